@@ -12,7 +12,7 @@ from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
 from grader.judging.assess import assess, unparsed, without_trace
-from grader.judging.messages import MESSAGES, kept_waiting, not_begun_in_time, out_of_time
+from grader.judging.messages import MESSAGES, kept_waiting, not_run_in_time, out_of_time
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference, reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
@@ -57,7 +57,7 @@ def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
     if outcome.detail == WAITED:
         return kept_waiting(run.limits.seconds)
     if outcome.detail == OVER:
-        return not_begun_in_time(run.submission_seconds)
+        return not_run_in_time(run.submission_seconds)
     return out_of_time(run.limits.cpu_seconds)
 
 

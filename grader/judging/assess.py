@@ -29,7 +29,13 @@ from grader.judging.evidence import Evidence, gather_evidence
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
-from grader.judging.messages import FIRST_LINE, MESSAGES, NOT_BEGUN, message_for, signature_message
+from grader.judging.messages import (
+    MESSAGES,
+    NOT_BEGUN_MESSAGE,
+    SIGNATURE_PLACE,
+    message_for,
+    signature_message,
+)
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.signature import signature_difference
@@ -57,7 +63,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     if verdict.status != "passed" and _has_not_begun(exercise.name, trace, verdict, origin):
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
         empty = _feedback(exercise, trace, verdict, Diagnosis(), None, origin)
-        return replace(empty, message=NOT_BEGUN, begun=False)
+        return replace(empty, message=NOT_BEGUN_MESSAGE, begun=False)
     explanation = explain(trace, verdict, reference)
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
@@ -98,7 +104,7 @@ def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> F
         unexplained_checks=feedback.diagnosis.unexplained_checks,
         exception_apart=feedback.diagnosis.exception_apart,
         signature=found.title,
-        first_difference=FirstDifference("", FIRST_LINE, expected=found.right, got=found.yours),
+        first_difference=FirstDifference("", SIGNATURE_PLACE, expected=found.right, got=found.yours),
     )
     if diagnosis.mistakes:
         return replace(feedback, diagnosis=diagnosis)

@@ -1,4 +1,7 @@
-"""Write the one line of a feedback that sums it up."""
+"""Compose `Feedback.message`, the one-line Korean summary in results.json.
+
+A message that contains the exception ends in `Feedback.error`: `report/words.headline` cuts that off.
+"""
 
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
 from grader.judging.judge import Verdict
@@ -15,42 +18,58 @@ MESSAGES: dict[Status, str] = {
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
 }
-"""Message for each status, where nothing more specific can be said."""
-NOT_BEGUN = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
+"""First sentence for each status; the exception or a detail may follow it.
 
-FIRST_LINE = "함수의 첫 줄"
-"""Place of a first difference that shows two signatures."""
+Whoever reports `timeout` or `unreadable` replaces its sentence with a more specific one.
+"""
+NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
+"""Message for a function that is still as it was handed out."""
+SIGNATURE_PLACE = "함수의 첫 줄"
+"""Value of `FirstDifference.what` if the difference is between two signatures."""
 
 
-def signature_message(signature: str, error: str | None) -> str:
-    """Return the message for a function that takes other arguments than the exercise's, with the exception if any."""
-    return f"{signature}." if error is None else f"{signature}. {error}"
+def signature_message(complaint: str, error: str | None) -> str:
+    """Return the message for a function that takes other arguments than the exercise's.
+
+    Args:
+        complaint: Korean sentence that says how they differ, without its full stop.
+        error: the exception; None if there is none.
+    """
+    return f"{complaint}." if error is None else f"{complaint}. {error}"
 
 
 def out_of_time(seconds: float) -> str:
-    """Return the message for code that did not end within its limit."""
+    """Return the message for code that did not end within its limit.
+
+    The limit is processor time in the sandbox, and wall time in a notebook or `grader check`.
+    """
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
 
 def kept_waiting(seconds: float) -> str:
-    """Return the message for code that did not end although it hardly computed: it waits for something."""
+    """Return the message for code that reached its limit of wall time before that of processor time: it waits."""
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
         "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
     )
 
 
-def not_begun_in_time(seconds: float) -> str:
+def not_run_in_time(seconds: float) -> str:
     """Return the message for an exercise that was not run because its submission had used up its time."""
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
 
 def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
-    """Return the feedback's one line: the named mistakes, else the exception, else the first difference."""
+    """Return the message for a function that was played.
+
+    It names the mistakes, or else the exception, or else the first difference, or else only the status. A leftover
+    `raise NotImplementedError` has a message of its own.
+    """
     if diagnosis.mistakes:
-        each = [named.titles for named in diagnosis.mistakes]
-        named = one_of(each[0]) if len(each) == 1 else " 그리고 ".join(map(_quoted, each))
-        return f"{named} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else named
+        alternatives = [mistake.titles for mistake in diagnosis.mistakes]
+        several = " 그리고 ".join(map(_quoted, alternatives))
+        names = several if len(alternatives) > 1 else one_of(alternatives[0])
+        return f"{names} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else names
     failure = verdict.failure
     if failure is not None and failure.own and failure.type == "NotImplementedError":
         return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
@@ -61,11 +80,12 @@ def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
 
 
 def _quoted(titles: tuple[str, ...]) -> str:
+    """Return titles of mistakes that behave alike, each in quotation marks."""
     return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
-def unnamed_message(feedback: Feedback) -> str:
-    """Return the message without mistakes: the exception, else the first difference, else that of the status."""
+def message_without_mistakes(feedback: Feedback) -> str:
+    """Return the message of a feedback whose named mistakes were withdrawn."""
     first = feedback.diagnosis.first_difference
     if feedback.error is not None:
         return f"{MESSAGES[feedback.status]} {feedback.error}"

@@ -1,11 +1,13 @@
 """Put each sandbox into a cgroup (v2) of its own, so that the kernel limits it as a whole.
 
-A cgroup's limits also count memory that the kernel allocates for the sandbox, which no resource limit does. It needs a
-cgroup that is delegated to us:
+A cgroup's limits also count memory that the kernel allocates for the sandbox, which no resource limit does. To create
+one, we need a parent cgroup that is delegated to us:
 
-    …/session.scope/            delegated: `systemd-run --user --scope -p Delegate=yes grader grade …`, or root
-        hanstep-main/           the grader and its workers: a cgroup with processes in it cannot have limited children
+    …/session.scope/            the parent: `systemd-run --user --scope -p Delegate=yes grader grade …`, or any for root
+        hanstep-main/           the grader and its workers
         hanstep-PID-xxxxxxxx/   one sandbox, with its limits; PID is the process that started it
+
+The grader moves into `hanstep-main` because a cgroup that holds processes cannot have limited children.
 
 Cgroups are an addition: where they are not available, resource limits and the server's own watch work alone.
 """
@@ -24,23 +26,26 @@ from typing import Literal
 from grader.sandbox.inside import isolation
 
 _CONTROLLERS = ("memory", "pids", "cpu")
-_MAIN = "hanstep-main"
-"""Name of the grader's own cgroup."""
+_GRADER = "hanstep-main"
+"""Name of the cgroup of the grader and its workers."""
 _SANDBOX = re.compile(r"hanstep-(\d+)-[0-9a-f]{8}")
 """Name of a sandbox's cgroup, with the id of the process that started it."""
 _REMOVAL_SECONDS = 2.0
 """Time to wait until the killed processes of a cgroup are gone, so that it can be removed."""
 _SERVER_BYTES = 2 * 2**30
-"""Memory allowed for the warmed server itself, including the files that the kernel caches for it: torch's libraries
-alone may take half a GiB."""
-_ENTER = 'echo 0 > "$0" && exec "$@"'
-"""Script for `sh -c`: the shell enters the cgroup, then becomes the command, so that all its forks are in there too.
+"""Memory allowed for the warmed server itself, including the files that the kernel caches for it.
 
-What follows the script on the shell's command line is `$0`, the path of the cgroup's file `cgroup.procs` (0 stands for
-the process that writes it), and `$@`, the command.
+Torch's libraries alone may take half a GiB.
+"""
+_ENTER = 'echo 0 > "$0" && exec "$@"'
+"""Script of `sh -c SCRIPT PROCS_FILE COMMAND…`: the shell enters the cgroup, then becomes the command.
+
+`$0` is PROCS_FILE, the cgroup's `cgroup.procs`, and `$@` is COMMAND. Writing 0 moves the process that writes. All that
+the command starts is then in the cgroup too.
 """
 
 Missing = Literal["cgroup", "controllers", "delegation"]
+"""What is missing, so that sandboxes get no cgroup: cgroups v2, some controllers, or a delegated parent."""
 
 
 @dataclass(frozen=True)
@@ -48,82 +53,90 @@ class Preparation:
     """The result of `prepare`: where sandboxes can get cgroups of their own, or why they cannot."""
 
     missing: Missing | None
-    """What they cannot do without: cgroups v2, some controllers, or a cgroup that is delegated to us; None if nothing
-    is missing."""
+    """What is missing; None if sandboxes can get cgroups."""
     parent: Path | None = None
-    """Cgroup in which those of the sandboxes are created; None if something is missing."""
+    """Cgroup in which the cgroups of sandboxes are created; None if something is missing."""
     detail: str = ""
     """The missing controllers, or the kernel's error message; empty otherwise."""
 
 
 def own_cgroup(
-    mounts: Path = Path("/proc/self/mountinfo"), groups: Path = Path("/proc/self/cgroup")
+    mounts: Path = Path("/proc/self/mountinfo"), memberships: Path = Path("/proc/self/cgroup")
 ) -> Path | None:
     """Return the folder of this process's cgroup v2; None if there is none."""
     with suppress(OSError, StopIteration, IndexError):
-        path = next(line[3:] for line in groups.read_text().splitlines() if line.startswith("0::"))
+        # `0::/user.slice/…` among the lines of version 1, `4:memory:/jobs`
+        lines = memberships.read_text().splitlines()
+        path = next(line.removeprefix("0::") for line in lines if line.startswith("0::"))
         for line in mounts.read_text().splitlines():
-            fields, _, system = line.partition(" - ")
-            if system.split()[0] == "cgroup2":
-                return Path(fields.split()[4], path.lstrip("/"))
+            mount, _, filesystem = line.partition(" - ")
+            if filesystem.split()[0] == "cgroup2":
+                mount_point = mount.split()[4]
+                return Path(mount_point, path.lstrip("/"))
     return None
 
 
-def prepare(own: Path | None) -> Preparation:
-    """Move this process into a child of its cgroup, so that the cgroup can have limited children, and say if it can.
+def prepare(current: Path | None) -> Preparation:
+    """Move this process into a child of its cgroup, so that sandboxes can get limited cgroups beside that child.
 
-    Processes that this one starts from now on are in the same child, from which `parent_for_sandboxes` finds the
-    cgroup. If it does not work, this process stays where it was. Cgroups that a killed grader left are removed.
+    Processes that this one starts later are in the child too. If sandboxes cannot get cgroups, this process stays where
+    it was. Cgroups of sandboxes whose grader was killed are removed.
 
     Args:
-        own: this process's cgroup, see `own_cgroup`.
+        current: this process's cgroup, see `own_cgroup`; None if there is none.
     """
-    if own is None or not (own / "cgroup.procs").exists():
+    if current is None or not (current / "cgroup.procs").exists():
         return Preparation("cgroup")
-    if own.name == _MAIN:  # this process, or the one that started it, has prepared the parent already
-        return Preparation(None, own.parent)
-    offered = (own / "cgroup.controllers").read_text().split()
+    if current.name == _GRADER:  # this process, or the one that started it, has prepared the parent already
+        return Preparation(None, current.parent)
+    parent = current
+    offered = (parent / "cgroup.controllers").read_text().split()
     missing = [name for name in _CONTROLLERS if name not in offered]
     if missing:
         return Preparation("controllers", detail=", ".join(missing))
-    main = own / _MAIN
+    grader = parent / _GRADER
     try:
-        main.mkdir(exist_ok=True)
-        (main / "cgroup.procs").write_text("0")
-        (own / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _CONTROLLERS))
+        grader.mkdir(exist_ok=True)
+        (grader / "cgroup.procs").write_text("0")
+        (parent / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _CONTROLLERS))
     except OSError as error:
-        # It is not delegated to us, or another process (the shell that started us) is in it.
+        # The parent is not delegated to us, or another process (the shell that started us) is in it.
         with suppress(OSError):
-            (own / "cgroup.procs").write_text("0")
-            main.rmdir()
+            (parent / "cgroup.procs").write_text("0")
+            grader.rmdir()
         return Preparation("delegation", detail=error.strerror or str(error))
-    _remove_left_behind(own)
-    return Preparation(None, own)
+    _remove_left_behind(parent)
+    return Preparation(None, parent)
 
 
-def parent_for_sandboxes(own: Path | None) -> Path | None:
-    """Return the cgroup that `prepare` prepared, in this process or the one that started it; None if it did not."""
-    return own.parent if own is not None and own.name == _MAIN else None
+def parent_for_sandboxes(current: Path | None) -> Path | None:
+    """Return the parent that `prepare` prepared in this process or in the one that started it; None if there is none.
+
+    Args:
+        current: this process's cgroup, see `own_cgroup`; None if there is none.
+    """
+    return current.parent if current is not None and current.name == _GRADER else None
 
 
 def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitStack) -> list[str]:
-    """Return a command that starts a sandbox in a new cgroup with limits.
+    """Create a cgroup with limits, and return a command that starts a sandbox in it.
 
-    If nothing was prepared, or the kernel refuses the cgroup, it is the given command; a refusal is logged.
+    If nothing was prepared, or the kernel refuses the cgroup, `command` is returned as it is; a refusal is logged.
 
     Args:
         command: the command that starts the sandbox.
-        memory_bytes: limit of a submission. The cgroup gets twice as much, because it also counts memory that nothing
-            else watches, plus what the warmed server needs.
+        memory_bytes: memory limit of one child (`client.Limits`). The cgroup gets more: what the warmed server needs,
+            and twice the child's limit, because a cgroup also counts memory that nothing else watches.
         resources: the cgroup is removed when this closes.
     """
     parent = parent_for_sandboxes(own_cgroup())
     if parent is None:
         return [*command]
-    # Twice what one child may have, so that the server's own count of a child's threads, which says why, comes first.
+    # Twice the threads of one child, so that the server notices too many first: it can report the reason, the kernel's
+    # refusal of a thread cannot.
     processes = 2 * isolation.max_threads()
     try:
-        group = Group(parent, memory_bytes=_SERVER_BYTES + 2 * memory_bytes, processes=processes)
+        group = SandboxCgroup(parent, memory_bytes=_SERVER_BYTES + 2 * memory_bytes, processes=processes)
     except OSError as error:
         logging.getLogger(__name__).warning(
             "no cgroup for a sandbox, so only its processes are limited: %s", error
@@ -133,7 +146,7 @@ def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitSta
     return group.wrap(command)
 
 
-class Group:
+class SandboxCgroup:
     """The cgroup of one sandbox."""
 
     def __init__(self, parent: Path, *, memory_bytes: int, processes: int) -> None:
@@ -149,7 +162,7 @@ class Group:
         """
         self.path = parent / f"hanstep-{os.getpid()}-{secrets.token_hex(4)}"
         self.path.mkdir()
-        # One core: microseconds of processor time, and the period in which they may be used.
+        # cpu.max: microseconds of processor time, and the period in which they may be used. Equal, they are one core.
         limits = {"memory.max": memory_bytes, "pids.max": processes, "cpu.max": "100000 100000"}
         try:
             for name, value in limits.items():
@@ -188,9 +201,9 @@ def _try_to_remove(group: Path) -> bool:
 
 
 def _remove_left_behind(parent: Path) -> None:
-    """Remove the cgroups of sandboxes whose grader was killed, and end what still runs in them.
+    """Kill what still runs in cgroups of sandboxes whose grader is gone, and remove these cgroups.
 
-    A sandbox ends with its grader, but its cgroup does not.
+    A grader that is killed cannot remove them.
     """
     for group in parent.iterdir():
         found = _SANDBOX.fullmatch(group.name)

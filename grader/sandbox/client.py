@@ -16,7 +16,7 @@ from typing import Any, Literal
 from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
-from grader.sandbox.parcels import Parcels, packed
+from grader.sandbox.parcels import Parcels, pack
 from grader.sandbox.server_process import SandboxUnavailable, Server
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
@@ -60,7 +60,12 @@ class ServerGone(Ended):
 
 @dataclass(frozen=True)
 class Limits:
-    """Resource limits for one exercise; `isolation.Bounds` are those of the child that plays it."""
+    """Resource limits of a child, which plays all exercises of a submission.
+
+    Times, printed output and the size of the trace are limited for each exercise anew; memory is limited for the whole
+    child. Executing a file, before its exercises are played, has the same times. `isolation.Bounds` are what the kernel
+    and the server enforce on the child.
+    """
 
     seconds: float = 20.0
     """Wall time: for code that sleeps, or waits for something that never comes."""
@@ -82,13 +87,13 @@ class Child:
 
         Args:
             server: the running server.
-            limits: limits of one exercise.
+            limits: the limits.
             exercises: number of exercises to be played; it multiplies the processor time that the kernel allows.
-            parcels: the drivers.
+            parcels: what the exercises' parcels contain.
         """
         self._control, self._limits, self._parcels = server.control, limits, parcels
         self._brought: set[str] = set()
-        """Names of the modules that the child has received."""
+        """Names of the modules of `grader.exercises` that the child has received."""
         self._printed = 0
         """Bytes printed since the last question."""
         self._attempts = 0
@@ -181,11 +186,11 @@ class Child:
         return self._request({**header, "cpu_seconds": cpu_seconds}, text)
 
     def _send_driver(self, exercise: str) -> None:
-        """Send the exercise's driver and the modules it imports, except those sent before."""
-        parcel = self._parcels.parcel(exercise)
-        if parcel[-1] not in self._brought:
-            self._send({"op": "bring", "exercise": exercise}, packed(parcel, without=self._brought))
-            self._brought.update(parcel)
+        """Send the exercise's driver with the modules it needs, except those sent before; nothing if it was sent."""
+        modules = self._parcels.modules(exercise)
+        if modules[-1] not in self._brought:
+            self._send({"op": "bring", "exercise": exercise}, pack(modules, without=self._brought))
+            self._brought.update(modules)
 
     def _request(self, question: frames.Header, body: bytes = b"") -> bytes:
         """Send a question and return the body of its answer."""

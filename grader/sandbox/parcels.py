@@ -1,9 +1,13 @@
-"""Pack each exercise's driver for the sandbox: a child receives it when it is asked to play the exercise, not earlier.
+"""Pack a parcel for each exercise: its driver, and what the driver imports from `grader.exercises`.
 
-A submission can search the memory and files around it. A driver holds no answer to its own exercise, but it may use
-something that answers another one: `train` is called with a config, `sam_step` with a SAM optimizer, and both are
-exercises too. So nothing of `grader.exercises` lies in the sandbox, and exercises are played in the order of the
-course: by the time an answer arrives with a driver, the exercise that asks for it has been played.
+A child of the sandbox receives a parcel when it is asked to play the exercise, not earlier, because a submission can
+search the memory and files around it. A driver holds no answer to its own exercise, but it may use something that
+answers another one: `train` is called with a config, `sam_step` with a SAM optimizer, and writing `TrainConfig` and
+`SAM` are exercises too. So nothing of `grader.exercises` lies in the sandbox, and exercises are played in the order of
+the course: by the time an answer arrives with a driver, the exercise that asks for it has been played.
+
+Imports are read from a module's text. So a module of `grader.exercises` imports others of them at its top and by their
+full names: `from grader.exercises.fixtures.sam import …`, not `from grader.exercises.fixtures import sam`.
 """
 
 import ast
@@ -19,12 +23,12 @@ from grader.exercises import driver_modules
 _EXERCISES = "grader.exercises."
 """Beginning of the names of the modules that are sent."""
 
-Parcel = tuple[str, ...]
-"""Names of modules, each after the modules that it imports; the last one is the driver's."""
+ModuleNames = tuple[str, ...]
+"""Names of the modules in a parcel, each after the modules that it imports; the last one is the driver's."""
 
 
 class Parcels:
-    """The parcels of all exercises of some lessons."""
+    """What the parcels of some lessons' exercises contain."""
 
     def __init__(self, lessons: Sequence[str]) -> None:
         """Find the drivers of the lessons.
@@ -33,38 +37,40 @@ class Parcels:
             lessons: names of the lessons' packages in `grader.exercises`.
 
         Raises:
-            ModuleNotFoundError: there is no such package.
+            ModuleNotFoundError: a lesson has no such package.
+            NoDriver: a module of a lesson's package defines no driver.
         """
         self._drivers: Mapping[str, str] = {
             exercise: module for lesson in lessons for exercise, module in driver_modules(lesson).items()
         }
+        """Name of an exercise -> name of its driver's module."""
 
-    def parcel(self, exercise: str) -> Parcel:
-        """Return the modules needed to play the exercise."""
-        return _parcel_ending_in(self._drivers[exercise])
+    def modules(self, exercise: str) -> ModuleNames:
+        """Return the names of the modules in the parcel of an exercise."""
+        return _with_imports(self._drivers[exercise])
 
-    def imported(self) -> tuple[str, ...]:
-        """Return the foreign modules that any parcel imports at its top; the server imports them in advance."""
-        names = {name for exercise in self._drivers for name in self.parcel(exercise)}
-        found = {module for name in names for module in _imports(name)}
-        return tuple(sorted(module for module in found if module.split(".", maxsplit=1)[0] != "grader"))
+    def libraries(self) -> tuple[str, ...]:
+        """Return the names of the modules outside `grader` that the parcels' modules import, for the server to warm."""
+        packed = {name for exercise in self._drivers for name in self.modules(exercise)}
+        imported = {module for name in packed for module in _imports(name)}
+        return tuple(sorted(module for module in imported if module.split(".", maxsplit=1)[0] != "grader"))
 
 
-def packed(parcel: Parcel, without: Collection[str] = ()) -> bytes:
-    """Return the parcel's modules, except those in `without`, as bytes for `grader.sandbox.inside.unpack`."""
-    return marshal.dumps([(name, _code(name)) for name in parcel if name not in without])
+def pack(modules: ModuleNames, without: Collection[str] = ()) -> bytes:
+    """Return a parcel of the modules, except those in `without`: bytes for `grader.sandbox.inside.hidden_modules`."""
+    return marshal.dumps([(name, _code(name)) for name in modules if name not in without])
 
 
 @functools.cache
-def _parcel_ending_in(name: str) -> Parcel:
-    """Return the module `name` after all modules of `grader.exercises` that it needs, directly or not."""
-    before = [module for found in imported_exercise_modules(name) for module in _parcel_ending_in(found)]
+def _with_imports(name: str) -> ModuleNames:
+    """Return the names of all modules of `grader.exercises` that a module needs to be executed; its own is the last."""
+    before = [needed for imported in exercise_modules_imported_by(name) for needed in _with_imports(imported)]
     return (*dict.fromkeys(before), name)
 
 
-def imported_exercise_modules(name: str) -> tuple[str, ...]:
-    """Return the modules of `grader.exercises` that the module `name` imports."""
-    return tuple(found for found in _imports(name) if found.startswith(_EXERCISES))
+def exercise_modules_imported_by(name: str) -> tuple[str, ...]:
+    """Return the names of the modules of `grader.exercises` that a module itself imports."""
+    return tuple(imported for imported in _imports(name) if imported.startswith(_EXERCISES))
 
 
 @functools.cache
@@ -84,7 +90,10 @@ def _code(name: str) -> CodeType:
 
 @functools.cache
 def _imports(name: str) -> tuple[str, ...]:
-    """Return the full names of the modules that a module's top-level statements import."""
+    """Return the full names of the modules that a module's top-level statements import.
+
+    Of `from a.b import c`, this is `a.b` only.
+    """
     package = name.rpartition(".")[0]
     found: list[str] = []
     for statement in _tree(name).body:

@@ -73,7 +73,7 @@ class Sandbox:
         Args:
             kind: `bwrap` and `auto` isolate; `none` only limits time, memory and output.
             device: `cpu`, or `cuda` (then each fork starts CUDA anew, because an initialized CUDA cannot be forked).
-            limits: limits of one exercise; None: the default ones.
+            limits: limits of each fork and of the exercises in it; None: the default ones.
             lessons: names of the lessons' packages in `grader.exercises`.
             added: installed packages, as pip calls them, that submissions can import beside those of the course.
             ahead: modules that many submissions import; the server imports them once for all.
@@ -100,7 +100,7 @@ class Sandbox:
         self._server: Server | None = self._start_server()
         self._parcels = Parcels(lessons)
         self._setting = Setting(
-            imports=(*self._parcels.imported(), *ahead),
+            imports=(*self._parcels.libraries(), *ahead),
             device=device,
             isolate=self._isolate,
             visible=bubblewrap.bound_folders_in_tmp(),

@@ -47,7 +47,7 @@ class Server:
         Args:
             isolate: run it inside bubblewrap.
             device: `cpu` or `cuda`.
-            memory_bytes: limit of a submission, from which the cgroup's limit is derived.
+            memory_bytes: memory limit of one child, from which the cgroup's limit is derived.
             added: installed packages that submissions can import beside those of the course.
             forked: fork this process instead of starting a new one (only without isolation).
         """

@@ -130,7 +130,7 @@ def main() -> None:
             continue
         found, took = result
         seconds.append(took)
-        whole = found is not None and found.whole
+        whole = found is not None and found.repairs_everything
         cost = found.plays if whole else 10**6
         plays[wrong.exercise].append(cost)
         plays["(one text replaced)" if wrong.single else "(several)"].append(cost)

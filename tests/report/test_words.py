@@ -87,7 +87,7 @@ def test_only_begun_says_that_a_function_is_empty() -> None:
 
 
 def test_results_and_pages_call_an_empty_function_the_same() -> None:
-    assert f"{words.EMPTY}. {words.FILL_IN}" == messages.NOT_BEGUN == samples.not_begun().message
+    assert f"{words.EMPTY}. {words.FILL_IN}" == messages.NOT_BEGUN_MESSAGE == samples.not_begun().message
 
 
 def test_exception_is_shown_once() -> None:

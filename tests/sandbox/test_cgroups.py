@@ -11,7 +11,7 @@ import pytest
 
 from grader.cli import doctor
 from grader.sandbox import cgroups
-from grader.sandbox.cgroups import Group, Preparation, own_cgroup, parent_for_sandboxes, prepare
+from grader.sandbox.cgroups import Preparation, SandboxCgroup, own_cgroup, parent_for_sandboxes, prepare
 from grader.sandbox.sandbox import Sandbox
 from tests.places import ROOT
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, run
@@ -76,7 +76,7 @@ def test_what_cannot_be_had_is_said_and_left_as_it_was(lent: Path, spoil, missin
 
 
 def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) -> None:
-    group = Group(lent, memory_bytes=5 * 2**30, processes=144)
+    group = SandboxCgroup(lent, memory_bytes=5 * 2**30, processes=144)
     limits = {name: (group.path / name).read_text() for name in ("memory.max", "pids.max", "cpu.max")}
     assert limits == {"memory.max": str(5 * 2**30), "pids.max": "144", "cpu.max": "100000 100000"}
     assert (group.path / "memory.swap.max").read_text() == "0"
@@ -173,7 +173,7 @@ def test_what_stands_in_a_real_group_ends_with_it() -> None:
     """Wherever a group can be made, with controllers or without: entering, killing and removing are the kernel's."""
     own = own_cgroup()
     try:
-        group = object.__new__(Group)
+        group = object.__new__(SandboxCgroup)
         assert own is not None
         group.path = own / f"hanstep-{os.getpid()}-0badcafe"
         group.path.mkdir()

@@ -18,9 +18,9 @@ import grader.exercises
 import grader.observe
 import grader.sandbox
 from grader.sandbox.inside.child import _replacement_failure
+from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
-from grader.sandbox.inside.unpack import Modules
 
 SOURCE = """
 import functools
@@ -200,19 +200,21 @@ def test_what_sees_every_call_is_left() -> None:
 
 
 @pytest.fixture
-def hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[Modules]:
+def hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[HiddenModules]:
     """The grader's modules, hidden as in a child, for as long as a test takes."""
     for name in ("__path__", "base", "observe", "exercises", "sandbox"):
         monkeypatch.setattr(grader, name, getattr(grader, name))  # to put it back: hiding removes it
     with patch.dict(sys.modules):
-        yield Modules()
+        yield HiddenModules()
 
 
-def test_what_is_the_graders_own_is_not_named_to_the_learner(hidden: Modules) -> None:
+def test_what_is_the_graders_own_is_not_named_to_the_learner(hidden: HiddenModules) -> None:
     """A recorder, and what came in a parcel after the hiding. The sandbox itself: the attack `patches_recorder`."""
     code = compile("def judge(): pass\ndriver = judge", "<parcel>", "exec")
     hidden.unpack(marshal.dumps([("grader.exercises.made_for_a_test", code)]))
     assert "grader.observe.recorder" not in sys.modules
-    told = _replacement_failure(["Recorder.array", "Recorder.call", "judge", "torch.relu"], hidden.names())
+    told = _replacement_failure(
+        ["Recorder.array", "Recorder.call", "judge", "torch.relu"], hidden.grader_names()
+    )
     assert told.message.endswith("실행하는 동안 바뀐 것: 채점기의 코드, `torch.relu`")
     assert not told.own, "no raise of the learner's"

@@ -15,7 +15,7 @@ from grader.judging.edits import program_text
 from grader.judging.reference import reference
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
-from grader.sandbox.parcels import Parcels, imported_exercise_modules
+from grader.sandbox.parcels import Parcels, exercise_modules_imported_by
 
 COURSE = load_course()
 SEED = 3
@@ -25,10 +25,10 @@ SEED = 3
 def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
     parcels = Parcels([lesson.module])
     for exercise in lesson.exercises:
-        parcel = parcels.parcel(exercise.name)
+        parcel = parcels.modules(exercise.name)
         assert all(name.startswith("grader.exercises.") for name in parcel)
         for place, name in enumerate(parcel):
-            needed = set(imported_exercise_modules(name))
+            needed = set(exercise_modules_imported_by(name))
             assert needed <= set(parcel[:place]), name
         assert exercise.driver is sys.modules[parcel[-1]].driver
 
@@ -44,7 +44,7 @@ def held(exercise: Exercise) -> Iterator[tuple[str, Any]]:
     parcels = Parcels([lesson.module])
     names = {name for name in sys.modules if name.startswith("grader.observe.")}
     for before in lesson.exercises:
-        names |= set(parcels.parcel(before.name))
+        names |= set(parcels.modules(before.name))
         if before is exercise:
             break
     for name in sorted(names):

@@ -1,8 +1,8 @@
 """Add to a feedback what only plays of edited programs can tell.
 
 That is what the program remembers from one call to the next (`remembered_state`) or, if it remembers nothing, a repair
-and its place (`search`). It is tried after `assess`, for feedback that names no mistake or leaves something unexplained
-(`wants_repair`).
+and its place (`search`). The programs are played after `assess`, for feedback that names no mistake or leaves something
+unexplained (`wants_repair`).
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from dataclasses import replace
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.judge import judge
-from grader.judging.messages import unnamed_message
+from grader.judging.messages import message_without_mistakes
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
@@ -36,7 +36,10 @@ _DIVISOR_WITH_A_CLUE = 2
 
 
 def wants_repair(feedback: Feedback) -> bool:
-    """Return True if the code ran and is wrong, and what is known leaves something to be explained."""
+    """Return True if the code is begun and wrong, and no diagnosis explains everything.
+
+    A diagnosis is the named mistakes, a pasted program, or a signature that differs from the exercise's.
+    """
     diagnosis = feedback.diagnosis
     explained = (diagnosis.mistakes and not diagnosis.unexplained) or diagnosis.pasted or diagnosis.signature
     return feedback.begun and feedback.status in ("failed", "error") and not explained
@@ -61,7 +64,7 @@ def with_repair(
         runs: the learner's runs.
         reference: what they were judged by.
         origin: the learner's code.
-        runner: plays edited versions of it where they can do no harm.
+        runner: plays edited versions of the learner's code where they can do no harm.
     """
     if not runs:  # the program does not even load
         return feedback
@@ -73,8 +76,8 @@ def with_repair(
     repair = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
     if repair is None:
         return feedback
-    mends_half = len(repair.mended) >= len(repair.left)
-    if not repair.whole and (has_clue or not mends_half):
+    mends_half = len(repair.repaired_scenarios) >= len(repair.still_failing)
+    if not repair.repairs_everything and (has_clue or not mends_half):
         return feedback
     return _with_steps(feedback, exercise, origin, repair)
 
@@ -87,14 +90,14 @@ def _has_clue(feedback: Feedback) -> bool:
 def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
     """Return the feedback with the steps of a repair, pointing at the first unless something else is to be shown."""
     steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
-    titles_left = tuple(exercise.driver[name].title for name in repair.left)
+    titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)
     told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
     if feedback.diagnosis.mistakes:
         if len(steps) > 1:  # mistakes are named, and may be right: their line stays
             return told
         # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
         told = replace(told, diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()))
-        told = replace(told, message=unnamed_message(told))
+        told = replace(told, message=message_without_mistakes(told))
     if feedback.error is not None:  # the line to show stays the one that raised
         return told
     source_line = origin.text(repair.edits[0].line)
@@ -111,7 +114,7 @@ def _with_remembered_state(
 ) -> Feedback | None:
     """Return the feedback with what the program remembers and without mistakes.
 
-    None if it remembers nothing, or if nothing more can be played to find that out.
+    None if the program remembers nothing, or if nothing more can be played to find out whether it does.
     """
     line = line_that_could_remember(origin.source, exercise.name)
     if line is None:

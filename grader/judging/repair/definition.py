@@ -82,7 +82,7 @@ class Gap:
 
 
 class DefinitionText:
-    """A top-level definition in a program; of several with its name the last, which is the one that Python keeps."""
+    """A top-level definition in a program; the last one if several have its name, because Python keeps the last."""
 
     program_lines: list[str]
     """All lines of the program, not only those of the definition."""

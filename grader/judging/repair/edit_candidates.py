@@ -47,17 +47,17 @@ class KindOfEdit:
 
     @property
     def inserts_line(self) -> bool:
-        """True if edits of this kind put in a line, which may be tried at many places."""
+        """True if edits of this kind insert a line. Such an edit may be tried at many places."""
         return self.effect in ("inserts", "guards")
 
     @property
     def may_add_events(self) -> bool:
-        """True if code that such an edit is about may run more often with the edit made."""
+        """True if an edit of this kind may make the code in it (`Draft.code`) run more often."""
         return self.effect in ("inserts", "moves", "guards")
 
     @property
     def may_remove_events(self) -> bool:
-        """True if code that such an edit is about may run less often with the edit made."""
+        """True if an edit of this kind may make the code in it (`Draft.code`) run less often."""
         return self.effect in ("deletes", "moves", "guards")
 
 
@@ -99,7 +99,7 @@ class Draft:
     end: int
     """Index, from 0, of the line after the last that changes; equal to `start` if nothing is replaced."""
     new: Sequence[str]
-    """The lines in their place."""
+    """The lines that replace those from `start` to `end`."""
     line: int
     """Line, from 1, that feedback points at."""
     where: Where = ""

@@ -165,7 +165,7 @@ def _repetitions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
 
 
 def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -> bool:
-    """Return True if the place is in another branch than the statement, and the same line is before both."""
+    """Return True if place and statement are in two branches of one statement, each after the same line."""
     return (
         gap.block.owner is statement.block.owner
         and gap.block is not statement.block
@@ -176,9 +176,9 @@ def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -
 
 
 def _leftover_after_loop(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
-    """Yield insertions after each loop around an `if` of what the `if` does, under the opposite condition.
+    """Yield insertions after the loops around an `if`: the lines under the `if`, under its opposite condition.
 
-    For example, this updates with the leftover after the last full window.
+    For example, such lines update with the leftover after the last full window.
     """
     loop = _statement_around(definition, statement.block)
     while loop is not None:
@@ -288,7 +288,7 @@ def _guarded(definition: DefinitionText, statements: list[Statement], head: str,
 
 
 def _moves(definition: DefinitionText, donors: Donors, statement: Statement) -> Iterator[Draft]:
-    """Yield moves of a statement within its block or next to it; of one that has a donor, to any place."""
+    """Yield moves of a statement within its block or next to it; a statement that has a donor, to any place."""
     if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
         return
     donor = donors.partners.get(statement)

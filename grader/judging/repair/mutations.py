@@ -65,7 +65,7 @@ class Mutation(NamedTuple):
 
 
 def mutations(node: ast.expr, scope: Scope) -> Iterator[Mutation]:
-    """Yield the expressions that may have been meant instead of `node`, not to be changed: they share its tree."""
+    """Yield the expressions that may have been meant instead of `node`. Do not modify them: they share nodes."""
     if isinstance(node, ast.Compare):
         yield from _other_comparisons(node, scope)
     elif isinstance(node, ast.BinOp):

@@ -4,9 +4,9 @@ All scenarios are played in one process, as a learner calls a function again and
 default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has forgotten
 what they held. So a scenario that comes out differently in a newly loaded program shows that something was remembered.
 
-That costs plays, so they are made only for programs with a line that could remember something. Not recognized as such
-are a cache in a decorator (`functools.lru_cache`), a variable of an enclosing function (a closure), an attribute set
-outside the definition (`f.cache = []`), and what a library keeps, such as the default dtype of torch.
+Finding that out costs plays, so only programs with a line that could remember something are played. Not recognized as
+such a line are a cache in a decorator (`functools.lru_cache`), a variable of an enclosing function (a closure), an
+attribute set outside the definition (`f.cache = []`), and what a library keeps, such as the default dtype of torch.
 """
 
 import ast
@@ -26,8 +26,8 @@ _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.S
 def line_that_could_remember(source: str, name: str) -> int | None:
     """Return a line, from 1, by which the definition of `name` could remember something; None if there is none.
 
-    Searched first is the definition, then the functions and classes that it names, but not those that these name. Last
-    come the top-level variables that the definition names, if their values could be mutable.
+    The definition is searched first, then the functions and classes that it names, but not the ones that these name in
+    turn. Last come the top-level variables that the definition names, if their values could be mutable.
     """
     other_definitions = definitions(source)
     definition = other_definitions.pop(name, None)

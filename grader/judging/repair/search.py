@@ -12,13 +12,13 @@ Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program ch
 refused arguments; the second inserts the missing line and repairs the rest.
 
 The budget counts plays, not seconds, so the result does not depend on how busy the machine is. An edit that repairs its
-target is still played in the other scenarios when the budget is spent. The runner may end the search before that
-(`AttemptsSpent`).
+target is still played in the other scenarios when the budget is spent. The runner can also end the search before the
+budget is spent, by raising `AttemptsSpent`.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Protocol
@@ -33,16 +33,16 @@ from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.observe.trace import Event, Run
 from grader.sandbox.spent import AttemptsSpent
 
-_WORD = re.compile(r"[a-z_]{3,}")
-"""Words in the name of an array or fact, which tell where to look."""
+_CODE_WORD = re.compile(r"[a-z_]{3,}")
+"""A word of code in the name of an array or fact; it tells where to look."""
 _MAX_EDITS = 4
 """Maximum number of edits in a repair."""
-_PLAYS_BEFORE_NEARER = 120
-"""Plays after which an edit that only brings its scenario nearer is taken, if none has repaired the scenario."""
+_PLAYS_UNTIL_NEARER_IS_TAKEN = 120
+"""Plays after which an edit that only brings the target nearer is taken, if no edit has repaired the target."""
 _PLAYS_AFTER_FIRST_REPAIR = 40
-"""Plays spent on finding a better edit once one repairs some scenarios and breaks none."""
-_MAX_MATCHED_EVENTS = 500
-"""Number of events from which on two runs are not aligned, because that takes time in proportion to the square."""
+"""Plays spent on finding a better edit once an edit repairs the target and breaks no scenario."""
+_TOO_MANY_EVENTS_TO_ALIGN = 500
+"""Number of events from which on runs are not aligned: the time for it grows with the square of the number."""
 
 
 class Runner(Protocol):
@@ -61,18 +61,18 @@ class Repair:
     """Edits that make the program better, in the order in which they were found."""
 
     edits: tuple[SmallEdit, ...]
-    """Each has its line in the program as the learner wrote it, and in `text` the edits before it as well."""
+    """In each, `line` is the line in the program as the learner wrote it, and `text` also contains the edits before."""
     plays: int
     """Number of plays that the search made."""
-    mended: tuple[str, ...] = ()
-    """Names of scenarios that agree with the solution's only after the edits."""
-    left: tuple[str, ...] = ()
-    """Names of scenarios that still differ."""
+    repaired_scenarios: tuple[str, ...] = ()
+    """Names of the scenarios that agree with the solution's runs only after the edits."""
+    still_failing: tuple[str, ...] = ()
+    """Names of the scenarios that differ after the edits too."""
 
     @property
-    def whole(self) -> bool:
+    def repairs_everything(self) -> bool:
         """True if the program is right with all of the edits made."""
-        return not self.left
+        return not self.still_failing
 
 
 def search(
@@ -84,30 +84,30 @@ def search(
     *,
     budget: int = 200,
 ) -> Repair | None:
-    """Return edits that make all scenarios agree with the solution's, or at least one more; None if none were found.
+    """Return edits that repair one scenario or more, if possible all; None if none were found.
 
     Args:
         exercise: the exercise, whose definition is edited.
         source: the learner's program.
-        runs: its runs of all scenarios.
+        runs: the program's runs, by the names of their scenarios; one that is missing counts as failing.
         solution: returns the solution's run, given a scenario's name.
         runner: plays the edited programs.
         budget: number of plays after which no further edit is tried.
     """
-    return _Search(exercise, solution, runner, budget).search(source, dict(runs))
+    return _Search(exercise, solution, runner, budget).repair(source, dict(runs))
 
 
 @dataclass(frozen=True)
 class _TriedEdit:
-    """One edit with what playing it showed: it repairs its target scenario or brings it nearer."""
+    """One edit that was played, and what it did to the target: repaired it, or how near it came."""
 
     edit: SmallEdit
     runs: dict[str, Run]
     """Runs of the edited program, for the scenarios that were played with it."""
     repaired: int
-    """Number of failing scenarios that the edit repairs; 0 if it does not repair its target."""
+    """Number of failing scenarios that the edit repairs; 0 if it does not repair the target."""
     progress: tuple[float, ...] = ()
-    """How near its target is to the solution's run, if it is not repaired; larger is nearer."""
+    """How near the target came to the solution's run, see `_Search._progress`; empty if it was repaired."""
 
 
 class _Search:
@@ -116,14 +116,19 @@ class _Search:
     def __init__(
         self, exercise: Exercise, solution: Callable[[str], Run], runner: Runner, budget: int
     ) -> None:
-        self._exercise, self._solution, self._runner = exercise, solution, runner
+        self._exercise, self._solution_run, self._runner = exercise, solution, runner
         self._budget = budget
         self._plays = 0
-        self._pieces = exercise_source(exercise)
+        self._solution_definition = exercise_source(exercise)
         self._imports = imports_of(solution_text(exercise.lesson))
 
-    def search(self, source: str, runs: dict[str, Run]) -> Repair | None:
-        """Return the repair; None if no edit made a scenario agree. `runs`: the learner's, by scenario."""
+    def repair(self, source: str, runs: dict[str, Run]) -> Repair | None:
+        """Return the repair; None if no edit repaired a scenario.
+
+        Args:
+            source: the learner's program.
+            runs: its runs, by the names of their scenarios.
+        """
         text = source
         edits: list[SmallEdit] = []
         failing = self._failing(runs)
@@ -132,11 +137,11 @@ class _Search:
         edits_until_fewest = 0
         try:
             while failing and len(edits) < _MAX_EDITS:
-                step = self._next_edit(text, runs, failing)
-                if step is None:
+                tried = self._next_edit(text, runs, failing)
+                if tried is None:
                     break
-                edits.append(replace(step.edit, line=_original_line(source, text, step.edit.line)))
-                text, runs = step.edit.text, runs | step.runs
+                edits.append(replace(tried.edit, line=_original_line(source, text, tried.edit.line)))
+                text, runs = tried.edit.text, runs | tried.runs
                 failing = self._failing(runs)
                 if len(failing) < len(fewest_failing):
                     fewest_failing = tuple(failing)
@@ -145,9 +150,10 @@ class _Search:
             pass
         if not edits_until_fewest:
             return None
-        # Edits that only brought a scenario nearer are kept where a later one repaired it; those after that are not.
-        mended = tuple(name for name in failing_at_first if name not in fewest_failing)
-        return Repair(tuple(edits[:edits_until_fewest]), self._plays, mended, fewest_failing)
+        # The edits after these only brought a scenario nearer, and no later edit repaired it.
+        kept = tuple(edits[:edits_until_fewest])
+        repaired = tuple(name for name in failing_at_first if name not in fewest_failing)
+        return Repair(kept, self._plays, repaired, fewest_failing)
 
     def _failing(self, runs: Mapping[str, Run]) -> dict[str, Difference]:
         """Return the first difference of each scenario that does not agree with the solution's run."""
@@ -161,113 +167,130 @@ class _Search:
 
     def _difference(self, run: Run, scenario: str) -> Difference | None:
         """Return the first difference from the solution's run of a scenario; None if they agree."""
-        return difference(run, self._solution(scenario), self._exercise.driver[scenario].atol)
+        return difference(run, self._solution_run(scenario), self._exercise.driver[scenario].atol)
 
     def _next_edit(
         self, text: str, runs: Mapping[str, Run], failing: Mapping[str, Difference]
     ) -> _TriedEdit | None:
         """Return the edit to make next; None if none helps.
 
-        This is the first edit that repairs everything. Otherwise it is the edit that repairs most of those tried
-        until `_PLAYS_AFTER_FIRST_REPAIR` runs out, or, if none repairs the target, the one that brings it nearest
-        and breaks nothing.
+        This is the first edit that repairs everything. Otherwise it is the edit that repairs most, of those played
+        until `_PLAYS_AFTER_FIRST_REPAIR` after the first repair. If none repairs the target, it is the one that brings
+        the target nearest, provided that it breaks no scenario that passes.
 
         Raises:
-            AttemptsSpent: the budget is spent and no edit has helped.
+            AttemptsSpent: nothing more can be played, and either no edit has helped, or it is not known yet whether the
+                edit that brings the target nearest breaks anything.
         """
-        order = self._order(failing)
-        target = order[0]
+        target, *others = self._shortest_first(failing)
+        passing = [name for name in self._scenarios() if name not in failing]
         best: _TriedEdit | None = None
         nearer: _TriedEdit | None = None
-        progress_before = self._progress(runs.get(target), target)
+        best_progress = self._progress(runs.get(target), target)
         stop_with_best = self._budget
-        stop_with_nearer = self._plays + _PLAYS_BEFORE_NEARER
-        for edit in self._edits(text, runs.get(target), target):
+        stop_with_nearer = self._plays + _PLAYS_UNTIL_NEARER_IS_TAKEN
+        for edit in self._edits_likeliest_first(text, runs.get(target), target):
             try:
-                step = self._try_edit(edit, order, failing)
+                tried = self._try_edit(edit, target, others, passing)
             except AttemptsSpent:
                 if best is None and nearer is None:
                     raise
-                return best or nearer
-            if step is not None and not step.repaired:
-                if step.progress > max(progress_before, nearer.progress if nearer else progress_before):
-                    nearer = step
-                step = None
-            if step is not None and (best is None or step.repaired > best.repaired):
+                return best or nearer  # `nearer` unchecked: no later edit can be played, so it is not kept
+            if tried is not None and tried.repaired:
                 if best is None:
                     stop_with_best = min(self._budget, self._plays + _PLAYS_AFTER_FIRST_REPAIR)
-                best = step
-                if step.repaired == len(failing):
-                    return step
+                if best is None or tried.repaired > best.repaired:
+                    best = tried
+                if tried.repaired == len(failing):
+                    return tried
+            elif tried is not None and tried.progress > best_progress:
+                nearer, best_progress = tried, tried.progress
             if best is not None and self._plays >= stop_with_best:
                 break
             if best is None and nearer is not None and self._plays >= stop_with_nearer:
                 break
-        # Only the target was played with `nearer`: it counts if it breaks nothing that passes.
-        if best is None and nearer is not None and self._harmless(nearer, failing):
+        if best is None and nearer is not None and self._play_rest(nearer, passing):
             return nearer
         return best
 
-    def _order(self, failing: Mapping[str, Difference]) -> list[str]:
-        """Return the failing scenarios, those with the fewest events first."""
-        return sorted(failing, key=lambda name: len(self._solution(name).events))
+    def _scenarios(self) -> list[str]:
+        """Return the names of all scenarios, in the driver's order."""
+        return [scenario.name for scenario in self._exercise.driver.scenarios]
 
-    def _edits(self, text: str, run: Run | None, target: str) -> Iterator[SmallEdit]:
-        """Return the edits to try, ordered by what the target's run tells about where to look."""
-        focus = focus_of(run, self._solution(target), self._exercise.driver[target].atol)
-        return small_edits(text, self._exercise.name, self._pieces, focus, self._imports)
+    def _shortest_first(self, failing: Iterable[str]) -> list[str]:
+        """Return the failing scenarios, sorted by the number of events in the solution's run."""
+        return sorted(failing, key=lambda name: len(self._solution_run(name).events))
+
+    def _edits_likeliest_first(self, text: str, run: Run | None, target: str) -> Iterator[SmallEdit]:
+        """Return the edits to try, sorted by what the program's run of the target tells about where to look."""
+        focus = _focus_of(run, self._solution_run(target), self._exercise.driver[target].atol)
+        return small_edits(text, self._exercise.name, self._solution_definition, focus, self._imports)
 
     def _try_edit(
-        self, edit: SmallEdit, order: list[str], failing: Mapping[str, Difference]
+        self, edit: SmallEdit, target: str, others: Iterable[str], passing: Iterable[str]
     ) -> _TriedEdit | None:
-        """Play an edit; None if it breaks a scenario that passes, or its target does not come to an end.
+        """Play an edit in the target and, if that repairs it, in the others and then in those that pass.
 
-        The target is played first, and the others only if it is repaired: first those that fail, then those that
-        pass.
+        Args:
+            edit: the edit.
+            target: the failing scenario to repair.
+            others: the other failing scenarios.
+            passing: the scenarios that pass.
+
+        Returns:
+            What the edit did; None if it breaks a scenario that passes, or if the target does not come to an end.
 
         Raises:
-            AttemptsSpent: the budget is spent, so that the target cannot be played.
+            AttemptsSpent: nothing more can be played.
         """
-        self._keep_budget()
-        runs: dict[str, Run] = {}
-        repaired = 0
-        for name in order:
+        self._raise_if_spent()
+        run = self._play(edit.text, target)
+        if run is None:
+            return None
+        runs = {target: run}
+        if self._difference(run, target) is not None:
+            return _TriedEdit(edit, runs, 0, self._progress(run, target))
+        repaired = 1
+        for name in others:
             run = self._play(edit.text, name)
-            good = run is not None and self._difference(run, name) is None
-            if name == order[0] and not good:
-                return (
-                    _TriedEdit(edit, {name: run}, 0, self._progress(run, name)) if run is not None else None
-                )
             if run is not None:
                 runs[name] = run
-            repaired += good
-        for scenario in self._exercise.driver.scenarios:
-            if scenario.name not in failing:
-                run = self._play(edit.text, scenario.name)
-                if run is None or self._difference(run, scenario.name) is not None:
-                    return None
-                runs[scenario.name] = run
+                repaired += self._difference(run, name) is None
+        for name in passing:
+            run = self._play(edit.text, name)
+            if run is None or self._difference(run, name) is not None:
+                return None
+            runs[name] = run
         return _TriedEdit(edit, runs, repaired)
 
-    def _harmless(self, step: _TriedEdit, failing: Mapping[str, Difference]) -> bool:
-        """Return True if everything that passed still passes; adds the missing runs to the step."""
-        for scenario in self._exercise.driver.scenarios:
-            if scenario.name in step.runs:
+    def _play_rest(self, tried: _TriedEdit, passing: Collection[str]) -> bool:
+        """Play an edit in the scenarios that its `runs` lack, and add them; stop at the first that it breaks.
+
+        Returns:
+            True if the edit breaks no scenario that passes.
+
+        Raises:
+            AttemptsSpent: nothing more can be played.
+        """
+        for name in self._scenarios():
+            if name in tried.runs:
                 continue
-            self._keep_budget()
-            run = self._play(step.edit.text, scenario.name)
+            self._raise_if_spent()
+            run = self._play(tried.edit.text, name)
             if run is not None:
-                step.runs[scenario.name] = run
-            if scenario.name not in failing and (run is None or self._difference(run, scenario.name)):
+                tried.runs[name] = run
+            if name in passing and (run is None or self._difference(run, name)):
                 return False
         return True
 
     def _progress(self, run: Run | None, scenario: str) -> tuple[float, ...]:
-        """Return how far a run agrees with the solution's; larger is nearer. For comparing runs of one scenario only.
+        """Measure how near a run is to the solution's run of the same scenario; the larger of two tuples is nearer.
 
-        In this order: no wrong exception, leading parameter states that agree, the number of updates, other fields.
+        The first number is -1 without a run, 0 if the exceptions differ, 1 if something else differs, and 2 if the runs
+        agree. After 0 comes the number of parameter states. After 1 come three numbers: the leading parameter states
+        that agree; the states that one run has more than the other, with a minus; the arrays and facts that agree.
         """
-        right = self._solution(scenario)
+        solution = self._solution_run(scenario)
         if run is None:
             return (-1.0,)
         differs = self._difference(run, scenario)
@@ -275,24 +298,24 @@ class _Search:
             return (2.0,)
         if differs.kind == "failure":
             return (0.0, float(len(run.arrays.get("theta", ()))))
-        theta, other = run.arrays.get("theta"), right.arrays.get("theta")
-        if theta is None or other is None or theta.shape[1:] != other.shape[1:]:
-            same, gap = 0, 0
+        theta, solution_theta = run.arrays.get("theta"), solution.arrays.get("theta")
+        if theta is None or solution_theta is None or theta.shape[1:] != solution_theta.shape[1:]:
+            same_states, gap = 0, 0
         else:
-            first = differs.index[:1] if differs.name == "theta" else ()
-            same = first[0] if first else min(len(theta), len(other))
-            gap = abs(len(theta) - len(other))
+            row = differs.index[:1] if differs.name == "theta" else ()
+            same_states = row[0] if row else min(len(theta), len(solution_theta))
+            gap = abs(len(theta) - len(solution_theta))
         atol = self._exercise.driver[scenario].atol
-        agree = sum(
+        same_fields = sum(
             name in run.arrays
             and run.arrays[name].shape == value.shape
             and np.allclose(run.arrays[name], value, rtol=0.0, atol=atol, equal_nan=True)
-            for name, value in right.arrays.items()
+            for name, value in solution.arrays.items()
         )
-        agree += sum(run.facts.get(name, "") == value for name, value in right.facts.items())
-        return (1.0, float(same), -float(gap), float(agree))
+        same_fields += sum(run.facts.get(name, "") == value for name, value in solution.facts.items())
+        return (1.0, float(same_states), -float(gap), float(same_fields))
 
-    def _keep_budget(self) -> None:
+    def _raise_if_spent(self) -> None:
         """Raise AttemptsSpent if the budget is spent."""
         if self._plays >= self._budget:
             raise AttemptsSpent
@@ -303,41 +326,45 @@ class _Search:
         return self._runner.run(text, scenario)
 
 
-def focus_of(run: Run | None, right: Run, atol: float) -> Focus:
-    """Return what a run that differs from the solution's tells about where to look."""
+def _focus_of(run: Run | None, solution: Run, atol: float) -> Focus:
+    """Return what a run that differs from the solution's tells about where to look; nothing if there is no run."""
     if run is None:
         return Focus()
-    differs = difference(run, right, atol)
+    differs = difference(run, solution, atol)
     lines = set() if run.failure is None or run.failure.line is None else {run.failure.line}
-    learner, solution = [_event_identity(e) for e in run.events], [_event_identity(e) for e in right.events]
-    if max(len(learner), len(solution)) < _MAX_MATCHED_EVENTS:
-        for kind, start, end, _, _ in SequenceMatcher(None, learner, solution, autojunk=False).get_opcodes():
+    own_events = [_event_identity(event) for event in run.events]
+    solution_events = [_event_identity(event) for event in solution.events]
+    if max(len(own_events), len(solution_events)) < _TOO_MANY_EVENTS_TO_ALIGN:
+        matcher = SequenceMatcher(None, own_events, solution_events, autojunk=False)
+        for kind, start, end, _, _ in matcher.get_opcodes():
             if kind != "equal":
                 around = run.events[start:end] or run.events[max(0, start - 1) : start + 1]
-                lines |= {e.line for e in around if e.line is not None}
+                lines |= {event.line for event in around if event.line is not None}
                 break
-    had, wanted = Counter(e.kind for e in run.events), Counter(e.kind for e in right.events)
+    had, wanted = Counter(e.kind for e in run.events), Counter(e.kind for e in solution.events)
+    name = "" if differs is None else differs.name
     return Focus(
         frozenset(lines),
         missing=frozenset((wanted - had).keys()),
         extra=frozenset((had - wanted).keys()),
-        only_returned=differs is not None and "return" in differs.name,
-        field_words=frozenset(_WORD.findall(differs.name)) - {"theta", "returned"}
-        if differs
-        else frozenset(),
+        only_returned="return" in name,
+        field_words=frozenset(_CODE_WORD.findall(name)) - {"theta", "returned"},
     )
 
 
 def _event_identity(event: Event) -> tuple[object, ...]:
-    """Return what two events have in common if they are the same step of the loop; their lines may differ."""
+    """Return what is equal in two events that are the same step of the loop; their lines, for example, may differ."""
     return event.kind, event.batch, event.call
 
 
 def _original_line(source: str, text: str, line: int) -> int:
-    """Return the line of `source` that a line of the edited text was; for a new line, the one at its place."""
+    """Return which line of `source` a line of the edited `text` was; for a new line, the one that stood in its place.
+
+    Both lines are numbered from 1.
+    """
     before, after = source.split("\n"), text.split("\n")
     for kind, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if start < line <= end:
+        if start < line <= end:  # the four numbers count from 0
             return (
                 first + line - start if kind == "equal" else min(first + line - start, max(last, first + 1))
             )

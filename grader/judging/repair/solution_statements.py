@@ -50,7 +50,7 @@ class Donor:
 
     @property
     def short(self) -> bool:
-        """True if it is a small piece of the solution and not half of it."""
+        """True if the statement is a small enough piece of the solution to be inserted."""
         return self.original.last_line - self.original.first_line < _MAX_LINES
 
 

@@ -20,10 +20,10 @@ from grader.observe.trace import Failure, Trace, to_bytes
 from grader.observe.wording import LEAVE_ORIGINALS
 from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.frames import Setting
+from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.reaching import report_acts
-from grader.sandbox.inside.unpack import Modules
 
 _CHANNEL_FD = 3
 """Descriptor of the socket to the grader: the first one after the standard ones."""
@@ -40,7 +40,7 @@ because the submission may have replaced `Failure.__init__` by the time this is 
 class Prepared:
     """Objects that the server makes once for all of its children."""
 
-    modules: Modules
+    modules: HiddenModules
     """The grader's modules, hidden already."""
     originals: Originals
     """The originals of all libraries, and of the grader's modules that the server has imported."""
@@ -196,7 +196,7 @@ class _Player:
             replaced = self._originals.restore()
             self._clean = True
             if replaced:
-                trace = Trace(load_failure=_replacement_failure(replaced, self._modules.names()))
+                trace = Trace(load_failure=_replacement_failure(replaced, self._modules.grader_names()))
             return to_bytes(trace)
         except BaseException as error:
             # The recorder lets the same through as `load_program`. Here, where nobody presses Ctrl-C, these are errors
@@ -211,7 +211,7 @@ class _Player:
 
 
 def _error_trace(error: BaseException, program: Program) -> bytes:
-    """Return the serialized trace of a program of which an error is all that can be told."""
+    """Return the serialized trace of a program that was not played to the end because of an error."""
     try:
         return to_bytes(Trace(load_failure=describe_failure(error, program)))
     except BaseException:  # its __str__ or its class is hostile

@@ -19,7 +19,7 @@ _TAG_OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
 
 
 class DictVersions:
-    """The version of each followed dict at the time it was last settled."""
+    """The versions of dicts at the time when their contents were last declared to be right (`settle`)."""
 
     def __init__(self) -> None:
         self._numbered = _numbers_writes()
@@ -27,7 +27,7 @@ class DictVersions:
         self._addresses: list[int] = []
         """Addresses of the followed dicts, in the order in which they were followed."""
         self._settled: list[int] = []
-        """Version of each when it was last settled; -1 if writes are not numbered."""
+        """Version of each followed dict when it was last settled; -1 if writes are not numbered."""
 
     def follow(self, attributes: Any) -> None:
         """Follow one more dict; its current content counts as settled.

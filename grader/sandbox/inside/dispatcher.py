@@ -55,7 +55,7 @@ def _registering_methods() -> list[str]:
 
 
 def _through(registrar: Generator[Any, _Registration, None], name: str) -> Callable[..., Any]:
-    """Return what stands for the method `name`, or for the function that makes a library if that is empty."""
+    """Return a replacement for the method `name`, or, if `name` is empty, for the function that makes a library."""
 
     def register(*args: Any, **kwargs: Any) -> Any:
         result, error = registrar.send((name, args, kwargs))
@@ -67,7 +67,7 @@ def _through(registrar: Generator[Any, _Registration, None], name: str) -> Calla
 
 
 def _registrar() -> Generator[Any, _Registration, None]:
-    """Register what may be registered.
+    """Receive calls that register a kernel or make a library; make those that are allowed, and send back the result.
 
     Only the frame of this generator holds torch's own functions: no attribute leads to them, and reaching for a frame
     is noticed (`reaching`).
@@ -78,7 +78,7 @@ def _registrar() -> Generator[Any, _Registration, None]:
     answer: tuple[Any, Exception | None] = (None, None)
     while True:
         name, args, kwargs = yield answer
-        # C takes bytes and subclasses of str for a name, too. None that is right passes any.
+        # C takes bytes and subclasses of str for a name, too; no honest call passes any.
         values = (*args, *kwargs.values())
         unread = any(
             isinstance(value, str | bytes | bytearray) and type(value) is not str for value in values

@@ -67,7 +67,7 @@ def _receive_exactly(channel: socket.socket, size: int, alive: bool = True) -> b
     """Receive exactly `size` bytes.
 
     Raises:
-        EOFError: the other side closes the channel before, or `alive` is False: it has done so already.
+        EOFError: the other side closes the channel before that, or has closed it already (`alive` is False).
     """
     data = bytearray()
     while alive and len(data) < size:
@@ -101,7 +101,7 @@ class Reader:
         self._buffer += data
 
     def next(self) -> tuple[Header, bytes] | None:
-        """Return the next complete frame; None if it is not there yet.
+        """Return the next frame; None if it has not arrived completely.
 
         Raises:
             FrameError: the bytes are not a frame, or the frame is too large.

@@ -34,9 +34,9 @@ _NO_CAPABILITIES = bytes(
 
 @dataclass(frozen=True)
 class Bounds:
-    """Resource limits of one child, which the kernel and the server enforce; `client.Limits` are those of one exercise.
+    """Resource limits of one child, which the kernel and the server enforce; `client.Limits` has the others.
 
-    Plain numbers, so that they can be sent as JSON.
+    All are plain numbers, so that they can be sent as JSON.
     """
 
     memory_bytes: int

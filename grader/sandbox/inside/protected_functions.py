@@ -68,7 +68,7 @@ class ProtectedFunctions:
         self._forget_results: dict[FunctionType, Callable[[], None]] = {}
         """Function wrapped by `functools.lru_cache` -> the wrapper's `cache_clear`."""
         self._assignments: list[_Assignment] = []
-        """Those noted since the functions were last restored, in order."""
+        """Assignments noted since the functions were last restored, in order."""
 
     def protect(self, value: Any) -> None:
         """Protect the functions behind `value` (see `_functions_behind`) and those in their closures."""

@@ -20,10 +20,10 @@ _EVENTS = {
     *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook"),
     *("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.cdata", "ctypes.addressof"),
 }
-"""Audit events that are such an act."""
+"""Audit events of an act to report."""
 _ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
 _ATTRIBUTE_EVENTS = {"object.__getattr__", "object.__setattr__"}
-"""Audit events that are such an act if they concern one of `_ATTRIBUTES`."""
+"""Audit events of an act to report if they concern one of `_ATTRIBUTES`."""
 _WATCHED = _EVENTS | _ATTRIBUTE_EVENTS
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _NAMEDTUPLE_FILE = os.path.join(_STANDARD_LIBRARY, "collections", "__init__.py")

@@ -39,7 +39,7 @@ _MACHINES = {
 """Machines on which the filter works, as `platform.machine` names them."""
 _CLONE3 = 435  # on both machines
 _X32_BIT = 0x40000000
-"""Bit in the number of a call of the x32 ABI, which means another call than the number without it."""
+"""Bit in the numbers of calls of the x32 ABI; the same number without the bit means another call."""
 
 # <linux/bpf_common.h>, <linux/seccomp.h>, <linux/prctl.h>
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06

@@ -37,9 +37,9 @@ from grader.sandbox.inside import frames, isolation
 from grader.sandbox.inside.child import Prepared, become_child
 from grader.sandbox.inside.dispatcher import refuse_kernels
 from grader.sandbox.inside.frames import Setting
+from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
-from grader.sandbox.inside.unpack import Modules
 
 CONTROL_FD = 0
 """Descriptor of the server's control socket."""
@@ -116,7 +116,7 @@ def _warm(setting: Setting) -> Prepared:
     refuse_kernels()
     originals = Originals()
     originals.keep_libraries()
-    modules = Modules()
+    modules = HiddenModules()
     gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
     gc.enable()
     gc.set_threshold(20_000)  # same as in `grader.grading.warm`, which is not in the sandbox

@@ -108,7 +108,7 @@ def test_a_single_mistake_is_repaired_at_its_place(wrong: Wrong) -> None:
         text = text.replace(old, new, 1)
     repair, runner = repaired(wrong.exercise, text)
     assert repair is not None
-    assert repair.whole
+    assert repair.repairs_everything
     assert repair.plays == runner.plays <= 200
     around = text.split("\n")[max(0, repair.edits[0].line - 2) : repair.edits[0].line + 1]
     assert any(wrong.near in line for line in around), repair.edits[0]
@@ -122,7 +122,7 @@ def test_several_mistakes_are_repaired_one_after_the_other() -> None:
     )
     repair, _ = repaired("accumulate", text, budget=400)
     assert repair is not None
-    assert repair.whole
+    assert repair.repairs_everything
     assert len(repair.edits) == 2
     lines = text.split("\n")
     said = [lines[max(0, edit.line - 2) : edit.line + 1] for edit in repair.edits]
@@ -140,10 +140,10 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     text = text.replace(right, wrong)
     found, runner = repaired("plan_steps", text, budget=few)
     assert found is not None
-    assert not found.whole
+    assert not found.repairs_everything
     line = text[: text.index(wrong)].count("\n") + 1
     assert [edit.line for edit in found.edits] == [line]
-    assert len(found.mended) >= len(found.left) > 0
+    assert len(found.repaired_scenarios) >= len(found.still_failing) > 0
     its = reference("plan_steps", SEED)
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
     origin = Origin(None, text, 1)
@@ -151,7 +151,7 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     told = with_repair(silent, its.exercise, runs, its, origin, runner)
     assert [step.line for step in told.diagnosis.repair] == [told.line] == [line]
     titles = told.diagnosis.repair_leaves
-    assert titles == tuple(its.exercise.driver[name].title for name in found.left)
+    assert titles == tuple(its.exercise.driver[name].title for name in found.still_failing)
     assert words.repair_leaves(told).startswith(f"여기를 고쳐도 ‘{titles[0]}’에서는 결과가 아직 달라요.")
     named = replace(silent, diagnosis=Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),)))
     assert with_repair(named, its.exercise, runs, its, origin, runner) == named

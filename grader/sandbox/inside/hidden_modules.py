@@ -1,4 +1,4 @@
-"""Turn the parcels that the grader sends (`grader.sandbox.parcels`) into modules, and hide them from submissions."""
+"""Hide the grader's modules from submissions, also those that come later in parcels (`grader.sandbox.parcels`)."""
 
 import marshal
 import sys
@@ -6,15 +6,16 @@ import types
 from typing import Any
 
 _HIDDEN = ("grader.base", "grader.observe", "grader.exercises", "grader.sandbox")
-"""Packages of the grader that no submission can import."""
+"""Packages whose modules are hidden. Of those in `grader.exercises`, a submission can import the classes only."""
 _EXERCISES = "grader.exercises."
-"""Beginning of the names of drivers and fixtures. Objects of their classes are given to submissions."""
+"""Beginning of the names of the modules in parcels. Submissions are given objects of their classes."""
 
 
-class Modules:
-    """The grader's modules in a child, hidden from a submission's imports.
+class HiddenModules:
+    """The grader's modules in the sandbox, hidden from a submission's imports.
 
-    Stack frames still lead to them, which is harmless: they hold no answer.
+    The server makes this object, and each child inherits it. Stack frames still lead to the modules, which is harmless:
+    they hold no answer to an exercise that is not played yet (see `grader.sandbox.parcels`).
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class Modules:
         Raises:
             LookupError: the last module has no driver.
         """
-        sys.modules.update(self._hidden)
+        sys.modules.update(self._hidden)  # for the imports of the parcel's modules
         driver, unpacked = None, []
         try:
             for name, code in marshal.loads(parcel):
@@ -39,17 +40,17 @@ class Modules:
                 sys.modules[name] = module
                 exec(code, module.__dict__)
                 unpacked.append(module)
-                driver = module.__dict__.get("driver")
+                driver = module.__dict__.get("driver")  # in the end, the last module's
         finally:
             self._hide()
         if driver is None:
             raise LookupError("a parcel without a driver")
         return driver, unpacked
 
-    def names(self) -> set[str]:
-        """Return `grader`, and the names of all classes and functions that the hidden modules define or import from it.
+    def grader_names(self) -> set[str]:
+        """Return `grader`, and the names under which the hidden modules have classes and functions of the grader.
 
-        `sys.modules` does not lead to these modules any more.
+        Messages to the learner leave these names out.
         """
         return {"grader"} | {
             name
@@ -63,22 +64,22 @@ class Modules:
         import grader
 
         grader.__path__ = []  # where Python would look for them again
-        for name in [name for name in sys.modules if name.startswith(_HIDDEN)]:
+        for name in [found for found in sys.modules if found.startswith(_HIDDEN)]:
             module = sys.modules.pop(name)
-            if not isinstance(module, _ClassesOf):
+            if not isinstance(module, _ClassesOnly):  # a submission may have put a stand-in there
                 self._hidden[name] = module
         for name, module in self._hidden.items():
             if name.startswith(_EXERCISES):
-                sys.modules[name] = _ClassesOf(module)
+                sys.modules[name] = _ClassesOnly(module)
         for name in _HIDDEN:  # an imported package is an attribute of `grader` too
             vars(grader).pop(name.removeprefix("grader."), None)
 
 
-class _ClassesOf(types.ModuleType):
-    """Stands in for a hidden module, with nothing but the classes that it defines.
+class _ClassesOnly(types.ModuleType):
+    """Stands in for a hidden module, with nothing but the classes that the hidden module defines.
 
-    `pickle` and `torch.save` look a class up by its module when they write an object of it, such as a whole model or
-    the config of a run. A submission has the classes anyway, through the objects that it is given.
+    `pickle` and `torch.save` write an object, such as a whole model or the config of a run, only if they can import its
+    class. A submission has the classes anyway, through the objects that it is given.
     """
 
     def __init__(self, module: types.ModuleType) -> None:
