@@ -210,7 +210,7 @@ class Sandbox:
         except SandboxUnavailable as error:
             if self._device == "cpu":
                 raise
-            raise SandboxUnavailable(f"{error}\nGPU를 쓰지 않고 실행하려면: --device cpu") from error
+            raise SandboxUnavailable(f"{error}\nGPU 없이 채점하려면: --device cpu") from error
         except Ended as end:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]

@@ -78,11 +78,12 @@ RAISED = {
     "module-before-init": (
         "class Net(nn.Module):\n    def __init__(self): self.layer = nn.Linear(1, 1)\nNet()",
         "class Net(nn.Module):\n    def __init__(self): self.w = nn.Parameter(torch.ones(1))\nNet()",
+        "class Net(nn.Module):\n    def __init__(self): self.register_buffer('b', torch.ones(1))\nNet()",
     ),
     "assignment-out-of-range": ("losses = []\nlosses[0] = 1.0",),
     "math-domain": ("math.log(0)", "math.sqrt(-1)"),
-    "empty-sequence": ("min([])", "max([])"),
-    "format-of-a-tensor": ("f'{x:.3f}'",),
+    "empty-sequence": ("min([])", "max(n for n in ())"),
+    "format-of-a-tensor": ("f'{x:.3f}'", "f'{model.bias:.3f}'"),
     "context-without-call": ("with torch.no_grad: pass",),
     "batch-shapes": (
         "F.cross_entropy(x, torch.zeros(3, dtype=torch.long))",

@@ -159,6 +159,23 @@ def test_what_numpy_dispatches_to_and_what_that_calls_is_put_back() -> None:
     assert numpy.stack([[1], [2]]).tolist() == [[1], [2]]
 
 
+@pytest.mark.parametrize("of_a_class", [False, True])
+def test_two_names_that_exchange_their_values_are_put_back(
+    originals: Originals, module: Any, of_a_class: bool
+) -> None:
+    """Taken away and set again, they stand in another order: value by value, all is as it was."""
+    owner = module.Thing if of_a_class else module
+    own = [(name, value) for name, value in vars(owner).items() if name[:2] != "__"]
+    (first, one), (second, other) = own[-2:]
+    delattr(owner, first)
+    delattr(owner, second)
+    setattr(owner, second, one)
+    setattr(owner, first, other)
+    assert sorted(originals.restore()) == sorted(f"{owner.__name__}.{name}" for name in (first, second))
+    assert (vars(owner)[first], vars(owner)[second]) == (one, other)
+    assert originals.restore() == []
+
+
 def test_what_is_taken_away_comes_back(originals: Originals, module: Any) -> None:
     del module.Thing.own
     assert originals.restore() == ["Thing.own"]

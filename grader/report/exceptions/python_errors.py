@@ -230,30 +230,31 @@ _VALUES = (
     Advice(
         "assignment-out-of-range",
         r"IndexError: list assignment index out of range",
-        "리스트에 없는 번호에 값을 넣으려 했어요. 뒤에 더하려면 `.append(...)`를 쓰세요.",
+        "리스트의 길이를 벗어난 번호의 값을 바꾸거나 지우려 했어요. 끝에 새 값을 넣으려면 `.append(...)`를 쓰세요.",
     ),
     Advice(
         "math-domain",
         r"ValueError: (?:math domain error|expected a (?:positive|nonnegative) input)",
-        "그 수로는 계산할 수 없는 함수예요. `math.log`에는 0보다 큰 수를, `math.sqrt`에는 0 이상인 수를 주어야 해요. "
-        "넣은 값을 출력해 보세요.",
+        "`math`의 함수에 계산할 수 없는 수를 넣었어요. 예를 들어 `math.log`에는 0보다 큰 수를, `math.sqrt`에는 0 "
+        "이상인 수를 주어야 해요. 넣은 값을 출력해서 0이나 음수, 무한대가 아닌지 보세요.",
     ),
     Advice(
         "empty-sequence",
         r"ValueError: (?:min|max)\(\) (?:arg|iterable argument) is an? empty",
-        "값이 하나도 없는데 가장 작거나 큰 것을 찾았어요. 모은 리스트가 비어 있어요. 데이터가 없거나 모두 건너뛴 "
-        "경우를 따로 처리하세요.",
+        "`min`이나 `max`에 준 것이 비어 있어요. 데이터가 없거나 모두 건너뛴 경우를 따로 처리하고, 제너레이터라면 "
+        "앞에서 이미 다 읽지 않았는지 보세요.",
     ),
     Advice(
         "format-of-a-tensor",
-        r"TypeError: unsupported format string passed to (?:Tensor|numpy\.ndarray)\.__format__",
-        "원소가 여럿인 텐서는 `:.3f`처럼 자릿수를 정해 출력할 수 없어요. 숫자 하나라면 `.item()`으로 꺼내고, 여럿이면 "
-        "`.tolist()`로 바꿔 하나씩 출력하세요.",
+        r"TypeError: unsupported format string passed to (?:Tensor|Parameter|numpy\.ndarray)\.__format__",
+        "차원이 있는 텐서나 배열은 `:.3f`처럼 형식을 정해 출력할 수 없어요. 원소가 하나면 `.item()`으로 꺼내고, "
+        "여럿이면 `.flatten().tolist()`로 바꿔 하나씩 출력하세요.",
     ),
     Advice(
         "context-without-call",
         r"TypeError: '(?:type|function|method)' object does not support the (?:asynchronous )?context manager",
-        "`with` 뒤에 괄호가 빠졌어요. `with torch.no_grad():`처럼 불러서 쓰세요.",
+        "`with`에 함수나 클래스를 부르지 않고 그대로 주었어요. `with torch.no_grad():`처럼 이름 뒤에 괄호 `()`를 "
+        "붙이세요. 괄호가 있거나 붙여도 안 되면 `with`에 쓸 수 있는 것인지 보세요.",
     ),
     Advice(
         "index-out-of-range",

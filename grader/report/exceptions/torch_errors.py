@@ -128,25 +128,27 @@ _TENSORS = (
         "vector-shapes",
         r"RuntimeError: (?:size mismatch, got input|inconsistent tensor size, expected tensor|"
         r"Expected size for first two dimensions of batch2)",
-        "곱하려는 두 텐서의 크기가 맞지 않아요. 두 값의 `.shape`을 출력해 보세요. 앞 값의 마지막 차원과 뒤 값의 "
-        "곱해지는 차원이 같아야 해요.",
+        "곱하려는 두 텐서의 크기가 맞지 않아요. 두 텐서의 `.shape`을 출력해 보세요. 앞 텐서의 마지막 차원과 뒤 "
+        "텐서의 끝에서 두 번째 차원(벡터라면 그 길이)은 크기가 같아야 해요. `torch.bmm`이라면 첫 차원(배치)의 "
+        "크기도 같아야 해요.",
     ),
     Advice(
         "layer-shapes",
-        r"\w+: (?:Given normalized_shape=|Given groups=|input\.size\(-1\) must be equal|"
-        r"was expecting embedding dimension|running_mean should contain)",
-        "계층이 받기로 한 크기와 입력의 크기가 달라요. 계층을 만들 때 준 수와 입력의 `.shape`을 나란히 출력해 보세요.",
+        r"\w+: (?:Given normalized_shape=|Given groups=\d+, weight of size .* expected input|"
+        r"input\.size\(-1\) must be equal|was expecting embedding dimension|running_mean should contain)",
+        "계층에 정해 둔 크기와 입력의 크기가 달라요. 계층을 만들 때(함수라면 부를 때) 준 크기와 입력의 `.shape`을 "
+        "나란히 출력해 보세요. 차원의 순서가 바뀌지 않았는지도 보세요.",
     ),
     Advice(
         "binary-target-shape",
         r"ValueError: (?:Using a target size|Target size \(torch\.Size)",
-        "출력과 정답의 모양이 달라요. 한쪽이 `(배치, 1)`이고 다른 쪽이 `(배치,)`일 때가 많아요. `.squeeze(1)`이나 "
-        "`.unsqueeze(1)`로 맞추세요.",
+        "출력과 정답의 모양이 달라요. 한쪽이 `(배치, 1)`이고 다른 쪽이 `(배치,)`일 때가 많아요. 출력의 마지막 "
+        "차원이 1이면 `.squeeze(-1)`로 없애세요. 클래스가 여럿이라면 `nn.CrossEntropyLoss`를 쓰세요.",
     ),
     Advice(
         "ragged-list",
         r"ValueError: expected sequence of length \d+ at dim \d+",
-        "길이가 서로 다른 리스트로는 텐서를 만들 수 없어요. 길이를 맞추거나 하나씩 텐서로 만드세요.",
+        "안에 든 것의 길이(모양)가 서로 달라서 텐서 하나로 만들 수 없어요. 길이를 맞추거나 따로따로 텐서로 만드세요.",
     ),
     Advice(
         "batch-shapes",
@@ -170,13 +172,15 @@ _TENSORS = (
     Advice(
         "too-many-indices",
         r"IndexError: too many indices for tensor of dimension (?P<count>\d+)",
-        "텐서의 차원은 {count}개인데 번호를 그보다 많이 주었어요. 그 텐서의 `.shape`을 출력해 보세요.",
+        "{count}차원 텐서인데 대괄호 `[...]` 안에서 그보다 많은 차원을 골랐어요. 번호와 `:`은 하나에 한 차원, "
+        "마스크는 그 마스크의 차원 수만큼 차지해요. 그 텐서의 `.shape`을 출력해 보세요.",
     ),
     Advice(
         "float-as-index",
         r"IndexError: tensors used as indices must be",
-        "소수가 든 텐서를 번호로 썼어요. 번호는 정수여야 해요. 조건으로 고르려면 `x > 0`처럼 참·거짓 텐서를, 번호로 "
-        "고르려면 `.long()`으로 바꾼 것을 쓰세요.",
+        "번호로 쓸 수 없는 자료형의 텐서예요. 실수 텐서일 때가 많으니 `.dtype`을 출력해 보세요. 위치로 고르려면 "
+        "`.long()`으로 바꾸고, 조건으로 고르려면 `x > 0`처럼 참·거짓 텐서를 쓰세요. `torch.tensor([])`는 비어 "
+        "있어도 실수 텐서예요.",
     ),
     Advice(
         "no-tensors",
@@ -325,14 +329,15 @@ _TOOLS = (
     Advice(
         "unknown-device",
         r"RuntimeError: (?:Expected one of cpu, cuda|Invalid device string)",
-        '그런 이름의 장치는 없어요. 장치의 이름은 `"cpu"`나 `"cuda"`예요. 장치를 적어 두지 말고 데이터가 있는 '
-        "장치(`xb.device`)를 쓰면 어느 컴퓨터에서나 실행돼요.",
+        '장치 이름으로 읽을 수 없는 문자열이에요. `"cpu"`, `"cuda"`, `"cuda:0"`처럼 써요. 장치 이름을 코드에 직접 '
+        "적지 말고 `xb.device`(`torch.autocast`에는 `xb.device.type`)를 쓰면 어느 컴퓨터에서나 실행돼요. 자료형을 "
+        "바꾸려던 것이라면 `torch.float16`처럼 따옴표 없이 쓰세요.",
     ),
     Advice(
         "module-before-init",
-        r"AttributeError: cannot assign (?:module|parameters?) before Module\.__init__",
-        "`super().__init__()`을 부르기 전에 계층이나 매개변수를 넣었어요. `__init__`의 첫 줄에서 "
-        "`super().__init__()`을 부르세요.",
+        r"AttributeError: cannot assign (?:module|buffer|parameter)s? before Module\.__init__",
+        "`super().__init__()`이 실행되지 않은 채 `self`에 계층이나 매개변수를 넣었어요. `__init__`의 첫 줄에 "
+        "`super().__init__()`을 적고, 괄호가 있는지 보세요.",
     ),
     Advice(
         "no-folder",

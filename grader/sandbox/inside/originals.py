@@ -152,7 +152,11 @@ def _restore_attributes(owner: Owner, kept: dict[str, Any]) -> list[str]:
         The names of those that were changed, with the owner's: `Linear.forward`.
     """
     now = vars(owner)
-    if now.keys() == kept.keys() and all(map(is_, now.values(), kept.values())):
+    # Names in the same order, too: two that were taken away and set again may have exchanged their values.
+    unchanged = (
+        len(now) == len(kept) and all(map(is_, now, kept)) and all(map(is_, now.values(), kept.values()))
+    )
+    if unchanged:
         return []
     changed: list[str] = []
     for name, value in kept.items():
