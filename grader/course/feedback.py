@@ -42,7 +42,8 @@ class FirstDifference:
     expected: str
     got: str
     update: int | None = None
-    """Number of the update (from 1) if parameters differ, else None."""
+    """Number of the first wrong update, from 1; 0 if the parameters differ before any update; None if no parameters
+    differ."""
     tensor: str | None = None
     """The parameter element that differs most at that update, as `0.weight[3]`; None if no parameters differ."""
 

@@ -1,4 +1,4 @@
-"""Say in Korean where the learner's run first differs from the solution's, what is right there, and what was found."""
+"""Say in Korean where the learner's run first differs from the solution's, and give both values."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,8 @@ _MAX_FACT_CHARACTERS = 300
 """Maximum number of characters that are shown of a fact."""
 
 _MEASURED_OF_MODEL = ("rates", "gradients")
-"""Names of arrays that do not come from what was returned, but may be empty. (`theta` is described elsewhere, and
-buffers are never empty.)"""
+"""Names of arrays that the driver measures itself: an empty one does not mean that the function returned no list.
+(`theta` is described elsewhere, and buffers are never empty.)"""
 UPDATES = "매개변수가 바뀐 횟수"
 """Korean for "number of updates": `FirstDifference.what` if one run has more updates than the other."""
 
@@ -24,7 +24,7 @@ UPDATES = "매개변수가 바뀐 횟수"
 def describe_first_difference(
     scenario: Scenario, first: Difference, run: Run | None, solution: Run, *, instead_of_list: str = ""
 ) -> FirstDifference:
-    """Return the difference as a learner reads it.
+    """Return the first difference between the learner's run and the solution's, as the learner reads it.
 
     Args:
         scenario: the scenario in which the runs differ.
@@ -32,7 +32,7 @@ def describe_first_difference(
         run: the learner's run; None if the trace has none.
         solution: the solution's run.
         instead_of_list: name of the type that the learner's function returns where the solution's returns a list;
-            empty if it returns one, or if that is not known.
+            empty if the learner's function returns a list too, or its type is unknown.
     """
     if run is None:
         return FirstDifference(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
@@ -58,10 +58,10 @@ def describe_first_difference(
 
 
 def first_wrong_update(first: Difference, run: Run | None, solution: Run) -> int | None:
-    """Return the number of the first wrong update, counted from 1; 0 if the parameters differ from the start.
+    """Return the number of the first wrong update, counted from 1; 0 if the parameters differ before any update.
 
-    If all updates that both runs have are equal, return the number of the first update that only one run has. None if
-    something other than the parameters differs first, or a run has no parameters.
+    If all updates that both runs have are equal, return the number of the first update that only one run has. Return
+    None if something other than the parameters differs first, or a run has no parameters.
     """
     if first.name != "theta" or run is None:
         return None
@@ -69,14 +69,15 @@ def first_wrong_update(first: Difference, run: Run | None, solution: Run) -> int
         return first.index[0]
     if "theta" not in run.arrays or "theta" not in solution.arrays:
         return None
+    # Row 0 is the state at the start, so the index of the first missing row is the number of its update.
     return min(len(run.arrays["theta"]), len(solution.arrays["theta"]))
 
 
 def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> FirstDifference:
     """Describe a fact that differs.
 
-    Of lists of equal length, also nested ones, only the first entry that differs is described, except that lists of
-    booleans are described as a whole.
+    Of two lists of equal length, also nested ones, describe only the first entries that differ. Describe lists of
+    booleans as a whole. The title names only the position in the outermost list.
     """
     what = name
     while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
@@ -86,7 +87,7 @@ def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> 
         index = next((index for index, (one, other) in entries if one != other), 0)
         got, expected = got[index], expected[index]
         what = f"{name} ({ordinal(index + 1)})" if what == name else what
-    modes = "모드" in name
+    modes = "모드" in name  # such facts hold train modes (`Recorder.modes`)
     return FirstDifference(
         scenario.title, with_ordinals(what), fact_text(expected, modes=modes), fact_text(got, modes=modes)
     )
@@ -141,7 +142,7 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
         # The first row is the state at the start.
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
         return FirstDifference(scenario.title, UPDATES, f"{expected}번", f"{got}번", update=update)
-    row, element = first.index
+    row, element = first.index  # `theta` has a row for each state, with all parameters in it
     tensor, position = _parameter_with(run.parameters, element)
     since = "시작할 때부터" if row == 0 else f"{ordinal(row)} 업데이트부터"
     return FirstDifference(
@@ -182,11 +183,15 @@ def _row_count(run: Run, name: str) -> str:
 
 
 def _number_text(value: float) -> str:
+    """Return a number with six significant digits."""
     return f"{float(value):.6g}"
 
 
 def _returned_type(types: Fact) -> str:
-    """Say what was returned instead of a number, given the recorded type names; `nan` if it may be a NaN after all."""
+    """Say what was returned instead of a number, given the names of the returned types.
+
+    Return `nan` if a float or Tensor was among the returned values: one of these may have been NaN.
+    """
     names = [name for name in types if isinstance(name, str)] if isinstance(types, list) else []
     if "NoneType" in names:
         return "None"

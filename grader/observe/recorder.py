@@ -182,10 +182,10 @@ class Recorder:
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Call the student's function, which should raise `exception`, and record what it raised as a fact.
+        """Call the student's function and record as a fact what it raised, or that it raised nothing.
 
         Args:
-            exception: the expected exception; a subclass counts as this one.
+            exception: an exception whose subclasses are recorded under its name.
             fact: name of the fact.
             function: the student's function.
             args: its positional arguments.

@@ -1,6 +1,8 @@
-"""Fork the sandbox's server from this process instead of starting it: torch is imported already, which saves a start.
+"""Fork this process to serve as the sandbox's server. It has imported torch already, which saves importing it again.
 
-Only for checking one's own file: the forked server's memory holds everything that this process holds, answers included.
+This is only for checking one's own file: the forked server's memory holds everything that this process holds, answers
+included. The server keeps this interpreter's import path and options, too. Variables that are read when a process
+starts, such as PYTHONHASHSEED and GLIBC_TUNABLES, have no effect on it.
 """
 
 import os
@@ -18,20 +20,22 @@ from grader.sandbox.server_command import server_environment
 
 
 def can_fork(device: str) -> bool:
-    """True if a fork of this process can serve: no other thread could hold a lock, and torch sees no GPU.
+    """Return True if a fork of this process can serve: on Linux, for the CPU, with one thread and without a GPU.
 
-    Where torch sees a GPU, a fork of a process that has run a backward pass, even on the CPU, cannot run another.
+    Another thread might hold a lock, which would stay locked for ever in the fork. Where torch sees a GPU, a process
+    that has run a backward pass, even on the CPU, has forks that cannot run one
+    (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
     """
     single = sys.platform == "linux" and device == "cpu" and threading.active_count() == 1
     return single and not _sees_a_gpu()
 
 
 def _sees_a_gpu() -> bool:
-    """True if torch is imported here and finds a GPU of any kind; False in a process from which GPUs are hidden."""
+    """Return True if this process has imported torch, and torch finds a GPU of any kind that is not hidden from it."""
     torch = sys.modules.get("torch")
     if torch is None:
         return False
-    accelerator = getattr(torch, "accelerator", torch.cuda)  # from torch 2.6 on
+    accelerator = getattr(torch, "accelerator", torch.cuda)  # `torch.accelerator` exists from 2.6 on
     return bool(accelerator.is_available())
 
 
@@ -39,12 +43,12 @@ class ForkedServer:
     """A forked server, with as much of the interface of `subprocess.Popen` as `Server` needs."""
 
     def __init__(self, control: socket.socket, errors: IO[bytes], home: str, device: str) -> None:
-        """Fork; in the child, serve until the other end of `control` is closed.
+        """Fork; in the child, serve until the other end of `control` is closed, and never return.
 
         Args:
             control: the server's end of the control socket.
             errors: file that receives the server's standard error.
-            home: working directory.
+            home: the server's working directory, HOME and TMPDIR.
             device: `cpu`; see `can_fork`.
         """
         self._ended = False
@@ -53,7 +57,7 @@ class ForkedServer:
             _become_server(control, errors, home, device)
 
     def poll(self) -> int | None:
-        """Return 0 if the process has ended, else None."""
+        """Return 0 if the process has ended, whatever its exit status, which nobody reads; else None."""
         if not self._ended:
             with suppress(ChildProcessError):
                 self._ended = os.waitpid(self.pid, os.WNOHANG)[0] != 0
@@ -78,7 +82,7 @@ class ForkedServer:
 
 
 def _become_server(control: socket.socket, errors: IO[bytes], home: str, device: str) -> NoReturn:
-    """In the forked process: keep only the control socket and the error file, then serve; never returns."""
+    """Serve in the forked process, with no open files but the control socket and the error file, then exit."""
     # Imported here: a process that forks has torch already, but one that starts a server must not need it.
     from grader.sandbox.inside import server
 
@@ -89,7 +93,7 @@ def _become_server(control: socket.socket, errors: IO[bytes], home: str, device:
         os.dup2(control.fileno(), server.CONTROL_FD)
         os.dup2(nowhere, 1)
         os.dup2(errors.fileno(), 2)
-        # Including the parent's end of the socket: otherwise its closing would never be noticed
+        # This closes our copy of the parent's end, too: while a copy is open, the server never sees end-of-file
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
         os.environ.update(server_environment(device, home))

@@ -1,6 +1,6 @@
 """Build the command that starts the sandbox's server: its Python, its import path, and its environment.
 
-They are the same inside bubblewrap and without isolation, except that the grader lies in another place inside.
+With and without bubblewrap only two paths differ: the grader's folder and the home.
 """
 
 import functools
@@ -14,15 +14,16 @@ GRADER_PACKAGE = Path(__file__).resolve().parent.parent
 IMPORT_ROOT_INSIDE = Path("/hanstep")
 """Folder inside bubblewrap that holds the parts of `grader` that the server imports."""
 _NEEDED_PACKAGES = ("torch", "numpy", "safetensors", "msgspec")
-"""Packages that the server cannot do without, wherever they are installed."""
+"""Packages whose folders are on the import path even if they are not called site-packages or dist-packages."""
 
 
 def python_command(folders: list[str], code: str) -> list[str]:
     """Return the command that runs `code` in a Python that imports only from the standard library and `folders`.
 
-    Its options are those of `-I` but for `-E`: PYTHONHASHSEED is respected, because the order of a set of names must
-    not change between two runs. In addition, it does without site-packages (`-S`).
+    The command needs the variables of `server_environment`.
     """
+    # -s -P: as -I, but without -E, which would ignore PYTHONHASHSEED: the order of a set must be the same in every run
+    # -S: no site-packages; -B: write no .pyc files; -X utf8: UTF-8 whatever the locale
     start = f"import sys; sys.path[:0] = {folders!r}; {code}"
     return [interpreter(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", start]
 
@@ -40,10 +41,11 @@ def import_path(*, isolate: bool) -> list[str]:
 def server_environment(device: str, home: str = "/tmp") -> dict[str, str]:
     """Return all environment variables of the server.
 
-    None of the caller's variables is among them, because they may hold tokens; except CUDA_VISIBLE_DEVICES, for a GPU.
+    No variable of the caller's is passed on, since it may hold a token; only CUDA_VISIBLE_DEVICES is, and only for a
+    GPU.
 
     Args:
-        device: `cpu`, or a GPU.
+        device: `cpu` or `cuda`.
         home: the server's home, and its folder for temporary files.
     """
     variables = {
@@ -52,14 +54,14 @@ def server_environment(device: str, home: str = "/tmp") -> dict[str, str]:
         "TMPDIR": home,
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
-        "MPLBACKEND": "Agg",
+        "MPLBACKEND": "Agg",  # draws into memory, because there is no display
         # One thread per library: a forked child would wait for ever for worker threads that only its parent has.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
-        "JOBLIB_MULTIPROCESSING": "0",  # joblib would try it in /dev/shm, which is missing
-        # Put everything on huge pages where the kernel has them; Python's own allocator does not ask for them. Forking
-        # the warmed server copies its page table, which takes 14 ms with small pages and 3 ms with huge ones.
+        "JOBLIB_MULTIPROCESSING": "0",  # joblib would try multiprocessing, which needs /dev/shm
+        # malloc instead of pymalloc, because only glibc's malloc can ask for huge pages. With them the page table that
+        # a fork copies is smaller: a fork of the warmed server takes 3 ms, without them 14 ms.
         "PYTHONMALLOC": "malloc",
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
@@ -80,7 +82,10 @@ def interpreter() -> str:
 
 @functools.cache
 def package_folders() -> tuple[Path, ...]:
-    """Return the folders of installed packages: those on `sys.path`, and those that hold the packages needed here."""
+    """Return the folders of installed packages.
+
+    These are the entries of `sys.path` called site-packages or dist-packages, and the folders of `_NEEDED_PACKAGES`.
+    """
     paths = [Path(entry) for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
     for name in _NEEDED_PACKAGES:
         spec = importlib.util.find_spec(name)

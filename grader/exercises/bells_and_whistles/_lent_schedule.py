@@ -1,7 +1,8 @@
-"""Lend `train_gpt` a right schedule as its `lr_at`, so that a mistake in that exercise costs nothing in this one.
+"""While `train_gpt` is played, replace the learner's `lr_at` by a right one.
 
-It is no answer to the exercise `lr_at`: it has no other decay and no check of it, and omits the edge cases that no
-scenario comes near.
+`lr_at` is an exercise of its own, so a wrong `lr_at` must not cost points twice. This file enters the sandbox, so the
+lent function must not pass as an answer to `lr_at` (`tests/sandbox/test_parcels.py` checks this): it knows only cosine
+decay, does not check `decay`, and leaves out edge cases that `train_gpt` never reaches.
 """
 
 import cmath
@@ -15,7 +16,7 @@ from grader.observe.program import STUDENT_ERRORS
 from grader.observe.values import as_number
 
 _NAME = "lr_at"
-_MISSING = object()
+_MISSING = object()  # not callable, so `_is_right` returns False for it
 _NOTE = (
     "`train_gpt`가 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
     "`lr_at`부터 고쳐 보세요."
@@ -46,7 +47,7 @@ def _lent(
         return min_lr
     cosine = cmath.exp(
         1j * cmath.pi * (step - warmup_steps) / steps_down
-    ).real  # real part of a turn from 0 to π
+    ).real  # cos(πt): t goes from 0 to 1 during the decay
     return (peak_lr + min_lr + (peak_lr - min_lr) * cosine) / 2
 
 
@@ -54,8 +55,8 @@ def _lent(
 def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
     """Replace the submission's `lr_at` by the lent one inside this context.
 
-    If the lent one is called and the submission's own is wrong or absent, a note for the learner says so. It costs no
-    points.
+    If the lent one was called, and the submission's `lr_at` is wrong or absent, add a note to the program's warnings.
+    A note costs no points.
     """
     names = globals_of(function)
     own = names.get(_NAME, _MISSING)
@@ -79,7 +80,10 @@ def lent_schedule(stage: Stage, function: Callable[..., Any]) -> Iterator[None]:
 
 
 def _is_right(own: Any) -> bool:
-    """Return True if the submission's `lr_at` agrees with the lent one on a short schedule."""
+    """Return True if the submission's `lr_at` agrees with the lent one on one short cosine schedule.
+
+    This is a rough test, which only decides about the note; `lr_at` is graded as an exercise of its own.
+    """
     try:
         return all(
             abs(as_number(own(step, **_SHORT_SCHEDULE)) - _lent(step, **_SHORT_SCHEDULE)) < 1e-6

@@ -22,11 +22,12 @@ _FIELDS = (
 )
 
 _NO_FIELDS = ("to_dict", "from_toml", "__doc__")
-"""Attributes that every config has although they are no settings, so `hasattr` does not identify fields."""
+"""Names that a config has as attributes, but that must be refused as keys; a solution that asks `hasattr` accepts
+them."""
 
 
 def _values(env: Env) -> dict[str, Any]:
-    """Return a value for each field, different from its default."""
+    """Return a value for each field. The ranges leave out the field's default."""
     warmup_steps = env.draw("warmup_steps").whole(1, 8)
     return {
         "lr": env.draw("lr").whole(1, 499) / 1000,
@@ -35,14 +36,14 @@ def _values(env: Env) -> dict[str, Any]:
         "batch_size": env.draw("batch_size").whole(33, 199),
         "warmup_steps": warmup_steps,
         "total_steps": warmup_steps + env.draw("total_steps").whole(100, 199),
-        "max_norm": env.draw("max_norm").whole(9, 59) / 8,
+        "max_norm": env.draw("max_norm").whole(9, 59) / 8,  # the default, 1.0, would be 8 / 8
         "amp_dtype": ("bfloat16", "float16")[env.draw("amp_dtype").whole(0, 1)],
         "seed": env.draw("seed").whole(1, 9999),
     }
 
 
 def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
-    """Record the value of each field of a config."""
+    """Record the value of each field of a config as a fact, whose name begins with `where`."""
     for name in _FIELDS:
         recorder.fact(f"{where} {name}", plain(getattr(config, name, "필드가 없음")))
 
@@ -96,7 +97,7 @@ def _to_dict_change(stage: Stage) -> None:
 
 
 def _round_trip(saved: Any) -> str:
-    """Save a value by torch and tell in Korean whether it opens again."""
+    """Save a value with `torch.save`, open the file, and say in Korean whether both worked."""
     with scratch_folder() as folder:
         try:
             torch.save({"config": saved}, folder / "config.pt")
@@ -107,7 +108,7 @@ def _round_trip(saved: Any) -> str:
 
 @driver.scenario("toml", "TOML 파일")
 def _toml(stage: Stage) -> None:
-    """Files with every key, with two keys and with none; the path as Path and as str."""
+    """Files with every key (its path given as Path), with two keys and with none (their paths given as str)."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     every = _values(stage.env)
@@ -136,11 +137,14 @@ def _toml_zero(stage: Stage) -> None:
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
 def _unknown_key(stage: Stage) -> None:
-    """A key that is no field must be refused by a ValueError that names it."""
+    """A key that is no field must be refused by a ValueError that names it. A table is refused too.
+
+    The names of the facts contain drawn values: the misspelt key.
+    """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
-    recorder.call(cls)
-    messages: list[str] = []
+    recorder.call(cls)  # a class that refuses even its defaults fails here
+    messages: list[str] = []  # `expect` records only the type of an exception
 
     def load(path: Path) -> None:
         try:
@@ -162,10 +166,13 @@ def _unknown_key(stage: Stage) -> None:
 
 @driver.scenario("validation", "있을 수 없는 값")
 def _validation(stage: Stage) -> None:
-    """Impossible values, from a file too; values just inside the limits, such as `epochs=1`, must be accepted."""
+    """Impossible values, from a file too; values just inside the limits, such as `epochs=1`, must be accepted.
+
+    The names of the facts contain the drawn values.
+    """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
-    recorder.call(cls)
+    recorder.call(cls)  # a class that refuses even its defaults fails here
     for values in (*_possible(stage.env), *_impossible(stage.env)):
         recorder.expect(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
     with scratch_folder() as folder:
@@ -205,5 +212,5 @@ def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
         {"batch_size": 0},
         {"batch_size": -number},
         {"warmup_steps": number + 1, "total_steps": number},
-        {"total_steps": env.draw("total_steps").whole(1, 9)},
+        {"total_steps": env.draw("total_steps").whole(1, 9)},  # fewer than the default of warmup_steps, 10
     )

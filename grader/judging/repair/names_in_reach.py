@@ -1,4 +1,4 @@
-"""Collect the names and numbers that an edited expression of the learner's may use."""
+"""Collect what an edit may put into the learner's expressions: variables, divisors, lengths and constants."""
 
 import ast
 from functools import cached_property
@@ -7,19 +7,26 @@ from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.solution_statements import Donors
 from grader.submission.syntax import assignments_of_names, own_parts
 
-# Each of these is tried in every place, so there are only a few; the likeliest come first.
+# Every item of these lists is tried in every place where it fits, so the lists are short, with the likeliest first.
 _MAX_DIVISORS, _MAX_LENGTHS, _MAX_IN_GROUP, _MAX_SIBLINGS = 8, 3, 6, 4
 
 
 class Scope:
-    """Names and numbers that an edited expression may use, in the learner's names."""
+    """What an edited expression may use, in the learner's names."""
 
     def __init__(self, definition: DefinitionText, donors: Donors) -> None:
+        """Collect nothing yet; each list is made when it is first asked for.
+
+        Args:
+            definition: the learner's function or class.
+            donors: the solution's statements in the learner's names (see `solution_statements`). Only the likeliest
+                version of each donor is used, `versions[0]`.
+        """
         self._definition, self._donors = definition, donors
 
     @cached_property
     def divisors(self) -> list[ast.expr]:
-        """At most eight expressions to divide by: the solution's divisors, then lengths and counts of the learner's."""
+        """A few expressions to divide by: the solution's divisors, then the learner's `len(…)` and `numbers`."""
         found: dict[str, ast.expr] = {}
         for donor in self._donors.donors:
             for node in (n for part in own_parts(donor.versions[0]) for n in ast.walk(part)):
@@ -40,7 +47,11 @@ class Scope:
 
     @cached_property
     def numbers(self) -> list[str]:
-        """Names of variables that hold counts and other numbers; those that are never read come first."""
+        """Names that look like numbers; those that are assigned and never read come first.
+
+        These are variables in an augmented assignment, a calculation or a comparison, indices of `enumerate` and
+        `range`, and variables that are assigned a number (see `_counts`). Tensors may be among them.
+        """
         names: dict[str, None] = {}
         for node in ast.walk(self._definition.node):
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -57,7 +68,7 @@ class Scope:
                     names[node.target.id] = None
             elif isinstance(node, ast.Assign) and _counts(node.value):
                 names |= {t.id: None for t in node.targets if isinstance(t, ast.Name)}
-        return sorted(names, key=lambda name: name not in self.unused)  # unused ones first
+        return sorted(names, key=lambda name: name not in self.unused)  # False sorts before True
 
     @cached_property
     def unused(self) -> set[str]:
@@ -66,7 +77,11 @@ class Scope:
 
     @cached_property
     def lengths(self) -> list[ast.expr]:
-        """At most three expressions for a loop's number of rounds: a `len` taken before, or `len` of its iterable."""
+        """A few expressions for a loop's number of rounds.
+
+        These are variables that are assigned `len(…)` anywhere, and `len(xs)` for each loop over `xs` or over a call
+        whose first argument is `xs`, as in `enumerate(xs)`.
+        """
         found: dict[str, ast.expr] = {}
         for node in ast.walk(self._definition.node):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
@@ -82,7 +97,7 @@ class Scope:
 
     @cached_property
     def constants(self) -> list[ast.Constant]:
-        """Constants of the solution, without strings."""
+        """The constants of the solution, except strings."""
         found: dict[str, ast.Constant] = {}
         for donor in self._donors.donors:
             for part in own_parts(donor.versions[0]):
@@ -93,7 +108,10 @@ class Scope:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """For each name at most six others that are used alike: numbers, targets of one loop, other variables."""
+        """For each name, a few names that it may be confused with.
+
+        These are other `numbers` for a number, other targets of the same loop, and other variables that are no numbers.
+        """
         alike: dict[str, dict[str, None]] = {}
         kinds = [self.numbers]
         for node in ast.walk(self._definition.node):
@@ -107,10 +125,10 @@ class Scope:
         return {name: list(others)[:_MAX_IN_GROUP] for name, others in alike.items()}
 
     def siblings(self, name: ast.Name) -> list[tuple[float, str]]:
-        """Return at most four names that share a word with this one, each with a cost; the lower, the likelier.
+        """Return a few names that share a word with `name`, each as (cost, name); the lower the cost, the likelier.
 
-        For `train_loader` these are `val_loader` and `loader`. The likeliest slip is in an inner function that reads
-        an outer variable instead of its own parameter of a similar name.
+        For `train_loader` these are `val_loader` and `loader`. An inner function's own parameter costs least: the
+        function may read an outer variable of a similar name by mistake.
         """
         words = set(name.id.split("_"))
         own = self._own_names(name)
@@ -120,7 +138,7 @@ class Scope:
         ]
 
     def _own_names(self, name: ast.Name) -> set[str]:
-        """Return the parameters of the inner functions that the name stands in."""
+        """Return the names of the positional parameters of the inner functions that `name` stands in."""
         inside = [f for f in self._functions if f.lineno <= name.lineno <= (f.end_lineno or 0)]
         return {argument.arg for function in inside for argument in function.args.args}
 
@@ -132,14 +150,17 @@ class Scope:
 
     @cached_property
     def _names(self) -> list[str]:
-        """All parameters and assigned variables, with those of the functions inside."""
+        """All parameters and assigned variables of the definition, inner functions included."""
         stored = [n.id for n in ast.walk(self._definition.node) if isinstance(n, ast.Name)]
         arguments = [n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)]
         return list(dict.fromkeys([*arguments, *(n for n in stored if n in self._definition.names_assigned)]))
 
 
 def _counts(value: ast.expr) -> bool:
-    """Return True if an assigned value certainly is a number."""
+    """Return True if an assigned value probably is a number.
+
+    Such a value is a number, a call that usually returns one, or any binary operation.
+    """
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         return value.func.id in ("len", "min", "max", "int", "round", "sum", "float")
     return isinstance(value, ast.BinOp) or (

@@ -1,17 +1,18 @@
-"""Find variables that a function reads before it binds them, so that an edit that causes this need not be run.
+"""Find local variables that are read before they are bound, so that an edit that only raises an error is not played.
 
-The order is that of the text, which is the order in which the first round of every loop runs.
+Statements are taken from top to bottom, as if every branch ran and every loop ran once.
 """
 
 import ast
 
 
 def unbound(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
-    """Return pairs (function, variable) where the function reads a variable of its own before any line that binds it.
+    """Return pairs (function, variable) where the function reads a local variable before it binds that variable.
 
-    Bodies of nested functions and lambdas are not examined. A pair is no proof of an error: the name may be `global`,
-    or a condition may skip the reading in a loop's first round. Compare an edited definition with the original, to
-    see what the edit has added.
+    A local variable is one that the function binds somewhere. Nested functions, classes and lambdas are not examined,
+    neither their bodies nor their default arguments and decorators. A pair is no proof of an error: the name may be
+    `global`, or a condition may skip the reading in a loop's first round. So compare the pairs of an edited definition
+    with those of the original.
 
     Args:
         definition: a function, or a class whose methods are examined.
@@ -33,6 +34,7 @@ def _in_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
     reader = _Reader(names)
     for statement in function.body:
         reader.visit(statement)
+    # `bound` now holds every local variable; `early` holds globals and builtins too.
     return {(function.name, name) for name in reader.early & reader.bound}
 
 
@@ -42,14 +44,18 @@ class _Reader(ast.NodeVisitor):
     def __init__(self, bound: set[str]) -> None:
         """`bound`: names bound from the start, which are the parameters."""
         self.bound = set(bound)
+        """Names bound by what was visited so far."""
         self.early: set[str] = set()
+        """Names that were read while they were not in `bound`."""
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if node.id not in self.bound:
                 self.early.add(node.id)
-        else:
+        else:  # `del x` too: it makes `x` a local variable
             self.bound.add(node.id)
+
+    # In the methods below: `generic_visit` would visit targets first, but Python evaluates the value first.
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
@@ -84,7 +90,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(test)
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
-        """Visit the generators before the element; their variables are not bound outside."""
+        """Visit the generators before the element. Names that the comprehension binds are not bound after it."""
         outside = set(self.bound)
         for generator in node.generators:
             self.visit(generator)

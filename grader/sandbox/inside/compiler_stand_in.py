@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
+# `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
 

@@ -11,7 +11,8 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
+# `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _TAG_OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)

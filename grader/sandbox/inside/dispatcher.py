@@ -13,7 +13,8 @@ import torch
 
 from grader.observe.wording import LEAVE_ORIGINALS
 
-# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
+# `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
 # Torch's own functions, taken before a submission can put others in their places.

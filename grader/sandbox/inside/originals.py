@@ -21,7 +21,8 @@ from grader.sandbox.inside.dict_versions import DictVersions
 from grader.sandbox.inside.dispatcher import Dispatching
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
-# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
+# `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _LIBRARIES = (
@@ -33,7 +34,7 @@ _LIBRARIES = (
 )
 """Modules that scenarios and submissions use directly: every attribute of theirs is kept."""
 _PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
-"""Beginnings of the names of further such modules: of these, all that have been imported are kept."""
+"""Beginnings of the names of further modules of this kind. Every imported module with such a name is kept."""
 _CALLED_BY_LIBRARIES = (
     *("torch._compile", "torch._utils", "torch.functional", "torch.nn.init", "torch.nn._reduction"),
     *("torch.storage", "torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler"),
@@ -42,12 +43,13 @@ _CALLED_BY_LIBRARIES = (
     *("contextlib", "functools", "json", "json.encoder", "warnings", "safetensors.numpy"),
     "grader.sandbox.inside.compiler_stand_in",
 )
-"""Modules whose functions the ones above call. Of these only functions, classes and modules are kept, because they
-change their other values themselves."""
+"""Modules that those in `_LIBRARIES` and `_PREFIXES` call into. They change their own counters and caches, so only
+their functions, classes and submodules are kept."""
 _PREFIXES_CALLED = ("numpy._core.", "numpy.lib._")
-"""Beginnings of the names of further such modules: numpy's functions are defined in them."""
+"""Beginnings of the names of further modules like those in `_CALLED_BY_LIBRARIES`: they define numpy's functions."""
 _SET_BY_PYTHON = {"__slotnames__", "__doc__"}
-"""Attributes whose change is not the submission's doing; `copy` and `pickle` store `__slotnames__` in a class."""
+"""Attributes of which no change counts: `copy` and `pickle` store `__slotnames__` in a class, and `__doc__` changes
+nothing that runs."""
 
 _HOOK_DICTS = (
     *("_global_forward_hooks", "_global_forward_pre_hooks"),
@@ -85,7 +87,7 @@ class Originals:
         self._functions = ProtectedFunctions()
         sys.addaudithook(self._functions.note_assignment)
         self._hook_dicts: dict[str, Any] = {}
-        """Name in `_HOOK_DICTS` -> the dict, which must be empty."""
+        """Name in `_HOOK_DICTS` -> the dict. If it is not empty, a submission left a hook."""
         self._dispatching = Dispatching()
 
     def keep_libraries(self) -> None:
@@ -105,29 +107,33 @@ class Originals:
     def keep(self, modules: Iterable[types.ModuleType], *, only_what_is_called: bool = False) -> None:
         """Keep the attributes of these modules and of the classes defined in them.
 
+        Also note the modules' names in `sys.modules`, protect the functions among the attributes, and wrap the `step`
+        of optimizers' classes (`_wrap_step`).
+
         Args:
             modules: the modules.
-            only_what_is_called: of a module's own attributes, keep only functions, classes and other modules.
+            only_what_is_called: of a module's attributes, keep only callables and modules. Of a class, keep all.
         """
         for owner in _owners(modules):
             _wrap_step(owner)
+            # `compiler_stand_in.restore` looks after stand-ins.
             kept = {name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)}
             if only_what_is_called and isinstance(owner, types.ModuleType):
                 kept = {name: value for name, value in kept.items() if _is_called(value)}
             self._kept.append(_Kept(owner, kept))
             self._versions.follow(vars(owner))
-            # The grader's own modules are hidden from `sys.modules`.
+            # The grader's own modules are hidden from `sys.modules` (`hidden_modules`): there is no entry to restore.
             if isinstance(owner, types.ModuleType) and not owner.__name__.startswith("grader."):
                 self._module_names.append((owner, owner.__name__))
             for value in kept.values():
                 self._functions.protect(value)
 
     def restore(self) -> list[str]:
-        """Restore everything that was changed; return the names of what was, empty if nothing was."""
+        """Restore everything that was changed; return the names of all that had been changed."""
         changed: list[str] = []
         for position in self._versions.written():
             changed += _restore_attributes(*self._kept[position])
-            # Only now: if restoring was interrupted, the next call must try again
+            # Only now: if an exception interrupts the restoring, the next call must try again
             self._versions.settle(position)
         for module, name in self._module_names:
             if sys.modules.get(name) is not module:
@@ -149,7 +155,7 @@ def _restore_attributes(owner: Owner, kept: dict[str, Any]) -> list[str]:
     """Restore the kept attributes of one module or class, and remove new ones of a class.
 
     Returns:
-        The names of those that were changed, with the owner's: `Linear.forward`.
+        The names of the changed attributes, each after its owner's name: `Linear.forward`.
     """
     now = vars(owner)
     # Names in the same order, too: two that were taken away and set again may have exchanged their values.
@@ -178,7 +184,7 @@ def _imported(prefixes: tuple[str, ...]) -> list[types.ModuleType]:
 
 
 def _is_called(value: Any) -> bool:
-    """True if other code calls this value, or a function in it."""
+    """Return True for a callable or a module."""
     return callable(value) or isinstance(value, types.ModuleType)
 
 

@@ -15,7 +15,8 @@ import torch._compile
 
 from grader.sandbox.inside.compiler_stand_in import StandIn
 
-# The functions below ask this dict for builtin functions: everybody's may be a submission's by then.
+# Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
+# `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _ASSIGNABLE_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
