@@ -71,7 +71,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     diagnosis = _diagnosis(exercise, explanation, explains, locations, evidence, origin)
     diagnosis = replace(diagnosis, unexplained_checks=_unexplained_checks(explanation, verdict, reference))
     apart = _exception_apart(explanation, trace)
-    if apart is not None:  # it is shown rather than one that a named mistake explains
+    if apart is not None:  # show this exception rather than one that a named mistake explains
         verdict = replace(verdict, failure=apart)
         diagnosis = replace(diagnosis, exception_apart=True)
     line = _line_to_show(locations, evidence)
@@ -83,7 +83,10 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
 
 
 def _exception_apart(explanation: Explanation, trace: Trace) -> Failure | None:
-    """Return the first exception in a line of the learner's that the named mistakes do not explain; None if none is."""
+    """Return the first exception, at a line of the learner's, of a scenario that the named mistakes do not explain.
+
+    None if there is no such exception.
+    """
     runs = [trace.runs[name] for name in explanation.unexplained if name in trace.runs]
     failures = [run.failure for run in runs if run.failure is not None]
     return next((failure for failure in failures if failure.line is not None), None)
@@ -161,8 +164,8 @@ def _feedback(
 ) -> Feedback:
     """Return the feedback; it points at the line that raised or, if none did, at the given line of the program.
 
-    It also points at the given line if the learner's own `raise` ended the run and a mistake is named: that `raise`
-    does what its condition says, and the mistake's line is that of the condition.
+    If the learner's own `raise` ended the run and a mistake is named, the feedback points at the given line, too: the
+    `raise` does what the condition above it says, so the mistake is in the condition.
     """
     failure = verdict.failure
     is_told = failure is not None and failure.own and bool(diagnosis.mistakes) and line is not None

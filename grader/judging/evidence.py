@@ -80,8 +80,8 @@ def gather_evidence(
 def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> set[int | None]:
     """Return the lines that clear gradients where the solution does not, in scenarios in which the learner is right.
 
-    Such a line does no harm. Of other events, being right in a scenario would not prove this: an additional update
-    without gradients changes nothing with SGD, but does with AdamW.
+    Such a line does no harm. For events of other kinds, a right scenario does not prove that they do no harm: an
+    additional update without gradients changes nothing with SGD, but does with AdamW.
     """
     right = [(name, run) for name, run in trace.runs.items() if name not in verdict.differences]
     return {
@@ -104,9 +104,10 @@ def _returned_instead_of_list(trace: Trace, reference: Reference) -> str:
 
 
 def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
-    """Return the first unexplained scenario, or one in which the first mistake shows, with the fewest others beside it.
+    """Return the first unexplained scenario. If all are explained, return one in which the first mistake shows.
 
-    Feedback points at the line of the first mistake, so that what it shows must not come from another.
+    Of the latter, it is the one in which the fewest other mistakes show: feedback points at the line of the first
+    mistake, so the evidence should come from this mistake alone.
     """
     if explanation.unexplained or not explanation.mistakes:
         return next(iter(explanation.unexplained or verdict.differences))

@@ -104,8 +104,8 @@ def _explained_mistakes(
 ) -> tuple[ExplainedMistake, ...]:
     """Return the mistakes of the first combination, each together with its twins.
 
-    A twin is a mistake that stands in its place in another combination with otherwise the same mistakes. Mistakes
-    without enough evidence are left out.
+    Two mistakes are twins if exchanging one for the other in the first combination gives another combination found.
+    Mistakes without enough evidence are left out.
     """
     if not combinations:
         return ()
@@ -115,7 +115,7 @@ def _explained_mistakes(
         twins = {v.mistake.id for c in combinations for v in c if partners == ids_of(c) - {v.mistake.id}}
         names = tuple(m for m in reference.exercise.mistakes if m.id in twins or m.id == variant.mistake.id)
         if len(names) > 1 and not _only_exceptions_left(found, trace):
-            continue  # only what stays unexplained would tell them apart
+            continue  # only the unexplained scenarios could tell these twins apart
         shows = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
         if _evidence_suffices(variant, shows, found, trace, reference):
             mistakes.append(ExplainedMistake(variant, names, shows))
@@ -132,11 +132,17 @@ def _evidence_suffices(
 ) -> bool:
     """Return True if the explained scenarios are enough to name this mistake although others stay unexplained.
 
-    That is so if one of them is a trajectory of several updates that differs from the solution's: numbers that fit to
-    nine digits do not fit by chance. A fit in a single number or fact may come from whatever stays unexplained,
-    unless that spoils other fields only and the mistake shows in more explained scenarios than unexplained ones. An
-    exception ends a scenario and spoils nothing else: beside exceptions, as many explained scenarios that ran to their
-    end are enough.
+    `shows` are the explained scenarios that the mistake changes, `acting` the unexplained ones. One of three reasons is
+    enough:
+
+    1. All unexplained scenarios end in exceptions, which spoil no other scenario, and at least as many scenarios of
+       `shows` ran to their end as there are in `acting`.
+    2. There are more scenarios in `shows` than in `acting`, and one of `shows` differs from the solution only in arrays
+       and facts that are right in all unexplained scenarios. So whatever is unexplained did not cause the fit.
+    3. In one of `shows`, the parameters of several updates differ from the solution's: so many numbers do not fit the
+       mistake by chance.
+
+    If nothing is unexplained, one scenario in `shows` is enough.
 
     Args:
         variant: the mistake.
@@ -153,8 +159,7 @@ def _evidence_suffices(
     ran_to_the_end = [s for s in shows if trace.runs[s].failure is None]
     if _only_exceptions_left(found, trace) and len(ran_to_the_end) >= max(1, len(acting)):
         return True
-    # The mistake shows mostly where it is explained, and somewhere in fields that what is unexplained leaves alone.
-    # The learner's own `raise` is compared by type only, which says too little.
+    # Leave out runs that the learner's own `raise` ended: they are compared by the exception's type only.
     told = [s for s in shows if not _raised_on_purpose(trace.runs[s])]
     if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in told):
         return True

@@ -88,7 +88,8 @@ class _Search:
         self._right = [name for name in self._scenarios if name not in wrong]
         self._trials = Trials(reference, runs, self._wrong)
         self._any_explained = False  # True as soon as one scenario has been explained
-        # A mistake that alone changes a scenario in which the learner is right mostly changes it in combination, too.
+        # Mistakes that, made alone, change a scenario in which the learner is right are unlikely: in combination they
+        # mostly change it, too.
         self._likely = [
             variant
             for variant in reference.variants
@@ -119,18 +120,18 @@ class _Search:
                 found = best
         self._trials.release_reserve()
         if len(found.explained) < len(self._wrong):
-            # Costly exercises have few plays. The program of a known mistake must be found all the same: two candidates
-            # can be played whole.
+            # Costly exercises have few plays. So that the program of a single known mistake is found there too, allow
+            # enough plays to play two candidates in every scenario.
             self._trials.ensure(2 * len(self._scenarios))
             found = self._single_variants() or self._with_hidden_mistakes(found)
         unexplained = tuple(s for s in (*self._wrong, *self._without_run) if s not in found.explained)
         return FoundMistakes(found.combinations, found.explained, unexplained)
 
     def _single_variants(self) -> FoundMistakes | None:
-        """Return the variants that alone explain everything, without letting variants stand for each other.
+        """Return the variants that alone explain every scenario; None if there are none.
 
-        In the rounds, one variant is played for all that behave alike in the behaviour table. With a seed other than
-        the table's, two of these may behave differently. None if no variant explains everything.
+        Here each variant is played itself. In the rounds, one variant is played for all that behave alike in the
+        behaviour table, but with a seed other than the table's, two of these may behave differently.
         """
         fitting = []
         for variant in self._reference.variants:
@@ -212,7 +213,7 @@ class _Search:
                 beam = grown
                 self._any_explained = self._any_explained or bool(beam[0].explained)
             else:
-                # Once other scenarios have enlarged the sets, one more mistake may be enough.
+                # Try this scenario again after the others: the sets are larger then, so one more mistake may be enough.
                 postponed.append(scenario)
         scenarios_without_pair = 0
         for scenario in postponed:
@@ -350,7 +351,7 @@ class _Search:
             combination = self._without_unneeded(candidate)
             if not combination or (found and len(candidate.explained) < len(found[0][1])):
                 continue
-            # Only the first set is played whole; for another that explains as much, the acting mistakes are enough.
+            # Only the first set is played whole; of later sets, only the acting mistakes are played in each scenario.
             agrees = self._trials.agrees if found else self._trials.whole_program_agrees
             explained = tuple(s for s in self._wrong if agrees(combination, s))
             despite_conflicts = (
@@ -365,7 +366,7 @@ class _Search:
             if not found:
                 combination = self._reduce(combination, explained)
                 if not despite_conflicts:
-                    # A removed mistake may have hidden the others in some scenario, so count again.
+                    # A removed mistake may have hidden the others in some scenario, so find the explained ones again.
                     explained = tuple(s for s in self._wrong if agrees(combination, s))
             if not found or len(explained) > len(found[0][1]):
                 found = [(combination, explained)]
@@ -376,7 +377,7 @@ class _Search:
         size = min(len(combination) for combination, _ in found)
         smallest = [combination for combination, _ in found if len(combination) == size]
         explained = found[0][1]
-        # The most alike are tried first, so a few plays tell whether another mistake explains the same.
+        # `_twins` tries the mistakes most alike first, so a few plays tell whether another one explains the same.
         self._trials.ensure(2 * len(self._scenarios))
         sets = dict.fromkeys((*smallest, *self._twins(smallest[0], explained)))
         return FoundMistakes(tuple(map(self._trials.in_course_order, sets)), explained)
@@ -406,12 +407,12 @@ class _Search:
     def _save_one_by_exchange(
         self, combination: frozenset[MistakeVariant], explained: Sequence[str]
     ) -> frozenset[MistakeVariant]:
-        """Return the set with one mistake fewer, if exchanging another one for a similar one makes up for it.
+        """Return the set with one mistake removed and a second one exchanged for a similar one, if that agrees.
 
-        Two mistakes that look alike alone may differ in combination. Example: the parameters stay where they are if the
-        backward pass is missing, and also if the update comes at the wrong end. But a loss that is returned as a tensor
-        keeps its graph only if the backward pass is missing; with the update at the wrong end, a third mistake is
-        needed to explain that.
+        Two mistakes that behave alike when made alone may differ in combination. Example: the parameters stay where
+        they are if the backward pass is missing, and also if the update comes at the wrong end. But a loss that is
+        returned as a tensor keeps its graph only if the backward pass is missing. With the update at the wrong end, a
+        third mistake is needed to explain the graph.
         """
         for removed, exchanged in permutations(self._sorted(combination), 2):
             rest = combination - {removed, exchanged}
@@ -450,8 +451,9 @@ class _Search:
     ) -> Iterator[frozenset[MistakeVariant]]:
         """Yield the set with one mistake exchanged for another that behaves alike in combination with the rest.
 
-        Where neither of the two acts, the rest may bring it out: a sum instead of a mean shows under AdamW as soon as
-        clipping is left out. So it is enough that they behave alike in some scenario; those that do in most come first.
+        The two mistakes need to behave alike, each made alone, in one scenario only; mistakes that do so in most
+        scenarios are tried first. In other scenarios, the rest of the set may bring out a mistake that does not show
+        alone: a sum instead of a mean shows under AdamW only if clipping is left out, too.
         """
         ids = ids_of(combination)
         for variant in self._sorted(combination):

@@ -202,8 +202,13 @@ class StatementAlignment:
     def _is_taken(self, i: int, positions: Sequence[int], likeness: float) -> bool:
         """Return True if the learner's statement at position i belongs to a course statement outside `positions`.
 
-        That is so if the two statements are aligned, and at least as much alike as `likeness` says. In `likeness`, new
-        words count twice. Here they count once, so belonging to another statement takes more in common.
+        That is so if the two statements are aligned, and their likeness is at least `likeness`.
+
+        Args:
+            i: position of the learner's statement.
+            positions: positions in `course` of the statements that a mistake adds.
+            likeness: likeness of the learner's statement and one of those at `positions`, in which new words count
+                twice. In the likeness computed here every word counts once.
         """
         partner = self._course_positions.get(i)
         if partner is None or partner in positions:

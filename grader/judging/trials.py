@@ -168,7 +168,7 @@ class Trials:
         return self._budget - self.plays <= self._held_back
 
     def _target(self, scenario: str) -> Run:
-        """Return the learner's run; where the learner is right, the solution's, which equals it up to rounding."""
+        """Return the learner's run; the solution's if the learner is right, because the two agree but for rounding."""
         return self._runs[scenario] if scenario in self._wrong else self._reference.solution(scenario)
 
     def _source(self, combination: Iterable[MistakeVariant]) -> str | None:

@@ -250,7 +250,7 @@ class Recorder:
             raise Diverged
 
     def _matches_reference(self, vector: Array, row: int) -> bool:
-        """True if a state equals the state number `row` of the run it is compared with, within the tolerance."""
+        """Return True if `vector` equals, within the tolerance, state `row` of the run that this is compared with."""
         assert self._against is not None
         if row >= len(self._against) or self._against[row].shape != vector.shape:
             return False
@@ -262,7 +262,7 @@ class Recorder:
             self.append_fact(name, [m.training for m in self._model.modules()])
 
     def gradients_left(self) -> bool:
-        """True if some parameter holds a gradient that is not zero."""
+        """Return True if some parameter holds a gradient that is not zero."""
         with DisableTorchFunctionSubclass():
             return self._model is not None and any(
                 p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)

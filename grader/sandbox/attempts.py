@@ -45,7 +45,7 @@ class AttemptLimits:
     """Wall time of all plays together: for attempts that sleep."""
 
     def of_a_child(self, cpu_seconds: float) -> Limits:
-        """Return the limits of one child that has this much processor time."""
+        """Return the limits of one child, with the given processor time in place of that of one play."""
         return Limits(
             seconds=self.seconds,
             cpu_seconds=cpu_seconds,
@@ -142,7 +142,10 @@ class Attempts:
 
     @property
     def _spent(self) -> bool:
-        """True if nothing more may be played. The current child's processor time is the kernel's to limit."""
+        """True if nothing more may be played.
+
+        The processor time is that of the closed children; the kernel limits that of the current child.
+        """
         limits = self._limits
         return (
             self._ends >= limits.ends

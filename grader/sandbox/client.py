@@ -180,13 +180,17 @@ class Child:
         self._send_driver(exercise)
         self._attempts += 1
         header = {"op": "attempt", "exercise": exercise, "seed": seed, "only": [scenario]}
-        # Without the number, if a forged answer came first, the true one could be taken for that to the next question.
+        # The answer must carry the same number. Otherwise, after a forged answer to this attempt, the true answer could
+        # be taken for the answer to the next attempt.
         header["number"] = self._attempts
         text = b"" if source is None else source.encode("utf-8", "surrogatepass")
         return self._request({**header, "cpu_seconds": cpu_seconds}, text)
 
     def _send_driver(self, exercise: str) -> None:
-        """Send the exercise's driver with the modules it needs, except those sent before; nothing if it was sent."""
+        """Send the exercise's driver and the modules that it needs, unless the driver was sent before.
+
+        Modules that the child has received already are left out.
+        """
         modules = self._parcels.modules(exercise)
         if modules[-1] not in self._brought:
             self._send({"op": "bring", "exercise": exercise}, pack(modules, without=self._brought))
@@ -203,7 +207,7 @@ class Child:
 
     @property
     def used_cpu_seconds(self) -> float:
-        """Processor time that the child has used, once it is closed; 0.0 if the server went with it."""
+        """Processor time in seconds that the child used, once it is closed; 0.0 before, or if the server is gone."""
         return float((self._gone or {}).get("cpu", 0.0))
 
     def close(self) -> bool:
@@ -222,7 +226,7 @@ class Child:
             os.close(self._output)
 
     def _send(self, header: frames.Header, body: bytes = b"", *, timed: bool = False) -> None:
-        """Send a frame to the child; with `timed`, its processor time is limited from now on."""
+        """Send a frame to the child; with `timed`, tell the server to limit the child's processor time from now on."""
         self._channel.settimeout(_FORK_SECONDS)
         with suppress(OSError):  # that the child is gone is noticed at the next wait
             if timed:  # tell the server that processor time counts from now on
@@ -282,7 +286,7 @@ class Child:
                 self._gone, _, _ = frames.receive(self._control)
             except (EOFError, OSError):
                 self._gone = {}
-            self._read_channel()  # its last words
+            self._read_channel()  # what the child wrote before it ended
         elif source == self._server_ended:
             self._gone = {}
         elif source is self._channel:

@@ -63,7 +63,7 @@ def _refuse_misshapen(run: Run) -> None:
 
 
 def _plausible(failure: Failure) -> bool:
-    """True if a failure has the size of one that the recorder wrote."""
+    """Return True if all texts and numbers of a failure are within the recorder's bounds."""
     names = (failure.type, *failure.bases)
     return (
         len(failure.message) <= 2000
@@ -75,7 +75,7 @@ def _plausible(failure: Failure) -> bool:
 
 
 def _nested_too_deeply(fact: Fact, depth: int = 8) -> bool:
-    """True if a fact is nested more than `depth` lists deep."""
+    """Return True if a fact is nested more than `depth` lists deep."""
     return isinstance(fact, list) and (
         depth == 0 or any(_nested_too_deeply(item, depth - 1) for item in fact)
     )

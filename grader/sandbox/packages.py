@@ -18,8 +18,8 @@ _EXTRA = "frameworks"
 def undeclared_entries(site: Path, added: Sequence[str] = ()) -> list[Path]:
     """Return the importable files and folders in a packages folder that belong to no declared package.
 
-    An entry that is returned is hidden. Nothing is hidden where it is not known what is declared: a checkout that is
-    not installed declares no dependencies.
+    The sandbox hides these entries. If the course is not installed (a bare checkout), its dependencies are unknown, so
+    the list is empty and nothing is hidden.
 
     Args:
         site: a folder of installed packages (`site-packages`).
@@ -37,7 +37,7 @@ def _can_be_imported(path: Path) -> bool:
 
 
 def is_installed(name: str) -> bool:
-    """True if a distribution of this name, as pip calls it, is installed."""
+    """Return True if a distribution of this name, as pip calls it, is installed."""
     try:
         metadata.distribution(name)
     except (metadata.PackageNotFoundError, ValueError):  # ValueError: an empty name

@@ -127,8 +127,9 @@ class Sandbox:
             self._server = None
 
     def run(self, jobs: Sequence[Job], seed: int, *, until: float = math.inf) -> list[Outcome]:
-        """Run the jobs of one submission, in one fork as long as it lives. One that fails does not keep others from
-        running.
+        """Run the jobs of one submission, in one fork for as long as that fork lives.
+
+        An exercise that ends its fork does not keep the exercises after it from running: these run in a new fork.
 
         Args:
             jobs: jobs in the order of the course, because an exercise's driver may contain the answer to an earlier
@@ -144,7 +145,7 @@ class Sandbox:
         """
         tasks = [(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
-        servers = 2  # one may be killed from outside, which is not the submission's fault
+        servers = 2  # a server may be killed from outside once, which is not the submission's fault
         while len(outcomes) < len(tasks):
             rest = tasks[len(outcomes) :]
             if time.monotonic() > until:
@@ -215,7 +216,7 @@ class Sandbox:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]
             ended = [exercise]
-            # It ended while loading the file, and would again for each of its exercises
+            # The child ended while loading the file, and would end again for each exercise of that file
             if child.source != source:
                 ended = [
                     name for _, name in takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])

@@ -1,8 +1,8 @@
 """The error that ends a search for a repair early.
 
-It is not in `attempts`, which cannot be imported on Windows, because the search must know it everywhere.
+The search imports this error on every system, so it does not stand in `attempts`, which cannot be imported on Windows.
 """
 
 
 class AttemptsSpent(Exception):
-    """No more attempts are played: what they may take together is spent."""
+    """No more attempts are played: a limit of all attempts together is reached (`AttemptLimits`)."""

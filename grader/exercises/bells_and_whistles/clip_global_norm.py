@@ -121,10 +121,9 @@ def _missing(stage: Stage) -> None:
 
 @driver.scenario("frozen", "그레이디언트가 남아 있는 얼린 매개변수", check="none", atol=CLIP_ATOL)
 def _frozen(stage: Stage) -> None:
-    """A parameter frozen after its backward pass: the optimizer would still read its gradient, so it must be clipped
-    too.
+    """A parameter was frozen after its backward pass. The optimizer would still read its gradient, so clip it too.
 
-    Compared with the same parameters unfrozen.
+    The gradients are compared with those that the same function makes of parameters of which none is frozen.
     """
     parameters, others = _parameters(stage.env), _parameters(stage.env)
     before = _gradients(others)

@@ -121,7 +121,8 @@ def _accumulated_plans(stage: Stage) -> None:
 def _rounded_plans(stage: Stage) -> None:
     """Trainings without accumulation, of which only the warm-up is recorded.
 
-    The last two are so close to a half that the ratio of one step more, or one less, gives another warm-up.
+    In the last two, the number of warm-up steps before rounding is so close to a half that one update more, or one
+    less, in the total would give another warm-up.
     """
     draw = stage.env.draw("plans")
     for rest in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):

@@ -176,7 +176,7 @@ def _record_refusal(stage: Stage, when: str, window: list[Batch]) -> None:
 def _after_refusal(stage: Stage) -> None:
     """A good window gets the same update whether or not one without valid tokens came before it.
 
-    Gradients that are NaN would show, if the refused window left them.
+    So NaN gradients that the refused window leaves behind would show.
     """
     nothing = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
 

@@ -67,7 +67,7 @@ def diamonds(env: Env) -> tuple[Tensor, Callable[[], int]]:
     order = torch.randperm(len(_KINDS), generator=env.generator("diamonds")).tolist()
     last = node("AccumulateGrad")
     for level in range(_LEVELS):
-        # Six kinds take turns, so every name but those of the ends comes up many times.
+        # Six kinds take turns, so every name comes up many times, except the names of the first and the last node.
         left, right = (_KINDS[order[(2 * level + side) % 6]] for side in (0, 1))
         last = node("AddBackward0", node(f"{left}Backward0", last), node(f"{right}Backward0", last))
     loss = torch.zeros((), requires_grad=True).as_subclass(_Loss)

@@ -35,9 +35,9 @@ from grader.observe.wording import called_with, yes_or_no
 driver = Driver("accumulate", cost=1.15)
 
 MICRO = 5
-"""Number of samples in every micro-batch. All have the same, so that the mean of means is the mean. No window has
-this number of micro-batches, so that dividing by the batch size is never the same as dividing by the window's size.
-"""
+"""Number of samples in every micro-batch. All micro-batches have the same size, so that the mean of their means is the
+mean of all samples. No window has MICRO micro-batches, so that dividing by the batch size is never the same as dividing
+by the window's size."""
 
 _ACTIVE, _IDLE = 0.15, 50.0
 """`max_norm` as a share of the first window's gradient norm. `_ACTIVE` clips every window, and so would a limit four

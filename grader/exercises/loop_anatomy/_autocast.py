@@ -21,7 +21,7 @@ class AutocastNotes:
     def __init__(self, env: Env) -> None:
         """Draw the two numbers from the scenario's env."""
         self.seen: dict[str, dict[str, float]] = {}
-        # Matrices of one element, because autocast rounds products of matrices, as those of layers.
+        # Matrices of one element, because autocast rounds products of matrices (as in layers), not elementwise ones.
         self._factors = torch.rand(2, 1, 1, generator=env.generator("factors")) + 1.0
 
     def note(self, part: str, device_type: str) -> None:
@@ -37,7 +37,7 @@ class AutocastNotes:
         return [*sorted(self.seen.get(part) or ["없음"])]
 
     def witness(self, part: str) -> list[float]:
-        """Return one number that follows from the same precisions: the sum of their products, 0 if there are none."""
+        """Return one number that depends on the precisions of a part: the sum of the products noted in it, or 0."""
         return [sum(self.seen.get(part, {}).values())]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "AutocastNotes":
@@ -46,10 +46,10 @@ class AutocastNotes:
 
 
 class AutocastNet(Net):
-    """A net that notes autocast, but once `initialised`, computes in float64, forward and backward.
+    """A net that notes autocast but, once `initialised`, computes in float64, which autocast leaves alone.
 
-    Autocast leaves float64 alone. Rounding to the 8 bits of bfloat16 would magnify a difference in the last bit of a
-    float32 weight a hundred thousand times: right programs that add in another order would end far apart.
+    In bfloat16, with its 8 bits, right programs that add in different orders would end far apart: rounding would
+    magnify a difference in the last bit of a float32 weight a hundred thousand times.
     """
 
     def __init__(self, layers: Sequence[nn.Module], env: Env) -> None:

@@ -78,7 +78,7 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
-    """There is no scaler: beside gradients scaled by 4096, old gradients that were not cleared hardly show."""
+    """Without a scaler, old gradients that were not cleared show. Beside gradients scaled by 4096 they hardly would."""
     _make_updates(stage, torch.bfloat16, None)
 
 

@@ -86,9 +86,9 @@ def _record_file(
     *,
     beside: bool = False,
 ) -> None:
-    """Record the weights that the file holds now and which `update` they belong to; with `beside`, score and step too.
+    """Record the weights in the file and which call of `update` they are from; with `beside`, also score and step.
 
-    The config in the file may be an object here.
+    In this file, the config may be an object (`Settings`) instead of plain values.
     """
     content, how = read_checkpoint(path, known=[Settings])
     weights = flat_state(content.get("model"), run.model)
@@ -125,7 +125,7 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("folder", "저장할 때마다 폴더에 남는 파일", check="best")
 def _folder(stage: Stage) -> None:
-    """Three saves leave as many files as two: one, or two in programs that keep the best checkpoint but one as well."""
+    """The third save must not add a file to the folder. Keeping two files is right: the second-best checkpoint, too."""
     file_counts: list[int] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"

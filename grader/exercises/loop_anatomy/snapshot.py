@@ -263,9 +263,9 @@ def _epochs(env: Env, held: _Objects, count: int) -> Iterator[None]:
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
-    """Four epochs, saved before each to a file of its own; then the fourth file is loaded, and then the second.
+    """Train four epochs, and save to a new file before each. Then load the fourth file, and then the second.
 
-    One snapshot saves them all, and another one loads both.
+    One snapshot object saves all four files, and a second one loads the two.
     """
     env, recorder = stage.env, stage.recorder
     whole, resumed = _whole_run(env, "saved"), _whole_run(env, "new")

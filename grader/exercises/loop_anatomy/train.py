@@ -101,8 +101,8 @@ def _amp(stage: Stage) -> None:
 def _fp16(stage: Stage) -> None:
     """The loss is scaled, and gradients are unscaled before they are clipped.
 
-    Every update is clipped, so each norm is known. The weights are not compared: beside scaled gradients, an older one
-    that was not cleared hardly shows.
+    Every update is clipped, so each norm is known. The weights are not compared: an old gradient that was not cleared
+    would hardly show beside scaled gradients.
     """
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)

@@ -65,7 +65,7 @@ add_run_scenarios(driver, _train_accelerate)
 def _calls(stage: Stage) -> None:
     """Calls that matter only with several processes: model, training loader and backward go through the Accelerator.
 
-    The config asks for float32; an Accelerator with a precision of its own would train in another one.
+    The config asks for float32; an Accelerator that was given another precision would train in that precision.
     """
     updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)

@@ -75,7 +75,7 @@ def _groups(stage: Stage) -> None:
 def _end(stage: Stage) -> None:
     """A training run that goes on longer than planned.
 
-    A cosine that is not ended would first rise for as many updates as it fell, and then fall again.
+    A schedule that goes on with the cosine after `total_steps` would rise for as many updates as it fell.
     """
     warmup = stage.env.draw("warmup_steps").whole(2, 3)
     decay_steps = stage.env.draw("falling").whole(3, 5)

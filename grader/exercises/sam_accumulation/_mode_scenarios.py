@@ -87,7 +87,7 @@ class _Dropout(nn.Dropout):
 
 
 def _observed_model(env: Env) -> tuple[Net, _BatchNorm, _Dropout]:
-    """Return a model, and those of its layers that log their modes."""
+    """Return a model, and its two layers that log their modes: the norm and the dropout."""
     norm, dropout = _BatchNorm(HIDDEN, env), _Dropout(env)
     layers = [
         nn.Linear(FEATURES, HIDDEN, bias=False),

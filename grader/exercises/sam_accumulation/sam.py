@@ -211,7 +211,8 @@ def _zero_later(stage: Stage) -> None:
 def _scheduled(stage: Stage, *, on_sam: bool) -> None:
     """Update with a scheduler over two groups, then over a plain list of parameters.
 
-    Two optimizers that are given the same dicts share them automatically; two that are given a list do not.
+    Two optimizers that are given the same dicts as groups share these dicts without further code. Two that are given a
+    list of parameters do not share their groups.
     """
     for number in range(2):
         model = mlp(stage.env)
@@ -274,10 +275,10 @@ def _loads_groups(stage: Stage) -> None:
 
 @driver.scenario("loads-climb", "읽은 다음의 first_step", check="resumes", atol=SAM_ATOL)
 def _loads_climb(stage: Stage) -> None:
-    """A SAM that was loaded climbs as far as one that was not, and in the same direction; how far does not matter here.
+    """A SAM that loaded a state must climb to the same point as the SAM that saved it; any point is right here.
 
-    Both were made with the same radius. Nobody has said which counts if the saved one is another, so a SAM may keep it
-    among its groups or as an attribute.
+    Both were made with the same radius. The contract does not say which radius counts if the saved one differs, so a
+    SAM may keep its radius in its groups or as an attribute.
     """
     first = sam_with_state(stage, 0, watch=False)
     second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)

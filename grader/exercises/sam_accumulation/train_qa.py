@@ -197,7 +197,7 @@ def _record_losses(stage: Stage, returned: Any) -> None:
 
 
 def _judged_case(stage: Stage, epochs: int) -> Case:
-    """Return a reader with different training data in each epoch."""
+    """Return a case with a reader and different training data in each epoch."""
     return make_case(stage.env, 2, epochs=epochs)
 
 
@@ -228,7 +228,7 @@ def _returned(stage: Stage) -> None:
 
 @driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
 def _best_epoch(stage: Stage) -> None:
-    """Every wrong way of choosing an epoch finds another one."""
+    """Every known wrong way of choosing the best epoch chooses another epoch than the right one."""
     case = _judged_case(stage, JUDGED_EPOCHS)
     _claim_best_epoch(stage, case, _judged(stage, case, JUDGED_EPOCHS))
 
@@ -242,7 +242,7 @@ def _claim_best_epoch(stage: Stage, case: Case, returned: Any) -> None:
 
 
 def _tied_case(stage: Stage) -> Case:
-    """Return a reader whose lowest dev loss is that of its second epoch and, to the bit, of its third too."""
+    """Return a case whose second and third epochs have the same dev loss, to the bit, below that of the first."""
     case = _judged_case(stage, 3)
     case.model.dev_handicaps = (2.0, 1.0, 1.0)
     return case
@@ -272,7 +272,7 @@ def _checkpoint(stage: Stage) -> None:
 
 @driver.scenario("checkpoint-tie", "검증 손실이 같은 두 에폭의 저장", check="checkpoint")
 def _checkpoint_tie(stage: Stage) -> None:
-    """Which of the two epochs was saved; the weights are those of both, and the stamp tells."""
+    """Which of the two epochs was saved. Their weights are equal, so the stamp in the checkpoint tells."""
     case = _tied_case(stage)
 
     def look(path: Path) -> None:

@@ -20,7 +20,8 @@ _MAX_DELETED_LINES = 8
 _MAX_GUARDED = 4
 """Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
 _OVERWRITE_COST = 1.5
-"""Cost of inserting a line that sets a variable which the learner sets too: editing the learner's line is likelier."""
+"""Added cost of inserting a line that sets a variable which the learner sets too: more likely, the learner's line has
+to be edited."""
 
 
 def line_drafts(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
@@ -61,7 +62,7 @@ def _insertions(definition: DefinitionText, donors: Donors) -> Iterator[Draft]:
             for gap in gaps:
                 if isinstance(version, ast.Return) and _is_return(gap.next):
                     continue  # the return that follows is to be rewritten instead
-                # Inside a loop the next round may need the new value, so it costs nothing there.
+                # Inside a loop the next round may need the new value, so overwriting a variable adds no cost there.
                 extra = _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
                 yield _inserted(gap, text, base + extra + _gap_cost(donors, donor, gap))
 
@@ -71,9 +72,9 @@ def _is_return(statement: Statement | None) -> bool:
 
 
 def _gaps_in_method(gaps: list[Gap], method: str) -> list[Gap]:
-    """Return the places in the method of this name; all places if the learner has no such method, or for a function.
+    """Return the places in the method of this name, because a statement of one method is of no use in another.
 
-    A statement of one method is of no use in another.
+    Return all places if the learner has no such method, or the definition is a function.
     """
     return [gap for gap in gaps if gap.block.method == method] or gaps
 

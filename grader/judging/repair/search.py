@@ -195,7 +195,8 @@ class _Search:
             except AttemptsSpent:
                 if best is None and nearer is None:
                     raise
-                return best or nearer  # `nearer` unchecked: no later edit can be played, so it is not kept
+                # It is not known whether `nearer` breaks a scenario, but no later edit can be played, so it is dropped.
+                return best or nearer
             if tried is not None and tried.repaired:
                 if best is None:
                     stop_with_best = min(self._budget, self._plays + _PLAYS_AFTER_FIRST_REPAIR)

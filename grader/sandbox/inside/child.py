@@ -32,8 +32,8 @@ _FILENAME = "<submission>"
 _MAX_REPLACED_SHOWN = 5
 """Maximum number of replaced attributes that a message shows."""
 _INDESCRIBABLE = Failure("BaseException", ("BaseException",), "")
-"""Says only that there was a failure, for an exception that cannot even be described. Made before a submission runs,
-because the submission may have replaced `Failure.__init__` by the time this is needed."""
+"""Failure that is reported if describing an exception raises another. It is made before a submission runs, because a
+submission may replace `Failure.__init__`."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def become_child(setting: Setting, prepared: Prepared, bounds: Bounds, channel: 
     except EOFError:  # the usual end: the grader has closed the channel
         exit_code = 0
     except BaseException as error:
-        # Ours, not the submission's: the grader shows the last line if the child ends before it is ready. That of a
-        # message of several lines may say nothing.
+        # An error of the grader's own. If the child ends before it is ready, the grader shows the last printed line, so
+        # print the first line of the message last: later lines of a message may say nothing.
         traceback.print_exc()
         print(f"{type(error).__name__}: {error}".splitlines()[0], file=sys.stderr, flush=True)
     finally:
@@ -121,7 +121,7 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
             case "load":
                 _limit_processor_time(0.0)  # code that ran before may have set the timer itself
                 player.load(body)
-                # Also if it failed: what it raised is the answer to each exercise asked for.
+                # Also if loading failed: then each exercise that is asked for is answered with what the program raised.
                 frames.send(channel, {"event": "loaded"})
             case "play":
                 _limit_processor_time(0.0)  # as for `load`
@@ -132,7 +132,7 @@ def _serve_requests(channel: socket.socket, prepared: Prepared, device: str) -> 
                 if body:
                     player.load(body)
                 trace = player.play(header["exercise"], header["seed"], header["only"])
-                # With its number, this cannot be taken for the answer to the next attempt if a forged one came first.
+                # The number shows to which attempt this answer belongs, even if a forged answer came before it.
                 _answer(channel, {"exercise": header["exercise"], "number": header["number"]}, trace)
             case other:
                 raise ValueError(f"no request of the grader's: {other}")
@@ -199,14 +199,14 @@ class _Player:
                 trace = Trace(load_failure=_replacement_failure(replaced, self._modules.grader_names()))
             return to_bytes(trace)
         except BaseException as error:
-            # The recorder lets the same through as `load_program`. Here, where nobody presses Ctrl-C, these are errors
-            # like any other.
+            # The recorder, like `load_program`, lets KeyboardInterrupt and a submission's own BaseException through.
+            # Here, where nobody presses Ctrl-C, these are errors like any other.
             return _error_trace(error, self._program)
 
     def _restore_unless_clean(self) -> None:
         """Restore the originals if code of a submission may have replaced some; it costs time even if none did."""
         if not self._clean:
-            self._originals.restore()  # its result is not needed: what was replaced until now is forgiven
+            self._originals.restore()  # the names are not needed: what was replaced until now is forgiven
         self._clean = True
 
 

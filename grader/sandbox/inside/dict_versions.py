@@ -67,7 +67,7 @@ def _version(address: int) -> int:
 
 
 def _numbers_writes() -> bool:
-    """True if, in this Python, every kind of write changes a dict's number and reading does not."""
+    """Return True if, in this Python, every kind of write changes a dict's number and reading does not."""
     tried: dict[str, object] = {"one": 1, "two": 2}
     writes: tuple[Callable[[], object], ...] = (
         lambda: tried.update(three=3),

@@ -36,8 +36,8 @@ _keys_of_number, _KEYS = _c.DispatchKeySet.from_raw_repr, dict(_c.DispatchKey.__
 _DisablePythonDispatcher = _c._DisablePythonDispatcher
 
 _OF_TORCH = ("aten", "_")
-"""Namespaces in which nothing can be registered: torch's operators, and what all operators fall back to. Others stay
-open, because torch's compiler and `custom_op` register there."""
+"""Namespaces in which nothing can be registered: torch's operators (`aten`), and kernels that all operators fall back
+to (`_`). Other namespaces stay open, because torch's compiler and `custom_op` register kernels there."""
 _Registration = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
@@ -133,7 +133,8 @@ class Dispatching:
                 if is_on(key) != kept.has(key):
                     switch(key, kept.has(key))
                     switched.append(name)
-        # Otherwise a backward pass would switch the dispatcher in Python on again: it has a state beside its key.
+        # The Python dispatcher has a state beside its key. Unless this guard switches that state off too, a backward
+        # pass would switch the dispatcher on again.
         self._guards.append(_DisablePythonDispatcher())
         self._guards[-1].__enter__()
         return switched

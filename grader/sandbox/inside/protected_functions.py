@@ -84,7 +84,7 @@ class ProtectedFunctions:
         """Note what a function's closure and dicts hold, and protect the functions in its closure."""
         _fill_dynamo_cache(
             function
-        )  # before the loop, which comes to the wrapped function and notes this entry of it
+        )  # first, because the code below notes this entry of the wrapped function, which is in the closure
         name = function.__qualname__
         if function.__kwdefaults__:
             self._entries.append(_Entries(name, function.__kwdefaults__, dict(function.__kwdefaults__)))

@@ -82,5 +82,5 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
 
 
 def _acts_for_its_caller(filename: str) -> bool:
-    """True if the file belongs to the standard library and may act on its caller's behalf."""
+    """Return True if the file belongs to the standard library and may act on its caller's behalf."""
     return filename.startswith((_STANDARD_LIBRARY, "<frozen")) and filename != _NAMEDTUPLE_FILE

@@ -50,7 +50,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def supported() -> bool:
-    """True if the numbers of this machine's system calls are known."""
+    """Return True if the numbers of this machine's system calls are known."""
     return platform.machine() in _MACHINES
 
 
