@@ -104,10 +104,10 @@ def _returned_instead_of_list(trace: Trace, reference: Reference) -> str:
 
 
 def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
-    """Return the first unexplained scenario. If all are explained, return one in which the first mistake shows.
+    """Return the first unexplained scenario (without named mistakes: the first wrong one), if there is one.
 
-    Of the latter, it is the one in which the fewest other mistakes show: feedback points at the line of the first
-    mistake, so the evidence should come from this mistake alone.
+    If all are explained, return the scenario in which the first mistake shows together with the fewest others. Feedback
+    points at the line of the first mistake, so the evidence should come from this mistake alone.
     """
     if explanation.unexplained or not explanation.mistakes:
         return next(iter(explanation.unexplained or verdict.differences))

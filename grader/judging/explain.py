@@ -136,7 +136,7 @@ def _evidence_suffices(
     enough:
 
     1. All unexplained scenarios end in exceptions, which spoil no other scenario, and at least as many scenarios of
-       `shows` ran to their end as there are in `acting`.
+       `shows` ran to their end as there are in `acting`, and at least one.
     2. There are more scenarios in `shows` than in `acting`, and one of `shows` differs from the solution only in arrays
        and facts that are right in all unexplained scenarios. So whatever is unexplained did not cause the fit.
     3. In one of `shows`, the parameters of several updates differ from the solution's: so many numbers do not fit the

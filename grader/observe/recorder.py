@@ -185,7 +185,7 @@ class Recorder:
         """Call the student's function and record as a fact what it raised, or that it raised nothing.
 
         Args:
-            exception: an exception whose subclasses are recorded under its name.
+            exception: the exception that may be expected; a subclass is recorded under its name.
             fact: name of the fact.
             function: the student's function.
             args: its positional arguments.

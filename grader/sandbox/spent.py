@@ -5,4 +5,4 @@ The search imports this error on every system, so it does not stand in `attempts
 
 
 class AttemptsSpent(Exception):
-    """No more attempts are played: a limit of all attempts together is reached (`AttemptLimits`)."""
+    """No more attempts are played: a limit of all plays together (time, or the search's budget) is used up."""

@@ -242,7 +242,10 @@ def _claim_best_epoch(stage: Stage, case: Case, returned: Any) -> None:
 
 
 def _tied_case(stage: Stage) -> Case:
-    """Return a case whose second and third epochs have the same dev loss, to the bit, below that of the first."""
+    """Return a case of which the second and third epoch have the same dev loss, to the bit, below the first epoch's.
+
+    This holds as long as no update moves the weights.
+    """
     case = _judged_case(stage, 3)
     case.model.dev_handicaps = (2.0, 1.0, 1.0)
     return case

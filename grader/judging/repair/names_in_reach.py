@@ -26,7 +26,11 @@ class Scope:
 
     @cached_property
     def divisors(self) -> list[ast.expr]:
-        """A few expressions to divide by: the solution's divisors, then the learner's `len(…)` and `numbers`."""
+        """A few expressions to divide by.
+
+        First come the solution's divisors, then the learner's `len(…)` and `numbers`, last `len` of the variables that
+        loops go through and of the loops' targets.
+        """
         found: dict[str, ast.expr] = {}
         for donor in self._donors.donors:
             for node in (n for part in own_parts(donor.versions[0]) for n in ast.walk(part)):
@@ -49,7 +53,7 @@ class Scope:
     def numbers(self) -> list[str]:
         """Names that look like numbers; those that are assigned and never read come first.
 
-        These are variables in an augmented assignment, a calculation or a comparison, indices of `enumerate` and
+        These are targets of augmented assignments, operands of calculations and comparisons, indices of `enumerate` and
         `range`, and variables that are assigned a number (see `_counts`). Tensors may be among them.
         """
         names: dict[str, None] = {}
