@@ -62,6 +62,7 @@ def test_each_exercise_is_proposed_once(tmp_path):
     assert list(found.values()).count("train_step") == 1
 
 
+@pytest.mark.usefixtures("collector_off")
 def test_many_names_cost_little(tmp_path):
     text = "".join(f"def train_stepp{n}{'x' * 50}(a, b): pass\n" for n in range(3_000))
     (tmp_path / "hw.py").write_text(text)

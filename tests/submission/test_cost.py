@@ -44,6 +44,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.usefixtures("collector_off")
 @pytest.mark.parametrize("suffix", [".py", ".ipynb"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_largest_file_is_read_in_little_time(tmp_path: Path, shape: str, suffix: str) -> None:

@@ -285,6 +285,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.usefixtures("collector_off")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("glue", [" ", "\n"])
 def test_hostile_text_is_read_in_little_time(tmp_path, seed, glue):
@@ -297,6 +298,7 @@ def test_hostile_text_is_read_in_little_time(tmp_path, seed, glue):
     assert time.process_time() - before < 2.0
 
 
+@pytest.mark.usefixtures("collector_off")
 @pytest.mark.parametrize("size", [250_000, 1_000_000], ids=["read", "refused"])
 def test_a_novel_is_told_in_a_second(tmp_path, size):
     path = tmp_path / "hw.py"

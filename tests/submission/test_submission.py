@@ -54,6 +54,7 @@ def test_a_broken_definition_counts_a_broken_mention_does_not(tmp_path):
     assert submission.source_for("accumulate") is None
 
 
+@pytest.mark.usefixtures("collector_off")
 @pytest.mark.timeout(10)
 def test_many_broken_cells_are_searched_once(tmp_path):
     """Asking thousands of broken cells about every exercise costs no more than reading them."""
