@@ -12,7 +12,14 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from grader.sandbox.inside.system_calls import ALLOWED, FCNTL, IOCTL, ON_A_PROCESS, PRCTL
+from grader.sandbox.inside.system_calls import (
+    ALLOWED,
+    FCNTL,
+    IOCTL,
+    IOCTL_OF_OWNERS,
+    ON_A_PROCESS,
+    PRCTL,
+)
 
 _CLONE_THREAD = 0x00010000
 
@@ -58,8 +65,8 @@ def install(*, drives_devices: bool = False) -> None:
     """Apply the filter to every thread of this process, irrevocably.
 
     Args:
-        drives_devices: allow any `ioctl`, which is how a process talks to a GPU, and the calls `ON_A_PROCESS` only on
-            this process, because it has no PID namespace of its own.
+        drives_devices: allow any `ioctl` but `IOCTL_OF_OWNERS`, which is how a process talks to a GPU, and the calls
+            `ON_A_PROCESS` only on this process, because it has no PID namespace of its own.
 
     Raises:
         OSError: the kernel refused it.
@@ -91,7 +98,12 @@ def _filter_for(machine: _Machine, *, drives_devices: bool) -> list[bytes]:
     ]
     allowed = {entry[0]: number for entry in ALLOWED if isinstance(number := entry[machine.column], int)}
     if drives_devices:
-        allowed["ioctl"] = machine.ioctl
+        refused = [
+            instruction
+            for request in IOCTL_OF_OWNERS
+            for instruction in (_instruction(_JUMP_EQUAL, request, 0, 1), refuse)
+        ]
+        lines += _for_call(machine.ioctl, [_instruction(_LOAD, _SECOND_ARGUMENT_AT), *refused, allow])
         for name in ON_A_PROCESS:
             lines += _for_call(allowed.pop(name), _allow_if(_FIRST_ARGUMENT_AT, (0, os.getpid())))
     for number in allowed.values():

@@ -228,6 +228,10 @@ IOCTL = (
 )
 """Allowed requests of `ioctl`: whether it is a terminal and how wide, how much can be read, blocking, close-on-exec."""
 
+# <asm-generic/sockios.h>
+IOCTL_OF_OWNERS = (0x8901, 0x8902)
+"""Requests of `ioctl` (FIOSETOWN, SIOCSPGRP) that name a process to which a socket then sends signals."""
+
 # <linux/prctl.h>
 PRCTL = (
     3,  # PR_GET_DUMPABLE
