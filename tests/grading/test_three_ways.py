@@ -96,15 +96,12 @@ def check_three_ways(path: Path, sandboxes: dict[tuple[str, str], Sandbox]) -> N
 @pytest.mark.parametrize(
     "sample",
     [
-        pytest.param(
-            sample,
-            marks=()
-            if sample.exercise in QUICKLY
-            else (pytest.mark.full,)
-            if number < MOST_IN_CI
-            else (pytest.mark.full, pytest.mark.by_command),
+        pytest.param(sample, marks=() if sample.exercise in QUICKLY else marks)
+        for marks, some in (
+            ((pytest.mark.full,), programs()[:MOST_IN_CI]),
+            ((pytest.mark.full, pytest.mark.by_command), programs()[MOST_IN_CI:]),
         )
-        for number, sample in enumerate(programs())
+        for sample in some
     ],
     ids=lambda sample: f"{sample.kind}/{sample}",
 )

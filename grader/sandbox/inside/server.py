@@ -112,7 +112,8 @@ def _warm(setting: Setting) -> Prepared:
     for name in setting.imports:
         with suppress(ImportError):
             importlib.import_module(name)
-    _register_kernels_of_cuda()
+    if setting.device != "cpu":
+        _register_kernels_of_cuda()
     refuse_kernels()
     originals = Originals()
     originals.keep_libraries()
