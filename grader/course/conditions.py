@@ -37,7 +37,7 @@ class Part:
 
     text: str
     """One or more sentences, without the condition."""
-    when: str = ""
+    condition: str = ""
     """The condition under which it is told; empty: always."""
 
 
@@ -51,27 +51,27 @@ def parts_of(text: str) -> list[Part]:
     return [part for part in parts if part.text]
 
 
-def told(text: str, holds: Callable[[str], bool]) -> str:
+def true_text(text: str, holds: Callable[[str], bool]) -> str:
     """Return the text with those conditional parts of whose condition `holds` returns True."""
-    return " ".join(part.text for part in parts_of(text) if not part.when or holds(part.when))
+    return " ".join(part.text for part in parts_of(text) if not part.condition or holds(part.condition))
 
 
-def told_in_full(text: str) -> str:
+def full_text(text: str) -> str:
     """Return the text with all of its parts, as it is true where the mistake is made in its usual way and alone."""
-    return told(text, lambda _: True)
+    return true_text(text, lambda _: True)
 
 
-def told_always(text: str) -> str:
+def unconditional_text(text: str) -> str:
     """Return the text without its conditional parts."""
-    return told(text, lambda _: False)
+    return true_text(text, lambda _: False)
 
 
-def unreadable(text: str) -> str:
+def unreadable_condition(text: str) -> str:
     """Return the first condition in a text that is written in none of the known words; empty if there is none."""
     for part in parts_of(text):
-        for condition in part.when.split(" and ") if part.when else ():
+        for condition in part.condition.split(" and ") if part.condition else ():
             if condition.split(" ")[0] not in CONDITIONS:
                 return condition
-        if not part.when and (found := _LOOKS_CONDITIONAL.search(part.text)):
+        if not part.condition and (found := _LOOKS_CONDITIONAL.search(part.text)):
             return found[0]
     return ""

@@ -16,7 +16,9 @@ _MAX_DISTANCE = 0.5
 """Maximum distance between mistake and learner, as a share of the distance between solution and learner."""
 
 
-def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, Difference]) -> Mistake | None:
+def nearest_mistake(
+    reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
+) -> Mistake | None:
     """Return the nearest known mistake; None if none is near.
 
     A near mistake changes the same scenarios as the learner's program, differs from the solution first in the same
@@ -51,7 +53,7 @@ def _distance(
     for name, first in wrong.items():
         if name not in runs or first.kind != "array":
             return np.inf
-        solution_run, mistake_run = reference.solution(name), reference.run(program, name)
+        solution_run, mistake_run = reference.solution_run(name), reference.complete_run(program, name)
         of_mistake = difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
         if of_mistake is None or _place(of_mistake) != _place(first):
             return np.inf

@@ -38,13 +38,13 @@ class Origin:
             return Place(None, line)
         return self.places[line - 1] if 0 < line <= len(self.places) else None
 
-    def text(self, line: int | None) -> str | None:
+    def line_text(self, line: int | None) -> str | None:
         """Return the text of a line of the program, without the spaces around it; None if `source` lacks the line."""
         lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
         index = -1 if line is None else line - self.first_line
         return lines[index].strip() if 0 <= index < len(lines) else None
 
-    def note(self, warning: str) -> str:
+    def with_place(self, warning: str) -> str:
         """Return a warning with the learner's line: `7번째 줄: …` of the program becomes `코드 셀 2의 3번째 줄: …`."""
         match = _LINE_NUMBER.match(warning)
         place = self.place(int(match[1])) if match else None

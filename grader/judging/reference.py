@@ -28,17 +28,17 @@ from grader.observe.play import Scenario, play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
 
-_KEPT_PROGRAMS = 300
+_MAX_KEPT_PROGRAMS = 300
 """Maximum number of loaded programs of mistakes per `Reference`; the least recently used is dropped first."""
-_KEPT_RUNS = 300
+_MAX_KEPT_RUNS = 300
 """Maximum number of the mistakes' runs per `Reference`, about 10 KB each; the next submission needs mostly the same."""
-_KEPT_REFERENCES = 32
+_MAX_KEPT_REFERENCES = 32
 """Maximum number of `Reference` objects that are kept.
 
 Every submission goes through the exercises in the same order, 27 of them without extras. With room for fewer, each
 `Reference` would be dropped before it is needed again.
 """
-_KEPT_LESSONS = 8
+_MAX_KEPT_SOLUTIONS = 8
 """Maximum number of lessons whose solutions stay loaded."""
 _program_numbers = itertools.count(1)
 """Numbers for the names of the mistakes' modules, which are unique because classes are pickled by module name."""
@@ -82,28 +82,28 @@ class Reference:
         """The exercise's measured behaviours (`behaviour_table.Behaviours`)."""
         return behaviours_of(self.exercise)
 
-    def solution(self, scenario: str) -> Run:
+    def solution_run(self, scenario: str) -> Run:
         """Return the solution's run of a scenario."""
         if scenario not in self._solution_runs:
             self._solution_runs[scenario] = self._play("", self.exercise.driver[scenario])
         return self._solution_runs[scenario]
 
-    def run(self, source: str, scenario: str) -> Run:
+    def complete_run(self, source: str, scenario: str) -> Run:
         """Return the complete run of a scenario by the program with this source."""
         kept = self._kept_run(source, scenario)
         if kept is None or not kept.complete:
             kept = self._keep(source, scenario, self._play(source, self.exercise.driver[scenario]))
         return kept
 
-    def program_of_all(self, combination: Combination) -> str | None:
+    def source_with_mistakes(self, combination: Combination) -> str | None:
         """Return the source of the exercise with these mistakes made; None if their edits cannot be combined."""
         if len(combination) == 1:
             return self.sources[combination[0].name]
         return program_of_all(self.exercise, combination)
 
-    def run_of_all(self, combination: Combination, scenario: str) -> Run:
+    def run_with_mistakes(self, combination: Combination, scenario: str) -> Run:
         """Return the complete run of the program with these mistakes; the solution's if they cannot be combined."""
-        return self.run(self.program_of_all(combination) or "", scenario)
+        return self.complete_run(self.source_with_mistakes(combination) or "", scenario)
 
     def equivalent_variants(self, variant: MistakeVariant) -> Iterator[MistakeVariant]:
         """Yield the other variants of the same mistake that behave like this one in every scenario."""
@@ -124,11 +124,11 @@ class Reference:
             return measured[variant.name]
         key = (variant.name, scenario)
         if key not in self._new_behaviours:
-            right = self.agrees(self.sources[variant.name], scenario, self.solution(scenario))
+            right = self.reproduces(self.sources[variant.name], scenario, self.solution_run(scenario))
             self._new_behaviours[key] = 0 if right else -1 - self.variants.index(variant)
         return self._new_behaviours[key]
 
-    def agrees(self, source: str, scenario: str, run: Run) -> bool:
+    def reproduces(self, source: str, scenario: str, run: Run) -> bool:
         """Return True if the program with this source behaves as `run` does in a scenario.
 
         The program is played only until it is seen to differ. Most known mistakes differ from a wrong submission at its
@@ -143,12 +143,12 @@ class Reference:
     def run_so_far(self, source: str, scenario: str) -> Run:
         """Return the program's run of a scenario as far as it was played; if it never was, play it to its end."""
         kept = self._kept_run(source, scenario)
-        return self.run(source, scenario) if kept is None else kept
+        return self.complete_run(source, scenario) if kept is None else kept
 
     def _kept_run(self, source: str, scenario: str) -> Run | None:
         """Return the kept run, which may be incomplete; None if there is none. The empty source is the solution."""
         if not source:
-            return self.solution(scenario)
+            return self.solution_run(scenario)
         kept = self._runs.get((source, scenario))
         if kept is not None:
             self._runs.move_to_end((source, scenario))
@@ -157,7 +157,7 @@ class Reference:
     def _keep(self, source: str, scenario: str, run: Run) -> Run:
         """Keep a run and return it; drop the least recently used one if there are too many."""
         self._runs[source, scenario] = run
-        if len(self._runs) > _KEPT_RUNS:
+        if len(self._runs) > _MAX_KEPT_RUNS:
             self._runs.popitem(last=False)
         return run
 
@@ -182,7 +182,7 @@ class Reference:
             module.__dict__.update({k: v for k, v in self._solution_program.names.items() if k in mentioned})
             program = load_program(source, name=module.__name__, into=module)
             self._programs[source] = program
-            if len(self._programs) > _KEPT_PROGRAMS:
+            if len(self._programs) > _MAX_KEPT_PROGRAMS:
                 self._programs.popitem(last=False)[1].unload()
         self._programs.move_to_end(source)
         return self._programs[source]
@@ -200,13 +200,13 @@ def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
     return theta is None or not is_beginning(incomplete.arrays["theta"], theta, atol)
 
 
-@lru_cache(maxsize=_KEPT_LESSONS)
+@lru_cache(maxsize=_MAX_KEPT_SOLUTIONS)
 def _solution_program(lesson: str) -> Program:
     """Return the loaded solution of a lesson, which its exercises share. Cached."""
     return load_program(program_text(lesson), name=f"solution_{lesson}")
 
 
-@lru_cache(maxsize=_KEPT_REFERENCES)
-def reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
+@lru_cache(maxsize=_MAX_KEPT_REFERENCES)
+def cached_reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
     """Return the `Reference` of an exercise. Cached for the next submission."""
     return Reference(load_course().exercise(exercise), seed, device)

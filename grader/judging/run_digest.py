@@ -13,7 +13,7 @@ import numpy as np
 from grader.observe.trace import Array, Run, Trace
 
 
-def digest_of(trace: Trace) -> bytes:
+def behaviour_digest(trace: Trace) -> bytes:
     """Return the digest of all runs of a trace, by the names of their scenarios."""
     found = hashlib.blake2b(digest_size=16)
     for name, run in trace.runs.items():

@@ -34,7 +34,7 @@ from grader.judging.compared_statements import (
 )
 from grader.judging.statement_alignment import Similar, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
-from grader.judging.variable_roles import roles
+from grader.judging.variable_roles import match_variables
 from grader.submission.syntax import Definition, is_compound
 
 _MIN_LIKENESS_OF_CHANGE = 0.25
@@ -154,7 +154,7 @@ def _place_in_twin(
         # Without `near`, compound statements do not count: where the mistake makes a condition hold more rarely, the
         # learner's `if` may have the right condition, but stand in the wrong block.
         is_old = statement.text in old and (near or not is_compound(statement.node))
-        gap = twins.gap(statement.node) if is_old else None
+        gap = twins.gap_for(statement.node) if is_old else None
         if gap is not None:
             return Location(gap.line, before=gap.before, after=not gap.before)
     return None
@@ -393,7 +393,7 @@ def _course_name_of_each(learner: Definition, course: Definition) -> dict[str, s
     if type(learner) is not type(course):
         return {}
     found: dict[str, str] = {}
-    for course_name, learner_names in roles(learner, course).items():
+    for course_name, learner_names in match_variables(learner, course).items():
         if learner_names:
             found.setdefault(learner_names[0], course_name)
     return found

@@ -45,7 +45,7 @@ class _WorkStyle:
     """
 
 
-def most_alike(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
+def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
     """Return the combinations that work most like the submission, by the order and kind of their events.
 
     If the submission has no events at all, combinations whose programs have some are dropped.
@@ -57,7 +57,9 @@ def most_alike(found: FoundMistakes, trace: Trace, reference: Reference) -> list
     """
     kept = list(found.combinations)
     if not any(run.events for run in trace.runs.values()):
-        kept = [c for c in kept if not any(reference.run_of_all(c, name).events for name in trace.runs)]
+        kept = [
+            c for c in kept if not any(reference.run_with_mistakes(c, name).events for name in trace.runs)
+        ]
     if _make_different_mistakes(kept):
         # The search keeps one of the variants that behave alike; another may work more like the learner's program.
         kept = list(dict.fromkeys(other for c in kept for other in (c, *_with_other_variants(c, reference))))
@@ -67,8 +69,8 @@ def most_alike(found: FoundMistakes, trace: Trace, reference: Reference) -> list
             break
         is_cut_off = trace.runs[name].failure is not None  # by an exception, unless it is explained
         if name in found.explained or (name == first_scenario and not is_cut_off):
-            runs = [reference.run_of_all(combination, name) for combination in kept]
-            kept = _most_alike_in_one_run(kept, trace.runs[name], runs)
+            runs = [reference.run_with_mistakes(combination, name) for combination in kept]
+            kept = _break_tie_in_scenario(kept, trace.runs[name], runs)
     return kept
 
 
@@ -84,7 +86,7 @@ def _with_other_variants(combination: Combination, reference: Reference) -> Iter
             yield (*combination[:index], other, *combination[index + 1 :])
 
 
-def _most_alike_in_one_run(
+def _break_tie_in_scenario(
     combinations: Sequence[Combination], run: Run, runs: Sequence[Run]
 ) -> list[Combination]:
     """Return the combinations that work most like the learner in one scenario.

@@ -138,7 +138,7 @@ class Trials:
             self.plays += 1
             source = self._source(combination)
             target = self._target(scenario)
-            self._answers[key] = source is not None and self._reference.agrees(source, scenario, target)
+            self._answers[key] = source is not None and self._reference.reproduces(source, scenario, target)
         return self._answers[key]
 
     def progress(self, combination: frozenset[MistakeVariant], scenario: str) -> int:
@@ -152,8 +152,8 @@ class Trials:
         if source is None or self._is_budget_spent():
             return 0
         self.plays += 1
-        target, solution = self._target(scenario), self._reference.solution(scenario)
-        self._reference.agrees(source, scenario, target)  # plays the set as far as it agrees: enough here
+        target, solution = self._target(scenario), self._reference.solution_run(scenario)
+        self._reference.reproduces(source, scenario, target)  # plays the set as far as it agrees: enough here
         run = self._reference.run_so_far(source, scenario)
         nearer = _shared_leading_states(run, target) - _shared_leading_states(solution, target)
         atol = self._reference.exercise.driver[scenario].atol
@@ -169,13 +169,13 @@ class Trials:
 
     def _target(self, scenario: str) -> Run:
         """Return the learner's run; the solution's if the learner is right, because the two agree but for rounding."""
-        return self._runs[scenario] if scenario in self._wrong else self._reference.solution(scenario)
+        return self._runs[scenario] if scenario in self._wrong else self._reference.solution_run(scenario)
 
     def _source(self, combination: Iterable[MistakeVariant]) -> str | None:
         """Return the source with all these mistakes made; None if their edits cannot be combined."""
         variants = self.in_course_order(combination)
         if variants not in self._sources:
-            self._sources[variants] = self._reference.program_of_all(variants)
+            self._sources[variants] = self._reference.source_with_mistakes(variants)
         return self._sources[variants]
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.course.conditions import told
+from grader.course.conditions import true_text
 from grader.course.course import CourseError
 from grader.judging.compare_runs import difference, differing_fields, tolerances
 from grader.judging.edits import Combination, MistakeVariant
@@ -53,8 +53,8 @@ def true_explanation(
     """
     made, first = mistake.variant, mistake.names[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
-    runs = Runs(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
-    return told(text, lambda condition: condition_holds(condition, runs))
+    runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
+    return true_text(text, lambda condition: condition_holds(condition, runs))
 
 
 def true_explanations(combination: Combination, reference: Reference) -> tuple[str, ...]:
@@ -67,11 +67,11 @@ def true_explanations(combination: Combination, reference: Reference) -> tuple[s
     Raises:
         ValueError: the edits exclude each other.
     """
-    program = reference.program_of_all(combination)
+    program = reference.source_with_mistakes(combination)
     if program is None:
         raise ValueError(f"edits that exclude each other: {[variant.name for variant in combination]}")
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
-    trace = Trace(runs={name: reference.run(program, name) for name in names})
+    trace = Trace(runs={name: reference.complete_run(program, name) for name in names})
     explanation = Explanation(combination=combination)
     return tuple(
         true_explanation(ExplainedMistake(variant, (variant.mistake,), ()), explanation, trace, reference)
@@ -79,7 +79,7 @@ def true_explanations(combination: Combination, reference: Reference) -> tuple[s
     )
 
 
-def condition_holds(condition: str, runs: "Runs") -> bool:
+def condition_holds(condition: str, runs: "ComparedRuns") -> bool:
     """Return True if every part of the condition is true of the runs.
 
     Raises:
@@ -88,21 +88,21 @@ def condition_holds(condition: str, runs: "Runs") -> bool:
     return all(_part_holds(part, runs) for part in condition.split(" and "))
 
 
-def _part_holds(part: str, runs: "Runs") -> bool:
+def _part_holds(part: str, runs: "ComparedRuns") -> bool:
     word, _, rest = part.partition(" ")
-    if word not in _CHECKS:
+    if word not in _PREDICATES:
         raise CourseError(
-            f"실수 설명의 조건을 읽을 수 없어요: {part!r}. 쓸 수 있는 낱말: {', '.join(_CHECKS)}. "
+            f"실수 설명의 조건을 읽을 수 없어요: {part!r}. 쓸 수 있는 낱말: {', '.join(_PREDICATES)}. "
             "solutions/의 explain을 고쳐 주세요."
         )
     if word == "same":
-        return _CHECKS[word](runs.limited_to(rest), "")
+        return _PREDICATES[word](runs.limited_to(rest), "")
     field, _, scenario = f" {rest}".rpartition(" in ") if " in " in f" {rest}" else (rest, "", "")
-    return _CHECKS[word](runs.limited_to(scenario) if scenario else runs, field.strip())
+    return _PREDICATES[word](runs.limited_to(scenario) if scenario else runs, field.strip())
 
 
 @dataclass(frozen=True)
-class Runs:
+class ComparedRuns:
     """The learner's runs beside the solution's, and what explains them."""
 
     usual: MistakeVariant
@@ -115,7 +115,7 @@ class Runs:
     scenario: str = ""
     """Name of the only scenario that is looked at; empty for all."""
 
-    def limited_to(self, scenario: str) -> "Runs":
+    def limited_to(self, scenario: str) -> "ComparedRuns":
         """Return the same runs, of which only one scenario is looked at.
 
         Raises:
@@ -134,7 +134,7 @@ class Runs:
         for scenario in self.reference.exercise.driver.scenarios:
             run = self.learner.get(scenario.name)
             if run is not None and self.scenario in ("", scenario.name):
-                yield run, self.reference.solution(scenario.name), scenario.atol
+                yield run, self.reference.solution_run(scenario.name), scenario.atol
 
     def differing(self) -> set[str]:
         """Return the names of all arrays and facts that differ in some scenario, and `failure` for an exception."""
@@ -143,7 +143,7 @@ class Runs:
         }
 
 
-def _alone(runs: Runs, _: str) -> bool:
+def _alone(runs: ComparedRuns, _: str) -> bool:
     if runs.explanation.unexplained or len(runs.explanation.combination) > 1:
         return False
     behaviour = runs.reference.behaviour
@@ -151,13 +151,13 @@ def _alone(runs: Runs, _: str) -> bool:
     return all(behaviour(runs.usual, name) == behaviour(runs.made, name) for name in names)
 
 
-def _unmixed(runs: Runs, _: str) -> bool:
+def _unmixed(runs: ComparedRuns, _: str) -> bool:
     names = [scenario.name for scenario in runs.reference.exercise.driver.scenarios]
     acting = [name for name in names if runs.reference.behaviour(runs.usual, name) != 0]
     return _alone(runs, "") or all(_same(runs.limited_to(name), "") for name in acting)
 
 
-def _still(runs: Runs, _: str) -> bool:
+def _still(runs: ComparedRuns, _: str) -> bool:
     states = [run.arrays.get("theta") for run, solution, _ in runs.pairs() if _only_steps_move(solution)]
     return bool(states) and all(theta is not None and bool((theta == theta[:1]).all()) for theta in states)
 
@@ -171,14 +171,14 @@ def _only_steps_move(solution: Run) -> bool:
     return updates > 0 and updates == sum(event.kind == "step" for event in solution.events)
 
 
-def _raises(runs: Runs, kind: str) -> bool:
+def _raises(runs: ComparedRuns, kind: str) -> bool:
     return any(
         run.failure is not None and solution.failure is None and kind in ("", run.failure.type)
         for run, solution, _ in runs.pairs()
     )
 
 
-def _returns(runs: Runs, kind: str) -> bool:
+def _returns(runs: ComparedRuns, kind: str) -> bool:
     facts = [
         (run.facts[_TYPE_FACT], solution.facts.get(_TYPE_FACT))
         for run, solution, _ in runs.pairs()
@@ -189,24 +189,24 @@ def _returns(runs: Runs, kind: str) -> bool:
     )
 
 
-def _right(runs: Runs, field: str) -> bool:
+def _right(runs: ComparedRuns, field: str) -> bool:
     recorded = any(field in {**run.arrays, **run.facts} for run, _, _ in runs.pairs())
     return recorded and field not in runs.differing()
 
 
-def _wrong(runs: Runs, field: str) -> bool:
+def _wrong(runs: ComparedRuns, field: str) -> bool:
     return field in runs.differing()
 
 
-def _more(runs: Runs, field: str) -> bool:
+def _more(runs: ComparedRuns, field: str) -> bool:
     return _all_beyond(runs, field, 1)
 
 
-def _less(runs: Runs, field: str) -> bool:
+def _less(runs: ComparedRuns, field: str) -> bool:
     return _all_beyond(runs, field, -1)
 
 
-def _all_beyond(runs: Runs, field: str, sign: int) -> bool:
+def _all_beyond(runs: ComparedRuns, field: str, sign: int) -> bool:
     """Return True if numbers of the array differ, and all that do lie on this side of the solution's."""
     some = False
     for run, solution, atol in runs.pairs():
@@ -223,24 +223,24 @@ def _all_beyond(runs: Runs, field: str, sign: int) -> bool:
     return some
 
 
-def _later(runs: Runs, _: str) -> bool:
+def _later(runs: ComparedRuns, _: str) -> bool:
     found = [difference(run, solution, atol) for run, solution, atol in runs.pairs()]
     at = [d.index[0] if d.kind == "array" else 0 for d in found if d is not None and d.name == "theta"]
     return bool(at) and min(at) > 1
 
 
-def _only(runs: Runs, field: str) -> bool:
+def _only(runs: ComparedRuns, field: str) -> bool:
     return runs.differing() == {field}
 
 
-def _same(runs: Runs, _: str) -> bool:
+def _same(runs: ComparedRuns, _: str) -> bool:
     run = runs.learner.get(runs.scenario)
-    return run is not None and runs.reference.agrees(
+    return run is not None and runs.reference.reproduces(
         runs.reference.sources[runs.usual.name], runs.scenario, run
     )
 
 
-_CHECKS: Mapping[str, Callable[[Runs, str], bool]] = {
+_PREDICATES: Mapping[str, Callable[[ComparedRuns, str], bool]] = {
     "alone": _alone,
     "unmixed": _unmixed,
     "still": _still,

@@ -62,7 +62,7 @@ class TwinBlocks:
         self._blocks = [] if too_long else [each for f in functions for each in _all_blocks(f, f)]
         self._partners: dict[tuple[_Block, _Block], dict[int, int]] = {}
 
-    def gap(self, statement: ast.stmt) -> Gap | None:
+    def gap_for(self, statement: ast.stmt) -> Gap | None:
         """Return where a block similar to the statement's own lacks it; None if no such block does.
 
         A statement that is alone in its block is replaced by the compound statement around it. Two methods of a class

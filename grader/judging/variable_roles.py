@@ -24,11 +24,11 @@ _SAME_SPELLING_BONUS = 0.35
 _MIN_SCORE = 0.2
 """Minimum of likeness and bonus together for two variables that are matched."""
 
-Roles = dict[str, list[str]]
+VariableMatches = dict[str, list[str]]
 """For each of the solution's variables, at most two of the learner's, the match first."""
 
 
-def roles(learner: Definition, solution: Definition) -> Roles:
+def match_variables(learner: Definition, solution: Definition) -> VariableMatches:
     """Match the learner's variables with the solution's; one of the solution's without a match has an empty list.
 
     Args:
@@ -39,7 +39,7 @@ def roles(learner: Definition, solution: Definition) -> Roles:
     solution_names = bound_names(solution) - set(parameters)
     learner_names = bound_names(learner) - set(parameters.values())
     solution_bindings, learner_bindings = _bindings(solution), _bindings(learner)
-    alike: Roles = {}
+    alike: VariableMatches = {}
     matches = parameters
     for _ in range(2):  # the second round describes variables by the matches of the first
         labels = {name: f"#{number}" for number, name in enumerate(sorted(matches))}

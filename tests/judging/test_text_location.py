@@ -15,7 +15,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.edits import exercise_source
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.text_location import Location, is_line_of, locate_in_text
 from grader.judging.twin_blocks import Gap, TwinBlocks
 from grader.observe.play import play
@@ -257,8 +257,8 @@ def test_names_are_matched_in_one_order_in_every_process() -> None:
     """Sets of names come in another order with another hash seed; whoever is asked twice is told the same line."""
     code = f"""
 import ast
-from grader.judging.variable_roles import roles
-print(roles(ast.parse({LOOP_IN_OTHER_NAMES!r}).body[0], ast.parse({LOOP!r}).body[0]))
+from grader.judging.variable_roles import match_variables
+print(match_variables(ast.parse({LOOP_IN_OTHER_NAMES!r}).body[0], ast.parse({LOOP!r}).body[0]))
 """
     said = {
         subprocess.run(
@@ -287,7 +287,7 @@ def test_a_huge_program_has_no_twin_blocks() -> None:
         tree = ast.parse(f"def f(x):\n    if x:\n{same}        clip(x.grad)\n    else:\n{same}").body[0]
         assert isinstance(tree, ast.FunctionDef)
         assert isinstance(tree.body[0], ast.If)
-        return TwinBlocks(tree).gap(tree.body[0].body[-1])
+        return TwinBlocks(tree).gap_for(tree.body[0].body[-1])
 
     assert gap(3) == Gap(10, before=False)
     assert gap(2500) is None
@@ -303,7 +303,7 @@ def test_judging_a_huge_program_takes_no_longer() -> None:
     body = "".join(f"        x{number} = model(xb)\n" for number in range(2500))
     huge = text.replace("    loss.backward()\n", f"    loss.backward()\n    if 0:\n{body}    else:\n{body}")
     assert huge.count("\n") > 5000
-    assert assess(its, trace, reference("train_step", SEED), Origin(None, text, 1)).status == "failed"
+    assert assess(its, trace, cached_reference("train_step", SEED), Origin(None, text, 1)).status == "failed"
     started = time.process_time()
-    assert assess(its, trace, reference("train_step", SEED), Origin(None, huge, 1)).status == "failed"
+    assert assess(its, trace, cached_reference("train_step", SEED), Origin(None, huge, 1)).status == "failed"
     assert time.process_time() - started < 2
