@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.judging import mistake_search, trials
+from grader.judging import beam_search, trials
 from grader.judging.edits import Combination, exercise_source, solution_text
 from grader.judging.judge import judge
 from grader.judging.mistake_search import find_mistakes
@@ -103,7 +103,7 @@ def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPa
 
     def plays_made(hope: int) -> int:
         its = Reference(exercise, 5)
-        monkeypatch.setattr(mistake_search, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
+        monkeypatch.setattr(beam_search, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
         assert not find_mistakes(its, runs, differing).combinations
         return its.plays
 
@@ -121,7 +121,7 @@ def test_what_brings_a_set_nearer_does_not_depend_on_how_far_it_was_played() -> 
 
     def progress(its: Reference) -> list[int]:
         made = trials.Trials(its, learner, [scenario])
-        made.ensure(10**6)
+        made.ensure_plays_left(10**6)
         return [made.progress(frozenset([variant]), scenario) for variant in its.variants]
 
     assert progress(fresh) == progress(played)
