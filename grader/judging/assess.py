@@ -228,8 +228,8 @@ def _diagnosis(
             NamedMistake.of(mistake.names, tuple(titles[name] for name in mistake.scenarios), explain),
             line=place.line if place else None,
             cell=place.cell if place else None,
-            before=location is not None and location.before,
-            after=location is not None and location.after,
+            before=location is not None and location.is_before,
+            after=location is not None and location.is_after,
             source_line=None if text is None else text[:_LINE_SHOWN],
         )
 

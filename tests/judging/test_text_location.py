@@ -17,7 +17,7 @@ from grader.judging.edits import exercise_source
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.text_location import Location, is_line_of, locate_in_text
-from grader.judging.twin_blocks import Gap, TwinBlocks
+from grader.judging.twin_blocks import MissingPlace, TwinBlocks
 from grader.observe.play import play
 from grader.observe.program import load_program
 
@@ -156,8 +156,8 @@ TWO_WAYS = """class C:
 
 def test_the_last_lines_of_a_method_are_missing_in_it_and_not_before_the_next() -> None:
     wrong = TWO_WAYS.replace("        if clear:\n            self.zero()\n\n", "\n")
-    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4, after=True)
-    assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4, after=True)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4, is_after=True)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4, is_after=True)
 
 
 def test_a_line_that_plays_another_part_is_left_to_it() -> None:
@@ -189,7 +189,7 @@ CHECKED = """class C:
 def test_a_missing_check_belongs_to_its_own_method() -> None:
     wrong = CHECKED.replace("        if rho < 0:\n            raise ValueError(rho)\n", "")
     learner = wrong.replace("return self.rho", "raise NotImplementedError")
-    assert locate_in_text(CHECKED, wrong, learner, "C") == Location(3, before=True)
+    assert locate_in_text(CHECKED, wrong, learner, "C") == Location(3, is_before=True)
 
 
 def test_a_line_to_look_at_stands_in_the_solution() -> None:
@@ -282,15 +282,15 @@ def test_a_huge_program_is_not_compared() -> None:
 
 
 def test_a_huge_program_has_no_twin_blocks() -> None:
-    def gap(statements: int) -> Gap | None:
+    def missing_place(statements: int) -> MissingPlace | None:
         same = "".join(f"        step({number}, x)\n" for number in range(statements))
         tree = ast.parse(f"def f(x):\n    if x:\n{same}        clip(x.grad)\n    else:\n{same}").body[0]
         assert isinstance(tree, ast.FunctionDef)
         assert isinstance(tree.body[0], ast.If)
-        return TwinBlocks(tree).gap_for(tree.body[0].body[-1])
+        return TwinBlocks(tree).missing_place(tree.body[0].body[-1])
 
-    assert gap(3) == Gap(10, before=False)
-    assert gap(2500) is None
+    assert missing_place(3) == MissingPlace(10, is_before=False)
+    assert missing_place(2500) is None
 
 
 @pytest.mark.usefixtures("collector_off")
