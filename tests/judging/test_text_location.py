@@ -47,7 +47,7 @@ def without(line: str) -> str:
 
 def test_what_is_missing_belongs_before_the_line_that_follows_it() -> None:
     assert locate_in_text(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "f") == Location(
-        4, before=True
+        4, is_before=True
     )
 
 
