@@ -1,5 +1,8 @@
 """Choose among combinations of known mistakes that give the same results, by how their programs work.
 
+How a program works is read from the events of its runs: which of `backward`, `step`, `clip` it calls, in which order
+and how often. Right programs in every style agree in what is compared here (`_WorkStyle`).
+
 Example: under SGD, the parameters stay as they are both without `backward` and without `step`. The events of the
 learner's program show which of the two is missing.
 """
@@ -18,10 +21,10 @@ _BEFORE_CLIP_KINDS = frozenset({"backward", "first_step", "step"})
 
 @dataclass(frozen=True)
 class _WorkStyle:
-    """How a program works, so coarsely that right programs in every style agree; used only to break ties.
+    """How a program works, so coarsely that right programs in every style agree.
 
-    The order of the fields counts: if one field tells two programs apart, later ones are not looked at. The last fields
-    also depend on where a program clears its gradients.
+    The order of the fields counts: a combination that agrees with the learner in an earlier field wins, whatever the
+    later ones say. The last fields come last because they also depend on where a program clears its gradients.
     """
 
     calls_backward: bool
@@ -30,15 +33,15 @@ class _WorkStyle:
     calls_step: bool
     steps_before_backward: bool
     """True if the first `step` comes before the first `backward`."""
-    before_clip: frozenset[str] | None
+    kinds_before_clip: frozenset[str] | None
     """Which of `_BEFORE_CLIP_KINDS` occur before the first clipping; None if the program never clips."""
     gradients_at_step: frozenset[str | None]
     """What the optimizer found in `.grad` at its steps (see `Event.gradients`), in all calls."""
     leaves_gradients: bool
     """True if a gradient other than 0 is left in `.grad` at the end of the run."""
-    updates: int
+    step_count: int
     """Number of calls of `step`."""
-    more_backward_passes: int
+    backward_surplus: int
     """1 if there are more backward passes than batches that went forward, 0 if as many, -1 if fewer.
 
     1 also if the program adds up gradients by hand (`torch.autograd.grad`); 0 if no forward pass was recognised.
@@ -46,9 +49,10 @@ class _WorkStyle:
 
 
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
-    """Return the combinations that work most like the submission, by the order and kind of their events.
+    """Return those of the combinations found that work most like the submission; several if they work alike.
 
-    If the submission has no events at all, combinations whose programs have some are dropped.
+    The scenarios are gone through in order until one is decided between the mistakes. Only explained ones are compared,
+    because elsewhere something unknown is wrong, too; and the first one, unless an exception cut it short.
 
     Args:
         found: combinations that explain the submission equally well.
@@ -56,31 +60,34 @@ def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[
         reference: the runs with which the submission was compared.
     """
     kept = list(found.combinations)
+    # A submission without any events does not touch the model: drop combinations whose programs do.
     if not any(run.events for run in trace.runs.values()):
         kept = [
             c for c in kept if not any(reference.run_with_mistakes(c, name).events for name in trace.runs)
         ]
     if _make_different_mistakes(kept):
         # The search keeps one of the variants that behave alike; another may work more like the learner's program.
-        kept = list(dict.fromkeys(other for c in kept for other in (c, *_with_other_variants(c, reference))))
+        kept = list(
+            dict.fromkeys(other for c in kept for other in (c, *_with_equivalent_variants(c, reference)))
+        )
     first_scenario = reference.exercise.driver.scenarios[0].name
-    for name in trace.runs:
+    for name, run in trace.runs.items():
         if not _make_different_mistakes(kept):
             break
-        is_cut_off = trace.runs[name].failure is not None  # by an exception, unless it is explained
-        if name in found.explained or (name == first_scenario and not is_cut_off):
+        is_cut_short = run.failure is not None
+        if name in found.explained or (name == first_scenario and not is_cut_short):
             runs = [reference.run_with_mistakes(combination, name) for combination in kept]
-            kept = _break_tie_in_scenario(kept, trace.runs[name], runs)
+            kept = _break_tie_in_scenario(kept, run, runs)
     return kept
 
 
 def _make_different_mistakes(combinations: Sequence[Combination]) -> bool:
-    """Return True unless all combinations are the same mistakes, at most in different variants."""
+    """Return True if two of the combinations make different mistakes, not only different variants of the same ones."""
     return len({ids_of(combination) for combination in combinations}) > 1
 
 
-def _with_other_variants(combination: Combination, reference: Reference) -> Iterator[Combination]:
-    """Yield the combination with one mistake made in another variant, which behaves alike in every scenario."""
+def _with_equivalent_variants(combination: Combination, reference: Reference) -> Iterator[Combination]:
+    """Yield the combination with one mistake made in another variant that behaves alike in every scenario."""
     for index, variant in enumerate(combination):
         for other in reference.equivalent_variants(variant):
             yield (*combination[:index], other, *combination[index + 1 :])
@@ -97,18 +104,18 @@ def _break_tie_in_scenario(
         runs: the run of each combination.
     """
     style = _work_style(run)
-    agreements = [_agreement(style, _work_style(other)) for other in runs]
+    agreements = [_agreeing_fields(style, _work_style(other)) for other in runs]
     best = max(agreements)
     return [c for c, agreement in zip(combinations, agreements, strict=True) if agreement == best]
 
 
-def _agreement(one: _WorkStyle, other: _WorkStyle) -> tuple[bool, ...]:
-    """Return for each field whether it is equal; in a comparison of such tuples, earlier fields decide first."""
+def _agreeing_fields(one: _WorkStyle, other: _WorkStyle) -> tuple[bool, ...]:
+    """Return for each field, in order, True if it is equal. Of two such tuples, the larger agrees in earlier fields."""
     return tuple(getattr(one, f.name) == getattr(other, f.name) for f in fields(_WorkStyle))
 
 
 def _work_style(run: Run) -> _WorkStyle:
-    """Describe how a program works, by the events of its first call, unless a field says otherwise."""
+    """Return how a program works, by the events of its first call; fields that look at all calls say so."""
     events = [e for e in run.events if e.call == 0]
     kinds = [e.kind for e in events]
     batches = {e.batch for e in events if e.kind == "forward" and e.batch is not None}
@@ -119,16 +126,23 @@ def _work_style(run: Run) -> _WorkStyle:
         calls_step="step" in kinds,
         steps_before_backward={"step", "backward"} <= set(kinds)
         and kinds.index("step") < kinds.index("backward"),
-        before_clip=frozenset(kinds[: kinds.index("clip")]) & _BEFORE_CLIP_KINDS if "clip" in kinds else None,
+        kinds_before_clip=frozenset(kinds[: kinds.index("clip")]) & _BEFORE_CLIP_KINDS
+        if "clip" in kinds
+        else None,
         gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
         leaves_gradients=gradients_left is not None and bool(gradients_left.any()),
-        updates=kinds.count("step"),
-        more_backward_passes=_more_backward_passes(events, len(batches)),
+        step_count=kinds.count("step"),
+        backward_surplus=_backward_surplus(events, len(batches)),
     )
 
 
-def _more_backward_passes(events: Sequence[Event], batch_count: int) -> int:
-    """Return the field `_WorkStyle.more_backward_passes` for the events of a call that sent so many batches forward."""
+def _backward_surplus(events: Sequence[Event], batch_count: int) -> int:
+    """Return the field `_WorkStyle.backward_surplus`.
+
+    Args:
+        events: the events of one call.
+        batch_count: number of different batches that went forward in it.
+    """
     if any(event.by_hand for event in events):
         return 1
     if batch_count == 0:
