@@ -25,7 +25,7 @@ from grader.observe.trace import Array, Event, Run
 _MAX_GRADIENTS = 16
 """Maximum number of gradients in the mixture: those of the last forward passes before the update.
 
-More could not be shown to a learner, and a forged trace could ask for thousands.
+Each costs a backward pass here, and a wrong loop may run very many forward passes.
 """
 _NEGLIGIBLE = 5e-4
 """Coefficients, differences of coefficients, and residuals up to this size count as 0: they come from rounding."""
