@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-CONDITIONS = (
+CONDITION_WORDS = (
     "alone",
     "unmixed",
     "still",
@@ -22,9 +22,12 @@ CONDITIONS = (
     "only",
     "same",
 )
-"""The words with which each piece of a condition (between ` and `) begins; `judging.true_sentences` says what each means."""
+"""The words with which a piece of a condition begins (pieces are joined by ` and `).
 
-_CONDITIONAL = re.compile(rf"\{{((?:{'|'.join(CONDITIONS)})(?: [^{{}}:]*)?): ([^{{}}]*)\}}")
+`judging.true_sentences` says what each means, and lists the functions that check them in the same order.
+"""
+
+_CONDITIONAL = re.compile(rf"\{{((?:{'|'.join(CONDITION_WORDS)})(?: [^{{}}:]*)?): ([^{{}}]*)\}}")
 """`{CONDITION: SENTENCES}`; the groups are the condition and the sentences."""
 _LOOKS_CONDITIONAL = re.compile(r"\{[^{}]*:")
 """A brace and a colon behind it: a condition was probably meant, but `_CONDITIONAL` does not match it."""
@@ -56,7 +59,7 @@ def true_text(text: str, holds: Callable[[str], bool]) -> str:
 
 
 def full_text(text: str) -> str:
-    """Return the text with all of its parts: it is true if the program makes this mistake alone, in its usual variant."""
+    """Return the text with all of its parts: it is true of a program with this mistake alone, in its usual variant."""
     return true_text(text, lambda _: True)
 
 
@@ -66,10 +69,10 @@ def unconditional_text(text: str) -> str:
 
 
 def unreadable_condition(text: str) -> str:
-    """Return the first condition in a text that begins with no known word; empty if there is none."""
+    """Return the first piece of a condition in a text that begins with no known word; empty if there is none."""
     for part in parts_of(text):
         for piece in part.condition.split(" and ") if part.condition else ():
-            if piece.split(" ")[0] not in CONDITIONS:
+            if piece.split(" ")[0] not in CONDITION_WORDS:
                 return piece
         if not part.condition and (found := _LOOKS_CONDITIONAL.search(part.text)):
             return found[0]

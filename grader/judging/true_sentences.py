@@ -281,4 +281,4 @@ _PREDICATES: Mapping[str, Callable[[ComparedRuns, str], bool]] = {
     "only": _is_only_difference,
     "same": _is_same,
 }
-"""The function for each word with which a piece may begin, in the order of `course.conditions.CONDITIONS`."""
+"""The function for each word with which a piece may begin, in the order of `course.conditions.CONDITION_WORDS`."""

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from grader.course.conditions import CONDITIONS, full_text, parts_of, unconditional_text
+from grader.course.conditions import CONDITION_WORDS, full_text, parts_of, unconditional_text
 from grader.course.course import CourseError, Exercise
 from grader.judging.edits import MistakeVariant
 from grader.judging.explain import Explanation
@@ -99,4 +99,4 @@ def test_a_condition_that_cannot_be_read_is_refused(condition: str) -> None:
 
 
 def test_the_words_that_are_read_are_those_that_are_checked() -> None:
-    assert tuple(_PREDICATES) == CONDITIONS
+    assert tuple(_PREDICATES) == CONDITION_WORDS
