@@ -27,7 +27,7 @@ from grader.judging.edits import (
     program_text,
     variants,
 )
-from grader.observe.play import Scenario, play_scenario
+from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
 
@@ -84,16 +84,16 @@ class Reference:
         return {variant.name: program_of(self.exercise, variant) for variant in self.variants}
 
     def solution_run(self, scenario: str) -> Run:
-        """Return the solution's run of a scenario."""
+        """Return the solution's run of the scenario of this name."""
         if scenario not in self._solution_runs:
-            self._solution_runs[scenario] = self._play("", self.exercise.driver[scenario])
+            self._solution_runs[scenario] = self._play("", scenario)
         return self._solution_runs[scenario]
 
     def complete_run(self, source: str, scenario: str) -> Run:
         """Return the complete run of a scenario by the program with this source."""
         kept = self._kept_run(source, scenario)
         if kept is None or not kept.complete:
-            kept = self._keep(source, scenario, self._play(source, self.exercise.driver[scenario]))
+            kept = self._store_run(source, scenario, self._play(source, scenario))
         return kept
 
     def run_so_far(self, source: str, scenario: str) -> Run:
@@ -146,11 +146,12 @@ class Reference:
         The program is played only until it is seen to differ. Most known mistakes differ from a wrong submission at its
         first wrong update, so hundreds of them can be compared while a learner waits.
         """
-        played = self.exercise.driver[scenario]
+        atol = self.exercise.driver[scenario].atol
         kept = self._kept_run(source, scenario)
-        if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, played.atol)):
-            kept = self._keep(source, scenario, self._play(source, played, against=run))
-        return kept.complete and difference(run, kept, played.atol, agree=has_same_cause) is None
+        # An incomplete run was broken off against another submission's run: it may be too short to tell.
+        if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, atol)):
+            kept = self._store_run(source, scenario, self._play(source, scenario, against=run))
+        return kept.complete and difference(run, kept, atol, agree=has_same_cause) is None
 
     @cached_property
     def _table(self) -> Behaviours:
@@ -166,22 +167,27 @@ class Reference:
             self._runs.move_to_end((source, scenario))
         return kept
 
-    def _keep(self, source: str, scenario: str, run: Run) -> Run:
-        """Keep a run and return it; drop the least recently used one if there are too many."""
+    def _store_run(self, source: str, scenario: str, run: Run) -> Run:
+        """Keep a run for later, and return it; drop the least recently used one if there are too many."""
         self._runs[source, scenario] = run
         if len(self._runs) > _MAX_KEPT_RUNS:
             self._runs.popitem(last=False)
         return run
 
-    def _play(self, source: str, scenario: Scenario, against: Run | None = None) -> Run:
+    def _play(self, source: str, scenario: str, against: Run | None = None) -> Run:
         """Play a scenario and return the run.
 
         With `against`, the run is broken off, and so incomplete, at the first parameter state that differs from that
         run's.
         """
         self.plays += 1
-        program = self._program(source)
-        return play_scenario(scenario, program, seed=self.seed, device=self.device, against=against)
+        return play_scenario(
+            self.exercise.driver[scenario],
+            self._program(source),
+            seed=self.seed,
+            device=self.device,
+            against=against,
+        )
 
     def _program(self, source: str) -> Program:
         """Return the loaded program with this source.
@@ -195,7 +201,8 @@ class Reference:
             module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
-            module.__dict__.update({k: v for k, v in self._solution_program.names.items() if k in mentioned})
+            names = self._solution_program.names
+            module.__dict__.update({name: value for name, value in names.items() if name in mentioned})
             program = load_program(source, name=module.__name__, into=module)
             self._programs[source] = program
             if len(self._programs) > _MAX_KEPT_PROGRAMS:
@@ -217,7 +224,10 @@ def _unload(programs: Mapping[str, Program]) -> None:
 
 
 def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
-    """Return True if an incomplete run differs from `run` in the part that was played."""
+    """Return True if an incomplete run differs from `run` in the part that was played.
+
+    Only parameter states are compared, because a run is broken off only where these differ.
+    """
     theta = run.arrays.get("theta")
     return theta is None or not is_beginning(incomplete.arrays["theta"], theta, atol)
 
