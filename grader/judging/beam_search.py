@@ -1,12 +1,16 @@
 """Grow sets of known mistakes, scenario by scenario, until they behave as the learner's program does.
 
-This is a beam search: it keeps a list of candidate sets (the *beam*) and goes through the scenarios that went wrong. In
+This is a beam search: it keeps a list of candidate sets, the *beam*, and goes through the scenarios that went wrong. In
 each scenario a set stays if the solution with its mistakes behaves as the learner's program does; otherwise it grows by
 one mistake, or by two if one is not enough. It begins with the scenarios in which the known mistakes have the fewest
-different behaviours, because there the fewest sets fit.
+different behaviours, because these leave the least choice.
 
-Two words are used throughout. A mistake *acts* in a scenario if it changes the scenario when made alone (`Trials`). A
-candidate is *idle* in a scenario if none of its mistakes acts there.
+A mistake *acts* in a scenario if it changes the scenario when made alone (`Trials`). A candidate is *idle* in a
+scenario if none of its mistakes acts there.
+
+Example: mistake `a` changes the scenarios 1 and 2, `b` and `c` change scenario 2 only, and the learner makes `a` and
+`b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
+does {a, c}, so the beam becomes {a, b}.
 """
 
 from collections import Counter
@@ -21,7 +25,7 @@ from grader.judging.trials import MistakeSet, Trials
 _MAX_CANDIDATES = 32
 """Maximum number of candidates kept after each scenario."""
 _MAX_EXTENDED = 8
-"""Maximum number of acting candidates that are extended by one mistake in a scenario."""
+"""Maximum number of candidates that are extended by one mistake in a scenario in which they are not idle."""
 _MAX_EXTENDED_COSTLY = 2
 """The same limit if idle candidates have been extended with success, and for extending candidates by two mistakes."""
 _MAX_PAIRS = 112
@@ -29,19 +33,23 @@ _MAX_PAIRS = 112
 _MAX_SCENARIOS_WITHOUT_PAIR = 3
 """Number of scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
 _MAX_PLAYS_WITHOUT_SUCCESS = 64
-"""Number of plays without an explained scenario after which no more is tried; the most ever needed was 27."""
+"""Number of plays without an explained scenario after which no more is tried.
+
+The most that any sample program needed before its first scenario was explained is 27.
+"""
 _MAX_SAME_MISTAKES = 3
-"""Maximum number of candidates with the same two or more mistakes, in different variants."""
+"""Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
 _MAX_MISTAKES = 6
 """Maximum number of mistakes in a set."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A set of mistakes with the names of the scenarios that it has explained so far."""
+    """A set of mistakes that may be those of the learner's program."""
 
     mistakes: MistakeSet
     explained: tuple[str, ...] = ()
+    """Names of the scenarios in which it has been found to agree with the learner's program."""
 
 
 def may_add(variant: MistakeVariant, mistakes: MistakeSet) -> bool:
@@ -50,7 +58,11 @@ def may_add(variant: MistakeVariant, mistakes: MistakeSet) -> bool:
 
 
 class BeamSearch:
-    """Searches for candidates that explain one learner's runs. Remembers between searches if any has explained one."""
+    """Searches for candidates that explain one learner's runs.
+
+    Several searches with more and more variants can be made. A success of one lets the next go on beyond
+    `_MAX_PLAYS_WITHOUT_SUCCESS`.
+    """
 
     def __init__(self, reference: Reference, trials: Trials, wrong: Sequence[str]) -> None:
         """Prepare.
@@ -69,8 +81,8 @@ class BeamSearch:
 
         Args:
             variants: variants that may be in a set.
-            may_leave_out: True: a candidate stays even if it does not explain a scenario. False: a scenario that
-                nothing explains ends the search without candidates.
+            may_leave_out: True: a candidate stays even if it does not explain a scenario. False: if nothing explains a
+                scenario, the result is empty.
         """
         acting = {
             scenario: [variant for variant in variants if self._trials.acts_in(variant, scenario)]
@@ -99,7 +111,7 @@ class BeamSearch:
         *,
         may_leave_out: bool,
     ) -> list[Candidate]:
-        """Return the beam after the scenarios for which one mistake was not enough: now two at once are tried as well.
+        """Return the beam extended in scenarios for which one more mistake was not enough: two are tried as well.
 
         Args:
             beam: the candidates so far.
@@ -111,14 +123,17 @@ class BeamSearch:
         for scenario in scenarios:
             extended = self._extend(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
             if not extended:
-                # Pairs are costly. After some failures, the empty set, for which nothing speaks, gets none any more.
-                tried = [
+                # Pairs are costly. After some failures they are no longer tried for the empty set, which has explained
+                # nothing so far.
+                promising = [
                     candidate
                     for candidate in beam[:_MAX_EXTENDED_COSTLY]
                     if candidate.mistakes or scenarios_without_pair < _MAX_SCENARIOS_WITHOUT_PAIR
                 ]
                 with_pair = [
-                    new for one in tried for new in self._with_two_more(one, scenario, acting[scenario])
+                    extended_candidate
+                    for candidate in promising
+                    for extended_candidate in self._with_two_more(candidate, scenario, acting[scenario])
                 ]
                 if not with_pair:
                     scenarios_without_pair += 1
@@ -140,18 +155,18 @@ class BeamSearch:
 
         Args:
             beam: the candidates so far.
-            scenario: the scenario.
+            scenario: name of the scenario.
             variants: variants that act in it and may be added.
             may_leave_out: see `candidates`.
         """
-        agreeing = [one for one in beam if self._trials.acting_mistakes_agree(one.mistakes, scenario)]
-        others = [one for one in beam if not self._trials.acting_mistakes_agree(one.mistakes, scenario)]
+        agreeing = [c for c in beam if self._trials.acting_mistakes_agree(c.mistakes, scenario)]
+        others = [c for c in beam if not self._trials.acting_mistakes_agree(c.mistakes, scenario)]
         # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. A candidate
         # with acting mistakes needs a play of its own for each added mistake: few are tried if idle ones fit.
-        acting = [one for one in others if self._trials.acting_mistakes(one.mistakes, scenario)]
-        idle = [one for one in others if one not in acting]
-        unchanged = [Candidate(one.mistakes, (*one.explained, scenario)) for one in agreeing]
-        grown = [new for one in idle for new in self._with_one_more(one, scenario, variants)]
+        acting = [c for c in others if self._trials.acting_mistakes(c.mistakes, scenario)]
+        idle = [c for c in others if c not in acting]
+        unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
+        grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
         for candidate in acting[: _MAX_EXTENDED_COSTLY if grown else _MAX_EXTENDED]:
             grown += self._with_one_more(candidate, scenario, variants)
         if not unchanged and not grown:
@@ -163,7 +178,7 @@ class BeamSearch:
     ) -> Iterator[Candidate]:
         """Yield the candidate with one more mistake, for each of the variants that makes it agree in this scenario."""
         is_idle = not self._trials.acting_mistakes(candidate.mistakes, scenario)
-        failed: set[int] = set()  # behaviours (see Reference.behaviour) that do not fit in this scenario
+        failed: set[int] = set()  # behaviours (`Reference.behaviour`) that do not give the learner's run here
         for variant in variants:
             behaviour = self._reference.behaviour(variant, scenario)
             if behaviour in failed:
@@ -181,7 +196,8 @@ class BeamSearch:
     ) -> Iterator[Candidate]:
         """Yield the candidate with two more mistakes, for each pair that makes it agree in this scenario.
 
-        Pairs whose mistakes bring the candidate nearer to the learner's run, each alone, are tried first.
+        Pairs whose mistakes, each alone, bring the candidate nearer to the learner's run are tried first. Of variants
+        that behave alike in this scenario, only the first is tried.
         """
         by_behaviour = self._trials.grouped_by_behaviour(variants, scenario)
         progress = {
@@ -199,7 +215,7 @@ class BeamSearch:
     ) -> Candidate | None:
         """Return the candidate with these mistakes added; None unless it agrees here and wherever it agreed before.
 
-        Only earlier scenarios in which an added mistake acts are played again.
+        Earlier scenarios in which no added mistake acts are not played again: nothing changes there.
         """
         ids = [variant.mistake.id for variant in (*candidate.mistakes, *added)]
         if len(set(ids)) < len(ids) or len(ids) > _MAX_MISTAKES:
@@ -213,10 +229,9 @@ class BeamSearch:
         return Candidate(mistakes, (*candidate.explained, scenario))
 
     def _keep_best(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Return the best candidates, best first, with few of those that make the same mistakes in other variants.
+        """Return the best candidates, best first (`_rank`), without duplicates.
 
-        The more scenarios a candidate explains, the better; then, the fewer mistakes it makes; then, the earlier these
-        are in the course file.
+        Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept.
         """
         same_mistakes: Counter[frozenset[str]] = Counter()
         seen: set[MistakeSet] = set()
@@ -232,6 +247,9 @@ class BeamSearch:
         return best[:_MAX_CANDIDATES]
 
     def _rank(self, candidate: Candidate) -> tuple[int, int, list[int]]:
-        """Return the sort key of a candidate; the best candidate has the smallest."""
+        """Return a sort key: candidates that explain more scenarios come first, then those with fewer mistakes.
+
+        After that, those come first whose mistakes are earlier in the course file.
+        """
         positions = sorted(self._positions[variant] for variant in candidate.mistakes)
         return -len(candidate.explained), len(positions), positions

@@ -20,10 +20,11 @@ from grader.judging.trials import MistakeSet, Trials
 
 
 class ChosenSets(NamedTuple):
-    """Equally small sets of mistakes, and the names of the scenarios that each of them explains."""
+    """Sets of mistakes that explain the same scenarios; empty if none explains any."""
 
     sets: tuple[MistakeSet, ...] = ()
     explained: tuple[str, ...] = ()
+    """Names of the scenarios that each of the sets explains."""
 
 
 class SetChooser:
@@ -63,16 +64,16 @@ class SetChooser:
             return best
         size = min(map(len, best.sets))
         smallest = [mistakes for mistakes in best.sets if len(mistakes) == size]
-        # `_twins` tries the mistakes most alike first, so a few plays tell whether another one explains the same.
+        # `_twins` tries the mistakes most alike first, so a few plays tell if another one explains the same.
         self._trials.ensure_plays_left(2 * len(self._scenarios))
         twins = self._twins(smallest[0], best.explained)
         return ChosenSets(tuple(dict.fromkeys((*smallest, *twins))), best.explained)
 
     def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
-        """Return the sets that explain most of all that pass the check, of whatever size.
+        """Return those sets that explain most scenarios and change none in which the learner is right.
 
-        Only the first set is played whole, because that is costly. Later ones need to explain as much with their acting
-        mistakes.
+        The first such set is played whole and made smaller. That is costly, so of later ones only the acting mistakes
+        are played, and their sizes may differ.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
@@ -90,9 +91,9 @@ class SetChooser:
         return ChosenSets(tuple(sets), explained)
 
     def _without_unneeded(self, candidate: Candidate) -> MistakeSet:
-        """Return the candidate's set without mistakes that no scenario explained so far needs.
+        """Return the candidate's set without mistakes that are not needed for any scenario that it explains.
 
-        This is cheap, because it asks only about scenarios in which a mistake acts.
+        This takes few plays, because only scenarios in which a mistake acts are looked at, with acting mistakes only.
         """
         mistakes = candidate.mistakes
         for variant in reversed(self._trials.in_course_order(mistakes)):

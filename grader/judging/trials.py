@@ -26,16 +26,17 @@ from grader.observe.trace import Run
 _MAX_PLAYS = 360
 """Maximum number of plays for one submission, of 1 to 10 ms each on two cores; divided by the driver's `cost`."""
 _RESERVED_PLAYS = 80
-"""How many of `_MAX_PLAYS` are reserved for playing the best sets whole; divided by the driver's `cost`."""
+"""How many of `_MAX_PLAYS` are the reserve, for playing the best sets whole; divided by the driver's `cost`."""
 
 MistakeSet = frozenset[MistakeVariant]
 """Variants of different mistakes that one program makes together; a `Combination` without an order."""
 
 
 class Trials:
-    """Compare sets of mistakes with the learner's runs.
+    """Compares sets of mistakes with one learner's runs. To *agree* is to give the learner's run of a scenario.
 
-    Once the budget is spent, a set that would have to be played counts as one that does not agree.
+    Once the budget is spent, a set that would have to be played counts as one that does not agree. A part of the
+    budget, the reserve, is kept for the end of a search: it can be used only after `release_reserve`.
     """
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
@@ -49,8 +50,11 @@ class Trials:
         self._reference, self._runs, self._wrong = reference, runs, wrong
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._answers: dict[tuple[str, MistakeSet], bool] = {}
+        """Answers of `program_agrees`, by (name of the scenario, mistakes)."""
         self._representatives: dict[str, dict[int, MistakeVariant]] = {}
+        """First variant with each behaviour, by name of the scenario and number of the behaviour."""
         self._sources: dict[Combination, str | None] = {}
+        """Sources of programs (`_source`)."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
@@ -67,7 +71,7 @@ class Trials:
         self._held_back = 0
 
     def ensure_plays_left(self, plays: int) -> None:
-        """Enlarge the budget, if necessary, so that this many plays (less the reserve, if held back) are left."""
+        """Enlarge the budget, if necessary, so that this many plays are left, the reserve included."""
         self._budget = max(self._budget, self.plays + plays)
 
     def in_course_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
@@ -92,9 +96,9 @@ class Trials:
         return groups
 
     def acting_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if the acting mistakes of the set give the learner's run of the scenario.
+        """Return True if the acting mistakes of the set agree in the scenario.
 
-        This is the cheapest question, because it makes both assumptions of the module.
+        This question costs fewest plays, because it makes both assumptions of the module.
         """
         acting = self.acting_mistakes(mistakes, scenario)
         if len(acting) == 1:
@@ -110,7 +114,7 @@ class Trials:
         return self._representatives[scenario][self._reference.behaviour(variant, scenario)]
 
     def all_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if the program with all mistakes of the set gives the learner's run of the scenario.
+        """Return True if the program with all mistakes of the set agrees in the scenario.
 
         Unlike `acting_mistakes_agree`, this notices mistakes that change nothing alone but something together. If the
         edits cannot be combined into one program, it asks for the acting mistakes instead.
@@ -120,18 +124,18 @@ class Trials:
         return self.program_agrees(mistakes, scenario)
 
     def agrees_everywhere(self, mistakes: MistakeSet, scenarios: Iterable[str]) -> bool:
-        """Return True if `all_mistakes_agree` does in every one of the scenarios."""
+        """Return True if the program with all mistakes of the set agrees in each of the scenarios."""
         return all(self.all_mistakes_agree(mistakes, scenario) for scenario in scenarios)
 
     def all_or_acting_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if all mistakes of the set, or else only its acting mistakes, give the learner's run.
+        """Return True if all mistakes of the set, or else only its acting mistakes, agree in the scenario.
 
-        This is for edits that can be combined but spoil each other's effect.
+        This is for edits that can be combined, but of which one undoes the effect of another.
         """
         return self.all_mistakes_agree(mistakes, scenario) or self.acting_mistakes_agree(mistakes, scenario)
 
     def program_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if the program with exactly these variants gives the learner's run of the scenario.
+        """Return True if the program with exactly these variants agrees in the scenario.
 
         The empty set is the solution. False if the edits cannot be combined, or if the set was not played before and
         the budget is spent.
@@ -151,9 +155,11 @@ class Trials:
     def progress(self, mistakes: MistakeSet, scenario: str) -> int:
         """Return how much nearer the acting mistakes of the set come to the learner's run than the solution does.
 
-        This is the number of leading parameter states that agree with the learner's, minus the same number for the
-        solution. If all states agree, the number of arrays and facts in which the solution differs from the learner's
-        run and the set does not is added. 0 if the set cannot be played.
+        Count the leading parameter states that equal the learner's, and subtract the same count for the solution. If
+        all states are equal, add the number of arrays and facts in which the solution differs from the learner's run
+        but the set does not. 0 if the set cannot be played.
+
+        Example: of the learner's states, 0 and 1 are the solution's, and 0 to 4 are those of the set: 5 - 2 = 3.
         """
         source = self._source(self.acting_mistakes(mistakes, scenario))
         if source is None or self._is_budget_spent():
@@ -173,6 +179,7 @@ class Trials:
         return nearer + len(differing_fields(solution, target, atol) - differing)
 
     def _is_budget_spent(self) -> bool:
+        """Return True if no play is left, or only the reserve while that is held back."""
         return self._budget - self.plays <= self._held_back
 
     def _learner_run(self, scenario: str) -> Run:
@@ -188,7 +195,7 @@ class Trials:
 
 
 def _shared_leading_states(run: Run, target: Run) -> int:
-    """Return how many parameter states (rows of `theta`) of two runs agree before the first that does not."""
+    """Return the number of parameter states (rows of `theta`) before the first one in which two runs differ."""
     one = run.arrays.get("theta")
     other = target.arrays.get("theta")
     if one is None or other is None or one.shape[1:] != other.shape[1:]:
