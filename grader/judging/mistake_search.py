@@ -6,10 +6,9 @@ best of them as small as possible. A scenario that no set explains is left unexp
 reported all the same. A mistake that is hidden by others changes nothing observable and is not guessed.
 
 Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
-the loss, and drops the leftover batches. The scenario `refuses-empty` has six behaviours, one of which fits:
-{no-accum-check}. In `sgd`, that set alone does not behave like the learner's program, but does
-with `no-division` added. In `edges`, `drops-leftover` or `leaks-leftover` has to be added; in `short` and `adamw` only
-the sets with `drops-leftover` stay.
+the loss, and drops the leftover batches. In the scenario `refuses-empty`, one of six known behaviours is the learner's,
+that of {no-accum-check}. In `sgd`, this set alone does not agree, but does with `no-division` added. In `edges`,
+`drops-leftover` or `leaks-leftover` has to be added; in `short` and `adamw`, only the sets with `drops-leftover` agree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,11 +78,13 @@ class _Search:
         )
 
     def find(self) -> ChosenSets:
-        """Return the best sets of up to three rounds, each allowing more than the one before.
+        """Return the sets that explain most in up to three rounds, each of which allows more than the one before.
 
-        The first round uses likely mistakes (one variant for each behaviour) and must explain every scenario; the
-        second may leave scenarios out; the third also uses mistakes that change scenarios in which the learner is
-        right.
+        1. Only likely mistakes, one variant for each behaviour, in sets that explain every scenario.
+        2. All variants of likely mistakes, in sets that may leave scenarios unexplained.
+        3. Mistakes, too, that change scenarios in which the learner is right.
+
+        If scenarios stay unexplained after that, single mistakes and hidden ones are tried.
         """
         found = ChosenSets()
         rounds = ((self._representatives, False), (self._likely, True), (self._variants, True))
@@ -119,9 +120,10 @@ class _Search:
                 yield alone
 
     def _with_hidden_mistakes(self, found: ChosenSets) -> ChosenSets:
-        """Add one mistake for each scenario left over, to find mistakes that show only in combination with the others.
+        """Return the sets with mistakes added that show only in combination, one for each scenario left over.
 
-        A count returned in the wrong place shows as a wrong loss, which neither of the two mistakes changes alone.
+        Such a mistake changes nothing in a scenario when made alone, so no round tries it there. Scenarios that stay
+        unexplained are left out of the result.
         """
         sets = found.sets
         explained = list(found.explained)
@@ -134,9 +136,10 @@ class _Search:
         return ChosenSets(sets, tuple(explained))
 
     def _with_one_more(self, sets: Sequence[MistakeSet], scenarios: Sequence[str]) -> list[MistakeSet]:
-        """Return those sets that agree in all these scenarios once the first mistake that makes any agree is added.
+        """Return the sets with one mistake added, those of them that agree in all the scenarios.
 
-        Empty if no mistake does. Mistakes that act in the first scenario are tried first.
+        The first mistake with which any set agrees is taken; mistakes that act in the first scenario are tried before
+        others. Empty if there is no such mistake.
         """
         acting = [v for v in self._variants if self.trials.acts_in(v, scenarios[0])]
         others = [v for v in self._likely if v not in acting]

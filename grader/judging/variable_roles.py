@@ -21,17 +21,21 @@ from typing import Literal
 from grader.submission.syntax import Definition, methods
 
 _SAME_SPELLING_BONUS = 0.35
-"""Bonus on the likeness of two variables with the same spelling; likeness is from 0 to 1."""
+"""Added to the likeness, which is from 0 to 1, of two variables with the same spelling."""
 _MIN_SCORE = 0.2
 """Two variables are matched only if their likeness and the bonus add up to at least this."""
 
 VariableMatches = dict[str, list[str]]
-"""For each of the solution's variables, at most two of the learner's: the match, then the second choice.
+"""By each of the solution's variables, at most two of the learner's: its match, then a second choice.
 
-Empty list: no variable of the learner's is like it.
+The list is empty if the learner has no variable like it.
 """
+_Matches = dict[str, str]
+"""The learner's variable by the solution's."""
+_Uses = dict[str, Counter[str]]
+"""The words that describe how a variable is bound and used, by the variable."""
 _Binding = Literal["for", "with", "=", "def"]
-"""How a name gets its value: as the target of a loop, of a `with`, of an assignment, or as a parameter."""
+"""How a variable gets its value: as target of a loop, of a `with` or of an assignment, or as a parameter."""
 
 
 def match_variables(learner: Definition, solution: Definition) -> VariableMatches:
@@ -47,15 +51,15 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
     matches = _match_best_first(pairs, parameters)
     # Sorted, because a set has another order in each process.
     similar: VariableMatches = {name: [] for name in sorted(bound_names(solution) - set(parameters))}
-    for name, other in pairs:
-        similar[name].append(other)
-    for name, others in similar.items():
-        if name in matches:
-            # A variable that is more alike may have been matched with another; it stays as the second choice.
-            others.remove(matches[name])
-            others.insert(0, matches[name])
-        del others[2:]
-    return similar | {name: [other] for name, other in parameters.items()}
+    for solution_name, learner_name in pairs:
+        similar[solution_name].append(learner_name)
+    for solution_name, learner_names in similar.items():
+        if solution_name in matches:
+            # The variable most like it may have been matched with another; then that one stays as the second choice.
+            learner_names.remove(matches[solution_name])
+            learner_names.insert(0, matches[solution_name])
+        del learner_names[2:]
+    return similar | {solution_name: [learner_name] for solution_name, learner_name in parameters.items()}
 
 
 def rename_variables(node: ast.AST, new_names: dict[str, str]) -> ast.AST:
@@ -107,23 +111,24 @@ def _name_bound_by(node: ast.AST) -> str | None:
     return None
 
 
-def _match_parameters(learner: Definition, solution: Definition) -> dict[str, str]:
-    """Return the learner's parameter for each of the solution's: the one of that name, else the one at that position.
+def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
+    """Return the parameters' matches: the learner's parameter of the same name, else the one at the same position.
 
-    Parameters of methods are matched between methods of the same name.
+    Parameters of methods are matched between methods of the same name. If two methods of the solution have a parameter
+    of the same name, the last match counts for both.
     """
-    matches: dict[str, str] = {}
+    matches: _Matches = {}
     learner_functions = {f.name: f for f in _functions(learner)}
     for function in _functions(solution):
-        other = learner_functions.get(function.name)
-        if other is None:
+        learner_function = learner_functions.get(function.name)
+        if learner_function is None:
             continue
-        solutions, learners = _parameter_names(function), _parameter_names(other)
-        matches |= {name: name for name in solutions if name in learners}
+        solution_names, learner_names = _parameter_names(function), _parameter_names(learner_function)
+        matches |= {name: name for name in solution_names if name in learner_names}
         matches |= {
-            name: learners_name
-            for name, learners_name in zip(solutions, learners, strict=False)
-            if name not in learners and learners_name not in solutions
+            solution_name: learner_name
+            for solution_name, learner_name in zip(solution_names, learner_names, strict=False)
+            if solution_name not in learner_names and learner_name not in solution_names
         }
     return matches
 
@@ -142,76 +147,75 @@ def _parameter_names(function: ast.FunctionDef) -> list[str]:
 
 
 def _similar_pairs(
-    learner: Definition, solution: Definition, parameters: dict[str, str], matches: dict[str, str]
+    learner: Definition, solution: Definition, parameters: _Matches, matches: _Matches
 ) -> list[tuple[str, str]]:
-    """Return pairs of a variable of the solution's and one of the learner's that is like it, the most alike first.
+    """Return pairs of similar variables, the solution's and the learner's, the most alike first.
+
+    A variable may be in several pairs.
 
     Args:
         learner: the learner's definition.
         solution: the solution's.
-        parameters: learner's parameter by the solution's; they are in no pair.
-        matches: all matches known so far, learner's name by the solution's, which the descriptions mention.
+        parameters: matches of the parameters, which are in no pair.
+        matches: all matches known so far, which the descriptions mention.
     """
     solution_names = bound_names(solution) - set(parameters)
     learner_names = bound_names(learner) - set(parameters.values())
     solution_bindings, learner_bindings = _bindings(solution), _bindings(learner)
     labels = {name: f"#{number}" for number, name in enumerate(sorted(matches))}
+    learner_labels = {matches[name]: label for name, label in labels.items()}
     solution_uses = _describe_uses(solution, solution_names, labels)
-    learner_uses = _describe_uses(
-        learner, learner_names, {matches[name]: label for name, label in labels.items()}
-    )
+    learner_uses = _describe_uses(learner, learner_names, learner_labels)
     scored = sorted(
         # Negative, so that the best pairs come first; equally good ones are in the order of the alphabet.
-        (-_score(name, other, solution_uses, learner_uses), name, other)
-        for name in solution_names
-        for other in learner_names
-        if solution_bindings[name] & learner_bindings[other]
+        (-_score(solution_name, learner_name, solution_uses, learner_uses), solution_name, learner_name)
+        for solution_name in solution_names
+        for learner_name in learner_names
+        # Names that are never bound in the same way are no pair: a loop variable does not play an assigned one's role.
+        if solution_bindings[solution_name] & learner_bindings[learner_name]
     )
     return [(name, other) for negative_score, name, other in scored if -negative_score >= _MIN_SCORE]
 
 
-def _match_best_first(pairs: Sequence[tuple[str, str]], parameters: dict[str, str]) -> dict[str, str]:
-    """Return the parameters' matches and, from the first pair to the last, each whose variables both are still free."""
+def _match_best_first(pairs: Sequence[tuple[str, str]], parameters: _Matches) -> _Matches:
+    """Return the parameters' matches and those of the pairs: the first pair in which both variables are free counts."""
     matches = dict(parameters)
     taken = set(parameters.values())
-    for name, other in pairs:
-        if name not in matches and other not in taken:
-            matches[name] = other
-            taken.add(other)
+    for solution_name, learner_name in pairs:
+        if solution_name not in matches and learner_name not in taken:
+            matches[solution_name] = learner_name
+            taken.add(learner_name)
     return matches
 
 
 def _bindings(definition: ast.AST) -> dict[str, set[_Binding]]:
-    """Return all ways in which each name is bound.
-
-    Names that share no way are never matched: a loop variable does not play the role of an assigned one.
-    """
+    """Return the ways in which each variable of a definition is bound; a variable may be bound in several."""
     found: dict[str, set[_Binding]] = {}
     for node in ast.walk(definition):
         targets = [getattr(node, "target", None), getattr(node, "optional_vars", None)]
         targets += getattr(node, "targets", [])
-        binding: _Binding = (
-            "for"
-            if isinstance(node, ast.For | ast.comprehension)
-            else "with"
-            if isinstance(node, ast.withitem)
-            else "="
-        )
         for target in filter(None, targets):
             for inner in ast.walk(target):
                 if (name := variable_name(inner)) is not None:
-                    found.setdefault(name, set()).add(binding)
+                    found.setdefault(name, set()).add(_binding_by(node))
     return {name: found.get(name, {"def"}) for name in bound_names(definition)}
 
 
-def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> dict[str, Counter[str]]:
+def _binding_by(node: ast.AST) -> _Binding:
+    """Return how a node with targets binds them."""
+    if isinstance(node, ast.For | ast.comprehension):
+        return "for"
+    return "with" if isinstance(node, ast.withitem) else "="
+
+
+def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> _Uses:
     """Return the words that describe how each of the names is bound and used.
 
     Names within a word are replaced by their labels, or by `_`. Matched variables of two programs have the same label,
     so words of the two can be equal. Example: in `loss = loss_fn(model(xb), yb)`, with the labels #0 to #3 for the
     parameters in the order of the alphabet, `loss` gets the word `= #0(#1(#2), #3)`.
     """
-    uses: dict[str, Counter[str]] = {name: Counter() for name in names}
+    uses: _Uses = {name: Counter() for name in names}
     for parent in ast.walk(definition):
         for child in ast.iter_child_nodes(parent):
             name = variable_name(child)
@@ -262,15 +266,13 @@ def _code_with_labels(node: ast.AST, labels: dict[str, str]) -> str:
     return ast.unparse(rename_variables(node, new_names))
 
 
-def _score(
-    name: str, other: str, solution_uses: dict[str, Counter[str]], learner_uses: dict[str, Counter[str]]
-) -> float:
-    """Return the likeness of the solution's variable `name` and the learner's `other`, plus the bonus if it is due."""
-    bonus = _SAME_SPELLING_BONUS if name == other else 0.0
-    return _likeness(solution_uses[name], learner_uses[other]) + bonus
+def _score(solution_name: str, learner_name: str, solution_uses: _Uses, learner_uses: _Uses) -> float:
+    """Return the likeness of two variables, plus the bonus if they have the same spelling."""
+    bonus = _SAME_SPELLING_BONUS if solution_name == learner_name else 0.0
+    return _likeness(solution_uses[solution_name], learner_uses[learner_name]) + bonus
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Return the words in common as a share of all words, from 0 to 1; 0 if there are none."""
+    """Return the number of common words as a share of all words, from 0 to 1; 0 if there are no words."""
     total = sum((one | other).values())
     return sum((one & other).values()) / total if total else 0.0
