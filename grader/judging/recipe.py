@@ -53,6 +53,7 @@ class _Mixture:
     """The mixture of gradients that was found for one update."""
 
     coefficients: dict[_Ingredient, float]
+    """The c_j; those of gradients with the same ingredient are added up."""
     residual: float
     """Share of the update, 0 to 1, that the mixture does not explain."""
 
@@ -106,7 +107,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
 
 def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
     """Return the mixture of an update, counted from 1; None if the run lacks it or its numbers are not usable."""
-    theta, rates = run.arrays.get("theta"), run.evidence.get("lr")
+    theta, rates = run.arrays.get("theta"), run.evidence.get("lr")  # each of shape (states, elements)
     if theta is None or rates is None or theta.shape != rates.shape or not 0 < update < len(theta):
         return None
     is_updated = rates[update] > 0  # elements that no optimizer holds have the learning rate 0
@@ -114,7 +115,7 @@ def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
     if theta.shape[1] != element_count or not is_updated.any():
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        used = ((theta[update - 1] - theta[update])[is_updated]) / rates[update][is_updated]
+        used = (theta[update - 1] - theta[update])[is_updated] / rates[update][is_updated]
     if not np.isfinite(theta[: update + 1]).all() or not np.isfinite(used).all():
         return None
     points = _gradient_points(run, len(problem.batches), update)

@@ -7,7 +7,7 @@ Example: under SGD, the parameters stay as they are both without `backward` and 
 learner's program show which of the two is missing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from grader.judging.edits import Combination, ids_of
@@ -51,8 +51,9 @@ class _WorkStyle:
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
     """Return those of the combinations found that work most like the submission; several if they work alike.
 
-    The scenarios are gone through in order until one is decided between the mistakes. Only explained ones are compared,
-    because elsewhere something unknown is wrong, too; and the first one, unless an exception cut it short.
+    Scenarios are compared one after the other until the combinations that are left all make the same mistakes. Only
+    explained scenarios are compared, because in others something unknown is wrong, too. The driver's first scenario is
+    compared even so, unless an exception cut it short.
 
     Args:
         found: combinations that explain the submission equally well.
@@ -60,16 +61,13 @@ def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[
         reference: the runs with which the submission was compared.
     """
     kept = list(found.combinations)
-    # A submission without any events does not touch the model: drop combinations whose programs do.
     if not any(run.events for run in trace.runs.values()):
-        kept = [
-            c for c in kept if not any(reference.run_with_mistakes(c, name).events for name in trace.runs)
-        ]
+        # The submission does not touch the model at all, so the programs of other combinations must not, either.
+        kept = [c for c in kept if not _has_events(c, trace.runs, reference)]
     if _make_different_mistakes(kept):
         # The search keeps one of the variants that behave alike; another may work more like the learner's program.
-        kept = list(
-            dict.fromkeys(other for c in kept for other in (c, *_with_equivalent_variants(c, reference)))
-        )
+        with_variants = [other for c in kept for other in (c, *_with_equivalent_variants(c, reference))]
+        kept = list(dict.fromkeys(with_variants))
     first_scenario = reference.exercise.driver.scenarios[0].name
     for name, run in trace.runs.items():
         if not _make_different_mistakes(kept):
@@ -79,6 +77,11 @@ def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[
             runs = [reference.run_with_mistakes(combination, name) for combination in kept]
             kept = _break_tie_in_scenario(kept, run, runs)
     return kept
+
+
+def _has_events(combination: Combination, scenarios: Iterable[str], reference: Reference) -> bool:
+    """Return True if the program with these mistakes has an event in one of the scenarios."""
+    return any(reference.run_with_mistakes(combination, name).events for name in scenarios)
 
 
 def _make_different_mistakes(combinations: Sequence[Combination]) -> bool:
@@ -94,17 +97,17 @@ def _with_equivalent_variants(combination: Combination, reference: Reference) ->
 
 
 def _break_tie_in_scenario(
-    combinations: Sequence[Combination], run: Run, runs: Sequence[Run]
+    combinations: Sequence[Combination], learner_run: Run, runs: Sequence[Run]
 ) -> list[Combination]:
-    """Return the combinations that work most like the learner in one scenario.
+    """Return the combinations that work most like the learner's program in one scenario.
 
     Args:
         combinations: combinations of mistakes.
-        run: the learner's run.
-        runs: the run of each combination.
+        learner_run: the learner's run.
+        runs: the run of each combination, in the same order.
     """
-    style = _work_style(run)
-    agreements = [_agreeing_fields(style, _work_style(other)) for other in runs]
+    style = _work_style(learner_run)
+    agreements = [_agreeing_fields(style, _work_style(run)) for run in runs]
     best = max(agreements)
     return [c for c, agreement in zip(combinations, agreements, strict=True) if agreement == best]
 
