@@ -95,6 +95,12 @@ class StatementAlignment:
     """
 
     def __init__(self, course: Sequence[Statement], learner: Sequence[Statement]) -> None:
+        """Count the words.
+
+        Args:
+            course: the statements of the course's program: the solution, or the solution with mistakes.
+            learner: the learner's statements, with variables renamed as the course's program names them.
+        """
         self.course, self.learner = course, learner
         counts = Counter(word for statement in (*course, *learner) for word in statement.words)
         size = len(course) + len(learner)
@@ -135,26 +141,23 @@ class StatementAlignment:
             replaced: the solution's statements in their place. Words that are not in these count twice, because they
                 are what the mistake is about.
         """
-        old = sum((s.words for s in replaced), Words())
-        new = sum((self.course[position].words for position in positions), Words())
-        changed = (new - old) + (old - new)
+        added = [self.course[position] for position in positions]
         unchanged = [statement for i, statement in enumerate(self.course) if i not in positions]
-        scores = []
-        for position in self._most_specific(positions, (*unchanged, *replaced)):
-            for i, statement in enumerate(self.learner):
-                if self._in_different_methods(self.course[position], statement):
-                    continue
-                likeness = self._likeness(
-                    self.course[position].words, statement.words, counted_twice=new.keys() - old.keys()
-                )
-                score = likeness
-                if self.learner_positions.get(position) == i:
-                    score += _ALIGNED_BONUS
-                if self._belongs_elsewhere(i, positions, likeness):
-                    score -= _ELSEWHERE_PENALTY
-                is_right = self._is_more_like_right(statement, position, replaced or unchanged)
-                fit = score - (_RIGHT_PENALTY if is_right else 0.0)
-                scores.append(_Score(i, score, fit, self._weight(statement.words & changed)))
+        changed = _changed_words(replaced, added)
+        new_words = _words_of_all(added).keys() - _words_of_all(replaced).keys()
+        scores = [
+            self._score(
+                i,
+                position,
+                positions,
+                right=replaced or unchanged,
+                new_words=new_words,
+                changed=changed,
+            )
+            for position in self._most_specific(positions, (*unchanged, *replaced))
+            for i, statement in enumerate(self.learner)
+            if not self._in_different_methods(self.course[position], statement)
+        ]
         if not scores:
             return BestMatch()
         # Fits that are equal to two digits count as equal: then the words that the mistake changes decide.
@@ -178,8 +181,7 @@ class StatementAlignment:
         self, statement: Statement, old: Sequence[Statement], new: Sequence[Statement]
     ) -> float:
         """Return the weight of a learner's words that a change from `old` to `new` adds or removes."""
-        before, after = (sum((s.words for s in statements), Words()) for statements in (old, new))
-        return self._weight(statement.words & ((after - before) + (before - after)))
+        return self._weight(statement.words & _changed_words(old, new))
 
     def line_of_changed_words(self, statement: Statement, changed: Words) -> int:
         """Return the line of a statement of several lines that has the most and rarest of the changed words.
@@ -199,20 +201,47 @@ class StatementAlignment:
     def _most_specific(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
         """Return those of the positions whose statements tell most about the mistake.
 
-        Mere initialisations are left out if there is anything else. Then the statements are left out that have less
-        than half as many names of their own, which no statement in `others` has, as the one that has most.
+        Mere initialisations are left out if there is anything else. Of the rest, a statement is kept if it has at least
+        half as many names that no statement in `others` has as the statement with most such names.
         """
-        usual = {word for one in others for word in one.words}
-        own_names = {i: sum(map(_is_name, self.course[i].words.keys() - usual)) for i in positions}
-        acting = [i for i in positions if not self.course[i].is_initialisation] or list(positions)
-        most = max((own_names[i] for i in acting), default=0)
-        return [i for i in acting if 2 * own_names[i] >= most]
+        usual_words = {word for statement in others for word in statement.words}
+        new_names = {i: sum(map(_is_name, self.course[i].words.keys() - usual_words)) for i in positions}
+        candidates = [i for i in positions if not self.course[i].is_initialisation] or list(positions)
+        most = max((new_names[i] for i in candidates), default=0)
+        return [i for i in candidates if 2 * new_names[i] >= most]
+
+    def _score(
+        self,
+        i: int,
+        position: int,
+        positions: Sequence[int],
+        *,
+        right: Sequence[Statement],
+        new_words: Set[str],
+        changed: Words,
+    ) -> _Score:
+        """Return how well the learner's statement at position i fits the course statement at `position`.
+
+        Args:
+            i: position in `learner`.
+            position: position in `course`, one of `positions`.
+            positions: positions in `course` of the statements that the mistake adds.
+            right: the statements that the mistake replaces, or all others if it replaces none.
+            new_words: words that count twice.
+            changed: words that the mistake adds or removes.
+        """
+        one, other = self.course[position], self.learner[i]
+        plain_likeness = self._likeness(one.words, other.words, counted_twice=new_words)
+        likeness = plain_likeness
+        if self.learner_positions.get(position) == i:
+            likeness += _ALIGNED_BONUS
+        if self._belongs_elsewhere(i, positions, plain_likeness):
+            likeness -= _ELSEWHERE_PENALTY
+        fit = likeness - (_RIGHT_PENALTY if self._is_more_like_right(other, position, right) else 0.0)
+        return _Score(i, likeness, fit, self._weight(other.words & changed))
 
     def _is_more_like_right(self, statement: Statement, position: int, right: Sequence[Statement]) -> bool:
-        """Return True if a learner's statement is more like one of `right` than like the course's at `position`.
-
-        `right` holds the statements that the mistake replaces, or all others if it replaces none.
-        """
+        """Return True if a learner's statement is more like one of `right` than like the course's at `position`."""
         likeness = self._likeness(self.course[position].words, statement.words)
         return any(self._likeness(one.words, statement.words) > likeness for one in right)
 
@@ -256,6 +285,17 @@ class StatementAlignment:
             self._rarity.get(word, 1.0) * count * (2 if word in counted_twice else 1)
             for word, count in words.items()
         )
+
+
+def _words_of_all(statements: Sequence[Statement]) -> Words:
+    """Return the words of all the statements together."""
+    return sum((statement.words for statement in statements), Words())
+
+
+def _changed_words(old: Sequence[Statement], new: Sequence[Statement]) -> Words:
+    """Return the words that are more frequent in one of the two lists, as often as they are more frequent."""
+    before, after = _words_of_all(old), _words_of_all(new)
+    return (after - before) + (before - after)
 
 
 def _is_name(word: str) -> bool:

@@ -122,8 +122,10 @@ def locate_in_text(
     changed = ChangedStatements(right_program.statements, wrong_program.statements)
     finder = _LineFinder(right_program.statements, changed, align_learner_with(wrong_program))
     aligned_with_solution = align_learner_with(right_program)
+    # The four ways of the module's docstring, in order.
     found = finder.line_repeating_change() if near and not only_near else None
-    found = found or _place_in_twin_block(definition, changed, aligned_with_solution, has_near=bool(near))
+    if found is None:
+        found = _place_in_twin_block(definition, changed, aligned_with_solution, has_near=bool(near))
     if found is None and near:
         other_program = course_program(with_other_mistakes)
         aligned = aligned_with_solution if other_program is None else align_learner_with(other_program)
