@@ -5,12 +5,12 @@ rarely writes the new ones word for word. So the learner's variables get the nam
 program with the mistake (`variable_roles`), and the statements of the two programs are aligned by likeness
 (`statement_alignment`). The course may also name a line of the solution at which the mistake is found (`Mistake.near`).
 
-Four ways to find the line are tried, and the first that finds one counts:
+Four ways to find the line are tried, the surest first, and the first that finds one counts:
 
 1. If there is a `near` that does not have to be used (`Mistake.only_near`): the learner's line that repeats a new
-   statement almost word for word.
+   statement almost word for word. There the learner wrote the mistake itself.
 2. The place where one of the learner's blocks lacks an old statement that a similar block of the learner's has
-   (`twin_blocks`).
+   (`twin_blocks`). There the learner's own program shows what is missing.
 3. If there is a `near`: the learner's line that corresponds to it.
 4. The learner's line most like a new statement, preferably one that is aligned with it. If the mistake only removes
    statements, it is the line before which they should stand. Guards and returned values have rules of their own
@@ -45,7 +45,7 @@ _MIN_LIKENESS_OF_COPY = 0.95
 _MIN_LIKENESS_OF_RETURN = 0.5
 """The same limit if the mistake is about the returned value; below it, the learner's `return` is taken."""
 _MIN_LIKENESS_BESIDE_NEAR = 0.4
-"""Minimum likeness of a line that is taken for what the mistake puts in the place of `near`."""
+"""Minimum likeness of a line that is taken for the statement that the mistake puts in the place of `near`."""
 _FIT_OF_ABSENCE = 0.5
 """Largest fit of a mistake that only leaves statements out; it has this fit if no line of the learner's is like them.
 
@@ -55,7 +55,8 @@ statement that the learner wrote.
 _LAST_POSITION_OF_GUARDS = 2
 """Largest position in the solution, counted from 0, of a change that can belong to guards.
 
-A guard is a `raise` or an `assert` that checks arguments, so it stands at the beginning.
+A guard is a `raise` or an `assert` that checks arguments, so it stands at the beginning. A `raise` further behind is
+compared like any other statement.
 """
 
 
@@ -96,7 +97,7 @@ def locate_in_text(
         learner: the learner's whole program.
         name: name of the exercise's function or class in the learner's program.
         at: what the mistake is about (see `Mistake.at`); only `return`, the returned value, makes a difference here.
-        near: line of the solution whose counterpart is the place, if the edits do not tell it; else empty.
+        near: line of the solution at whose counterpart the mistake is found, if the edits do not tell that; else empty.
         only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
         with_other_mistakes: source of the solution with the learner's other mistakes made, which may have changed the
@@ -104,7 +105,7 @@ def locate_in_text(
 
     Returns:
         None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
-        statements there, or resembles the other two nowhere.
+        statements in that definition, or is nowhere like the other two programs.
     """
     definition = inlined_definition(learner, name)
     right_program, wrong_program = course_program(solution), course_program(wrong)
