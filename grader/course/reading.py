@@ -29,6 +29,7 @@ from grader.course.course import (
     Promise,
     SharedTexts,
     Text,
+    unknown_exercise,
 )
 from grader.course.exercise_cell import answer_hint
 from grader.exercises import NoDriver, driver_modules, load_driver
@@ -119,6 +120,17 @@ def load_course() -> Course:
         where = ", ".join(lesson.name for lesson in lessons for e in lesson.exercises if e.name == name)
         raise CourseError(f"연습 문제 이름이 겹쳐요: {name} ({where}). 하나의 이름을 바꿔 주세요.")
     return Course(document.title, document.tagline, lessons)
+
+
+def require_exercise(name: str) -> None:
+    """Refuse a name that no exercise has, without reading the course: a misspelt command is answered at once.
+
+    Raises:
+        CourseError: there is no such exercise.
+    """
+    names = [path.stem for path in paths.solutions_path().glob("*/*.toml") if path.name != _PREDICTIONS]
+    if name not in names:
+        raise unknown_exercise(name, names)
 
 
 def _check_prerequisites(entries: Sequence[_LessonEntry], path: Path) -> None:
