@@ -136,7 +136,8 @@ class _Parameters:
 
 def _first_difference(yours: _Parameters, right: _Parameters) -> str | None:
     """Return a Korean sentence on the first difference that makes a call fail; None if there is none."""
-    # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted.
+    # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted. In `*args`,
+    # it does no harm.
     if right.is_method and (not yours.positional or yours.positional[0] in right.positional[1:]):
         return None if yours.has_varargs else "메서드의 첫 매개변수 `self`가 없어요"
     return _difference_by_position(yours, right) or _difference_by_keyword(yours, right)
@@ -150,7 +151,8 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
     common = [name for name in names if name in wanted]
     if common != sorted(common, key=wanted.index):
         return _OTHER_ORDER
-    missing_count = 0 if yours.has_varargs else len(wanted) - len(names)
+    missing_count = 0 if yours.has_varargs else len(wanted) - len(names)  # below 0 if there are more
+    # A parameter after `*` cannot be passed by position. With a default it does no harm, unless it is needed here.
     keyword_only = zip(translated[len(names) :], yours.keyword_only.values(), strict=True)
     behind_star = [
         name for name, is_required in keyword_only if name in wanted and (is_required or missing_count > 0)
@@ -159,6 +161,7 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
         return f"{_list_of_parameters(behind_star, '이/가')} 문제와 달리 `*` 뒤에 있어요"
     if missing_count > 0:
         return _missing_from(wanted, names, missing_count)
+    # All are there and in order, but one that the exercise does not know stands before some of them.
     if any(names.index(name) != wanted.index(name) for name in common):
         inserted = [name for name in names[: names.index(common[-1])] if name not in wanted]
         if len(names) == len(wanted) or not inserted:
@@ -179,9 +182,9 @@ def _missing_from(wanted: Sequence[str], names: Sequence[str], missing_count: in
 
 
 def _difference_by_keyword(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return what differs in the parameters passed by name, or what else the learner's function requires.
+    """Return what differs in the parameters that the grader passes by name; None if nothing does.
 
-    None if nothing does.
+    This includes parameters that the grader does not pass at all although the learner's function requires them.
     """
     passed = [*right.keyword_only, *(name for name in right.positional if name not in right.required)]
     missing = [name for name in passed if not yours.accepts_keyword(name)]
