@@ -66,7 +66,7 @@ def _runs_are_kept() -> None:
     """
     from grader.judging import reference
 
-    reference._KEPT_RUNS, reference._KEPT_PROGRAMS = 4000, 1000
+    reference._MAX_KEPT_RUNS, reference._MAX_KEPT_PROGRAMS = 4000, 1000
 
 
 @pytest.fixture(autouse=True)

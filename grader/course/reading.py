@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
-from grader.course.conditions import CONDITIONS, unreadable
+from grader.course.conditions import CONDITION_WORDS, unreadable_condition
 from grader.course.course import (
     Check,
     Copy,
@@ -232,10 +232,10 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
     mistakes = tuple(_entries(mistake_entries, Mistake, f"{path}: 실수(mistakes)"))
     for mistake in mistakes:
         for number in range(len(mistake.programs)):
-            if word := unreadable(mistake.explanation(number)):
+            if word := unreadable_condition(mistake.explanation(number)):
                 raise CourseError(
                     f"{path}: 실수 '{mistake.id}'의 설명에서 조건을 읽을 수 없어요: {word!r}. "
-                    f"쓸 수 있는 낱말: {', '.join(CONDITIONS)}. explain을 고쳐 주세요."
+                    f"쓸 수 있는 낱말: {', '.join(CONDITION_WORDS)}. explain을 고쳐 주세요."
                 )
     copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
     promises = tuple(_entries(document.promises, Promise, f"{path}: 약속(promises)"))
