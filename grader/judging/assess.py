@@ -30,9 +30,9 @@ from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
 from grader.judging.messages import (
-    MESSAGES,
     NOT_BEGUN_MESSAGE,
     SIGNATURE_PLACE,
+    STATUS_MESSAGES,
     message_for,
     signature_message,
 )
@@ -123,7 +123,7 @@ def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> F
     )
 
 
-def without_trace(
+def feedback_without_trace(
     exercise: Exercise, status: Status, *, message: str | None = None, file: str | None = None
 ) -> Feedback:
     """Return feedback for an exercise of which nothing came back to judge: missing, unreadable, timeout, crashed ….
@@ -141,15 +141,15 @@ def without_trace(
         exercise.title,
         status,
         checks,
-        message or MESSAGES[status],
+        message or STATUS_MESSAGES[status],
         file=file,
         kind=exercise.kind,
     )
 
 
-def unparsed(exercise: Exercise, complaint: Complaint, file: str | None) -> Feedback:
+def feedback_on_syntax_error(exercise: Exercise, complaint: Complaint, file: str | None) -> Feedback:
     """Return feedback for an exercise whose code does not parse, with the learner's line."""
-    feedback = without_trace(exercise, "error", message=complaint.message, file=file)
+    feedback = feedback_without_trace(exercise, "error", message=complaint.message, file=file)
     place = complaint.place
     return replace(feedback, line=place.line, cell=place.cell, source_line=complaint.shown)
 
@@ -225,7 +225,7 @@ def _diagnosis(
         line = location.line if location else None
         place, text = origin.place(line), origin.text(line)
         return replace(
-            NamedMistake.of(mistake.names, tuple(titles[name] for name in mistake.scenarios), explain),
+            NamedMistake.of(mistake.alternatives, tuple(titles[name] for name in mistake.scenarios), explain),
             line=place.line if place else None,
             cell=place.cell if place else None,
             before=location is not None and location.before,
@@ -241,7 +241,7 @@ def _diagnosis(
         order_scenario=evidence.order_scenario,
         recipe=evidence.recipe,
         unexplained=tuple(titles[name] for name in explanation.unexplained),
-        near=None if explanation.near is None else NamedMistake.of((explanation.near,)),
+        near=None if explanation.nearest_mistake is None else NamedMistake.of((explanation.nearest_mistake,)),
         pasted=explanation.pasted,
     )
 

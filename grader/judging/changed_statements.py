@@ -70,7 +70,7 @@ class ChangedStatements:
             )
         ]
 
-    def by_number_of_new_words(self) -> list[Change]:
+    def with_most_new_words_first(self) -> list[Change]:
         """Return the changes, those with most words that the solution lacks first.
 
         Of changes with equally many, replacements and deletions come before insertions. Changes that only initialise
@@ -85,14 +85,14 @@ class ChangedStatements:
         return sorted(self.changes, key=order)
 
     @property
-    def words(self) -> Words:
+    def changed_words(self) -> Words:
         """The words that are more frequent in one of the two programs, counting only what changes."""
         old = sum((s.words for change in self.changes for s in change.old), Words())
         new = sum((s.words for change in self.changes for s in change.new), Words())
         return (new - old) + (old - new)
 
     @property
-    def first_missing_position(self) -> int | None:
+    def first_removed_position(self) -> int | None:
         """Position in the solution of the first statement that the mistake removes.
 
         None if it removes none, or if it also adds or replaces some.
@@ -107,7 +107,7 @@ class ChangedStatements:
         return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
 
     @property
-    def first_position(self) -> int:
+    def first_changed_position(self) -> int:
         """Position in the solution at which the first change begins; 0 if nothing changes."""
         return min((change.position for change in self.changes), default=0)
 

@@ -35,7 +35,7 @@ class Difference:
     """For `array`: indices, from 0, of the largest difference in the first row that differs. Empty for other kinds."""
 
 
-def is_instance(failure: Failure, expected: Failure) -> bool:
+def is_expected_exception(failure: Failure, expected: Failure) -> bool:
     """Return True if the exception is of the expected class or a subclass, which is all that a docstring promises."""
     return expected.type in failure.bases
 
@@ -63,8 +63,12 @@ def _cause(failure: Failure) -> tuple[str, ...]:
     return (failure.type, *words[:4])
 
 
-def difference(
-    run: Run, reference: Run, atol: float, *, agree: Callable[[Failure, Failure], bool] = is_instance
+def find_difference(
+    run: Run,
+    reference: Run,
+    atol: float,
+    *,
+    failures_agree: Callable[[Failure, Failure], bool] = is_expected_exception,
 ) -> Difference | None:
     """Return the first difference between two runs of one scenario; None if they behave the same.
 
@@ -76,12 +80,12 @@ def difference(
         run: the run that is judged.
         reference: the run that it should be like.
         atol: absolute tolerance of arrays.
-        agree: decides whether two exceptions count as the same; their lines are never compared.
+        failures_agree: decides whether two exceptions count as the same; their lines are never compared.
     """
     failed, should_fail = run.failure, reference.failure
     if (failed is None) != (should_fail is None):
         return Difference("failure")
-    if failed is not None and should_fail is not None and not agree(failed, should_fail):
+    if failed is not None and should_fail is not None and not failures_agree(failed, should_fail):
         return Difference("failure")
     facts = {*run.facts, *reference.facts}
     arrays = sorted({*run.arrays, *reference.arrays}, key=lambda name: (name != "theta", name))
@@ -126,7 +130,7 @@ def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
     return fields
 
 
-def is_beginning(states: Array, expected: Array, atol: float) -> bool:
+def is_prefix(states: Array, expected: Array, atol: float) -> bool:
     """Return True if the parameter states, shape (states, elements), equal the first rows of `expected`."""
     if states.shape[1:] != expected.shape[1:] or len(states) > len(expected):
         return False

@@ -73,7 +73,7 @@ def solution_text(lesson: str) -> str:
 
 
 @cache
-def program_text(lesson: str) -> str:
+def solution_with_needed_imports(lesson: str) -> str:
     """Return the solution's text with empty lines for imports that no exercise needs. Cached.
 
     A lesson's imports for its plots and data take a second. All lines keep their numbers.
@@ -95,7 +95,7 @@ def _names_needed(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> se
     The definitions of names found in this way are searched, too, until no new name turns up.
     """
     names_in_definition = {name: names_in(node) for node in body for name in _names_defined(node)}
-    texts = (new for exercise in exercises for variant in variants(exercise) for _, new in variant.edits)
+    texts = (new for exercise in exercises for variant in variants_of(exercise) for _, new in variant.edits)
     added = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", text) for text in texts))
     needed: set[str] = set()
     while added:
@@ -169,12 +169,12 @@ def apply_edits(source: str, edits: Edits, where: str) -> str | None:
     return source
 
 
-def variants(exercise: Exercise) -> list[MistakeVariant]:
+def variants_of(exercise: Exercise) -> list[MistakeVariant]:
     """Return every variant of every known mistake, in the order of the course file."""
     return [MistakeVariant(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
 
 
-def program_of(exercise: Exercise, variant: MistakeVariant) -> str:
+def source_of_variant(exercise: Exercise, variant: MistakeVariant) -> str:
     """Return the exercise's source with one mistake made in one variant.
 
     Raises:
@@ -188,7 +188,7 @@ def program_of(exercise: Exercise, variant: MistakeVariant) -> str:
     return edited
 
 
-def program_of_all(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
+def source_of_combination(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
     """Return the exercise's source with all these mistakes made at once; None if that is not possible.
 
     If their edits overlap, the mistakes are made one after the other, in the first order in which every edit finds its

@@ -43,7 +43,7 @@ class ExplainedMistake:
 
     variant: MistakeVariant
     """The way in which it is made."""
-    names: tuple[Mistake, ...]
+    alternatives: tuple[Mistake, ...]
     """The mistake and all that behave alike in its place, in the order of the course file."""
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes."""
@@ -61,7 +61,7 @@ class Explanation:
     """Names of the wrong scenarios that the mistakes do not explain; empty if no mistake can be named."""
     pasted: Pasted | None = None
     """The well-known wrong program that behaves the same in every scenario."""
-    near: Mistake | None = None
+    nearest_mistake: Mistake | None = None
     """The nearest known mistake, if nothing else is known."""
 
 
@@ -82,21 +82,21 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
     if key in remembered:
         remembered.move_to_end(key)
     else:
-        remembered[key] = _explained(trace, verdict, reference)
+        remembered[key] = _find_explanation(trace, verdict, reference)
         if len(remembered) > _REMEMBERED:
             remembered.popitem(last=False)
     return remembered[key]
 
 
-def _explained(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
+def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
     """Return the explanation, found anew."""
     found = find_mistakes(reference, trace.runs, list(verdict.differences))
     combinations = most_alike(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
     pasted = _pasted(trace, verdict, reference)
-    near = None if mistakes or pasted else nearest(reference, trace.runs, verdict.differences)
+    nearest_mistake = None if mistakes or pasted else nearest(reference, trace.runs, verdict.differences)
     combination = combinations[0] if combinations else ()
-    return Explanation(mistakes, combination, found.unexplained if mistakes else (), pasted, near)
+    return Explanation(mistakes, combination, found.unexplained if mistakes else (), pasted, nearest_mistake)
 
 
 def _explained_mistakes(

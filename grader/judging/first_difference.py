@@ -17,7 +17,7 @@ _MAX_FACT_CHARACTERS = 300
 _MEASURED_OF_MODEL = ("rates", "gradients")
 """Names of arrays that the driver measures itself: an empty one does not mean that the function returned no list.
 (`theta` is described elsewhere, and buffers are never empty.)"""
-UPDATES = "매개변수가 바뀐 횟수"
+UPDATE_COUNT = "매개변수가 바뀐 횟수"
 """Korean for "number of updates": `FirstDifference.what` if one run has more updates than the other."""
 
 
@@ -141,7 +141,7 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
             return FirstDifference(scenario.title, "매개변수", "크기가 그대로", "크기가 바뀜")
         # The first row is the state at the start.
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
-        return FirstDifference(scenario.title, UPDATES, f"{expected}번", f"{got}번", update=update)
+        return FirstDifference(scenario.title, UPDATE_COUNT, f"{expected}번", f"{got}번", update=update)
     row, element = first.index  # `theta` has a row for each state, with all parameters in it
     tensor, position = _parameter_with(run.parameters, element)
     since = "시작할 때부터" if row == 0 else f"{ordinal(row)} 업데이트부터"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from grader.course.course import Exercise
 from grader.course.feedback import CheckResult, Status
-from grader.judging.compare_runs import Difference, difference
+from grader.judging.compare_runs import Difference, find_difference
 from grader.observe.trace import Failure, Run, Trace
 
 
@@ -41,7 +41,9 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
     for scenario in exercise.driver.scenarios:
         run = trace.runs.get(scenario.name)
         first = (
-            Difference("failure") if run is None else difference(run, solution(scenario.name), scenario.atol)
+            Difference("failure")
+            if run is None
+            else find_difference(run, solution(scenario.name), scenario.atol)
         )
         if first is None:
             continue

@@ -135,7 +135,7 @@ def _line_of_definition(mistake: ExplainedMistake, reference: Reference, origin:
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:
         return None
-    at = mistake.names[0].at  # the one whose title is shown first
+    at = mistake.alternatives[0].at  # the one whose title is shown first
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)

@@ -7,7 +7,7 @@ from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
 from grader.judging.judge import Verdict
 from grader.observe.wording import one_of
 
-MESSAGES: dict[Status, str] = {
+STATUS_MESSAGES: dict[Status, str] = {
     "passed": "통과했어요.",
     "failed": "정답과 다른 곳이 있어요.",
     "error": "코드에서 예외가 났어요.",
@@ -38,7 +38,7 @@ def signature_message(complaint: str, error: str | None) -> str:
     return f"{complaint}." if error is None else f"{complaint}. {error}"
 
 
-def out_of_time(seconds: float) -> str:
+def time_limit_message(seconds: float) -> str:
     """Return the message for code that did not end within its limit.
 
     The limit is processor time in the sandbox, and wall time in a notebook or `grader check`.
@@ -46,7 +46,7 @@ def out_of_time(seconds: float) -> str:
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
 
-def kept_waiting(seconds: float) -> str:
+def waiting_message(seconds: float) -> str:
     """Return the message for code that reached its limit of wall time before that of processor time: it waits."""
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
@@ -54,7 +54,7 @@ def kept_waiting(seconds: float) -> str:
     )
 
 
-def not_run_in_time(seconds: float) -> str:
+def not_run_message(seconds: float) -> str:
     """Return the message for an exercise that was not run because its submission had used up its time."""
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
@@ -74,9 +74,9 @@ def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
     if failure is not None and failure.own and failure.type == "NotImplementedError":
         return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
     if failure is not None:
-        return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
+        return f"{STATUS_MESSAGES[verdict.status]} {failure.type}: {failure.message}"
     first = diagnosis.first_difference
-    return MESSAGES[verdict.status] if first is None else _in_one_line(first)
+    return STATUS_MESSAGES[verdict.status] if first is None else _in_one_line(first)
 
 
 def _quoted(titles: tuple[str, ...]) -> str:
@@ -88,8 +88,8 @@ def message_without_mistakes(feedback: Feedback) -> str:
     """Return the message of a feedback whose named mistakes were withdrawn."""
     first = feedback.diagnosis.first_difference
     if feedback.error is not None:
-        return f"{MESSAGES[feedback.status]} {feedback.error}"
-    return MESSAGES[feedback.status] if first is None else _in_one_line(first)
+        return f"{STATUS_MESSAGES[feedback.status]} {feedback.error}"
+    return STATUS_MESSAGES[feedback.status] if first is None else _in_one_line(first)
 
 
 def _in_one_line(first: FirstDifference) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from grader.course.course import Mistake
-from grader.judging.compare_runs import Difference, difference
+from grader.judging.compare_runs import Difference, find_difference
 from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
@@ -52,7 +52,7 @@ def _distance(
         if name not in runs or first.kind != "array":
             return np.inf
         solution_run, mistake_run = reference.solution(name), reference.run(program, name)
-        of_mistake = difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
+        of_mistake = find_difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
         if of_mistake is None or _place(of_mistake) != _place(first):
             return np.inf
         rows = [_row(run, first) for run in (runs[name], mistake_run, solution_run)]

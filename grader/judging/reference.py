@@ -15,14 +15,14 @@ from functools import cached_property, lru_cache
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.behaviour_table import Behaviours, behaviours_of
-from grader.judging.compare_runs import difference, has_same_cause, is_beginning
+from grader.judging.compare_runs import find_difference, has_same_cause, is_prefix
 from grader.judging.edits import (
     Combination,
     MistakeVariant,
-    program_of,
-    program_of_all,
-    program_text,
-    variants,
+    solution_with_needed_imports,
+    source_of_combination,
+    source_of_variant,
+    variants_of,
 )
 from grader.observe.play import Scenario, play_scenario
 from grader.observe.program import Program, load_program
@@ -70,12 +70,12 @@ class Reference:
     @cached_property
     def variants(self) -> list[MistakeVariant]:
         """Every variant of every known mistake, in the order of the course file."""
-        return variants(self.exercise)
+        return variants_of(self.exercise)
 
     @cached_property
     def sources(self) -> dict[str, str]:
         """Source of the exercise with one mistake made, by name of the variant."""
-        return {variant.name: program_of(self.exercise, variant) for variant in self.variants}
+        return {variant.name: source_of_variant(self.exercise, variant) for variant in self.variants}
 
     @cached_property
     def _table(self) -> Behaviours:
@@ -99,7 +99,7 @@ class Reference:
         """Return the source of the exercise with these mistakes made; None if their edits cannot be combined."""
         if len(combination) == 1:
             return self.sources[combination[0].name]
-        return program_of_all(self.exercise, combination)
+        return source_of_combination(self.exercise, combination)
 
     def run_of_all(self, combination: Combination, scenario: str) -> Run:
         """Return the complete run of the program with these mistakes; the solution's if they cannot be combined."""
@@ -138,7 +138,7 @@ class Reference:
         kept = self._kept_run(source, scenario)
         if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, its.atol)):
             kept = self._keep(source, scenario, self._play(source, its, against=run))
-        return kept.complete and difference(run, kept, its.atol, agree=has_same_cause) is None
+        return kept.complete and find_difference(run, kept, its.atol, failures_agree=has_same_cause) is None
 
     def run_so_far(self, source: str, scenario: str) -> Run:
         """Return the program's run of a scenario as far as it was played; if it never was, play it to its end."""
@@ -197,13 +197,13 @@ def _unload(programs: Mapping[str, Program]) -> None:
 def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
     """Return True if the part of an incomplete run that was played already differs from `run`."""
     theta = run.arrays.get("theta")
-    return theta is None or not is_beginning(incomplete.arrays["theta"], theta, atol)
+    return theta is None or not is_prefix(incomplete.arrays["theta"], theta, atol)
 
 
 @lru_cache(maxsize=_KEPT_LESSONS)
 def _solution_program(lesson: str) -> Program:
     """Return the loaded solution of a lesson, which its exercises share. Cached."""
-    return load_program(program_text(lesson), name=f"solution_{lesson}")
+    return load_program(solution_with_needed_imports(lesson), name=f"solution_{lesson}")
 
 
 @lru_cache(maxsize=_KEPT_REFERENCES)

@@ -218,7 +218,7 @@ class _Finder:
         New statements that also stand in the solution do not count.
         """
         solution_texts = {statement.text for statement in self._solution}
-        for change in self._changed.by_number_of_new_words():
+        for change in self._changed.with_most_new_words_first():
             positions = [
                 position
                 for position, statement in zip(change.new_positions, change.new, strict=True)
@@ -256,7 +256,7 @@ class _Finder:
         them before `line`, and the gap after if the mistake removes the statement after `line`.
         """
         positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, line))
-        position = min(positions, key=lambda i: abs(i - self._changed.first_position))
+        position = min(positions, key=lambda i: abs(i - self._changed.first_changed_position))
         counterpart = self._position_in_alignment(position)
         if counterpart not in self._alignment.pairs:
             likeness, found, _ = self._alignment.most_similar([counterpart], ())
@@ -265,10 +265,10 @@ class _Finder:
                 return Location(found)
             return otherwise or self._between(counterpart, counterpart + 1)
         statement = self._learner[self._alignment.pairs[counterpart]]
-        found = self._alignment.line_in(statement, self._changed.words)
+        found = self._alignment.line_in(statement, self._changed.changed_words)
         if found != statement.line:
             return Location(found)
-        first_missing = self._changed.first_missing_position
+        first_missing = self._changed.first_removed_position
         is_missing_before = first_missing is not None and first_missing < position
         is_missing_next = any(not c.new and c.position == position + 1 for c in self._changed.changes)
         return Location(

@@ -30,7 +30,7 @@ import numpy as np
 
 from grader.course.conditions import told
 from grader.course.course import CourseError
-from grader.judging.compare_runs import difference, differing_fields, tolerances
+from grader.judging.compare_runs import differing_fields, find_difference, tolerances
 from grader.judging.edits import Combination, MistakeVariant
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.reference import Reference
@@ -51,7 +51,7 @@ def true_explanation(
         trace: the submission's trace.
         reference: what it was judged by.
     """
-    made, first = mistake.variant, mistake.names[0]
+    made, first = mistake.variant, mistake.alternatives[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
     runs = Runs(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
     return told(text, lambda condition: condition_holds(condition, runs))
@@ -224,7 +224,7 @@ def _all_beyond(runs: Runs, field: str, sign: int) -> bool:
 
 
 def _later(runs: Runs, _: str) -> bool:
-    found = [difference(run, solution, atol) for run, solution, atol in runs.pairs()]
+    found = [find_difference(run, solution, atol) for run, solution, atol in runs.pairs()]
     at = [d.index[0] if d.kind == "array" else 0 for d in found if d is not None and d.name == "theta"]
     return bool(at) and min(at) > 1
 
