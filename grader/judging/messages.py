@@ -18,28 +18,28 @@ STATUS_MESSAGES: dict[Status, str] = {
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
 }
-"""First sentence for each status; the exception or a detail may follow it.
+"""First sentence of the message for each status; the exception or a detail may follow it.
 
-Whoever reports `timeout` or `unreadable` replaces its sentence with a more specific one.
+The sentences for `timeout` and `unreadable` are only defaults: `grading` says more precisely what happened.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function that is still as it was handed out."""
 SIGNATURE_PLACE = "함수의 첫 줄"
-"""Value of `FirstDifference.what` if the difference is between two signatures."""
+"""`FirstDifference.what` if the two values are signatures: the function takes other arguments than it should."""
 
 
 def signature_message(complaint: str, error: str | None) -> str:
-    """Return the message for a function that takes other arguments than the exercise's.
+    """Return the message for a function that takes other arguments than the exercise says.
 
     Args:
-        complaint: Korean sentence that says how they differ, without its full stop.
-        error: the exception; None if there is none.
+        complaint: Korean sentence that says how the arguments differ, without its full stop.
+        error: the exception as in `Feedback.error`; None if the function did not raise.
     """
     return f"{complaint}." if error is None else f"{complaint}. {error}"
 
 
 def time_limit_message(seconds: float) -> str:
-    """Return the message for code that did not end within its limit.
+    """Return the message for code that ran longer than its limit.
 
     The limit is processor time in the sandbox, and wall time in a notebook or `grader check`.
     """
@@ -47,7 +47,10 @@ def time_limit_message(seconds: float) -> str:
 
 
 def waiting_message(seconds: float) -> str:
-    """Return the message for code that reached its limit of wall time before that of processor time: it waits."""
+    """Return the message for code that reached its limit of wall time, but not that of processor time.
+
+    Such code is not slow: it waits, for example in `sleep`.
+    """
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
         "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
@@ -62,14 +65,16 @@ def not_run_message(seconds: float) -> str:
 def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
     """Return the message for a function that was played.
 
-    It names the mistakes, or else the exception, or else the first difference, or else only the status. A leftover
-    `raise NotImplementedError` has a message of its own.
+    It tells the first of these that there is: the named mistakes, the exception, the first difference, the status. A
+    leftover `raise NotImplementedError` has a message of its own.
     """
     if diagnosis.mistakes:
-        alternatives = [mistake.titles for mistake in diagnosis.mistakes]
-        several = " 그리고 ".join(map(_quoted, alternatives))
-        names = several if len(alternatives) > 1 else one_of(alternatives[0])
-        return f"{names} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else names
+        titles_of_each = [mistake.titles for mistake in diagnosis.mistakes]
+        if len(titles_of_each) == 1:
+            titles = one_of(titles_of_each[0])
+        else:  # in quotation marks, because a title is a whole sentence
+            titles = " 그리고 ".join(map(_quoted, titles_of_each))
+        return f"{titles} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else titles
     failure = verdict.failure
     if failure is not None and failure.own and failure.type == "NotImplementedError":
         return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
@@ -79,17 +84,17 @@ def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
     return STATUS_MESSAGES[verdict.status] if first is None else _in_one_line(first)
 
 
-def _quoted(titles: tuple[str, ...]) -> str:
-    """Return titles of mistakes that behave alike, each in quotation marks."""
-    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
-
-
 def message_without_mistakes(feedback: Feedback) -> str:
-    """Return the message of a feedback whose named mistakes were withdrawn."""
+    """Return what the message of this feedback would be if it named no mistakes."""
     first = feedback.diagnosis.first_difference
     if feedback.error is not None:
         return f"{STATUS_MESSAGES[feedback.status]} {feedback.error}"
     return STATUS_MESSAGES[feedback.status] if first is None else _in_one_line(first)
+
+
+def _quoted(titles: tuple[str, ...]) -> str:
+    """Return the titles of mistakes that behave alike, each in quotation marks."""
+    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
 def _in_one_line(first: FirstDifference) -> str:
