@@ -60,7 +60,7 @@ def test_each_seed_has_its_own() -> None:
 
 
 def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_REMEMBERED", 2)
+    monkeypatch.setattr(module, "_MAX_REMEMBERED", 2)
     its = Reference(EXERCISE, 1)
     first = explained(played(FORGETS), its)
     for factor in (2, 3):
