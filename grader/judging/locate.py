@@ -9,7 +9,7 @@ Four ways are tried, and the first that finds a line counts:
 
 Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,
 and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. If no line of
-the learner's resembled it, the third way would take the line of a `backward`, because the mistake has `at = "backward"`.
+the learner's resembled it, the third way would take that of a `backward`, because the mistake has `at = "backward"`.
 """
 
 from grader.judging.compare_runs import has_same_cause
