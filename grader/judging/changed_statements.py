@@ -87,7 +87,7 @@ class ChangedStatements:
         """Return the changes, first those with the most words that occur nowhere in the solution.
 
         Of changes with equally many, replacements and removals come before insertions. Changes that only initialise
-        variables come last, because such lines look alike in every program.
+        variables come last, because such a line tells little about a mistake.
         """
         solution_words = _distinct_words(self._solution)
 

@@ -31,7 +31,7 @@ Words = Counter[str]
 """Words of one or more statements -> how often each occurs."""
 MAX_STATEMENTS = 200
 """Maximum number of statements of a definition that is compared, because the time grows with their square."""
-_UNTELLING = "()[]{},:.="
+_COMMON_OPERATORS = "()[]{},:.="
 """Operators that do not count as words, because almost every line has them."""
 
 
@@ -168,7 +168,7 @@ def words_of(text: str) -> Words:
     words = Words()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            is_operator = token.type == tokenize.OP and token.string not in _UNTELLING
+            is_operator = token.type == tokenize.OP and token.string not in _COMMON_OPERATORS
             if is_operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_identifier_string(token):
                 words[token.string] += 1
     except (tokenize.TokenError, SyntaxError):

@@ -37,7 +37,7 @@ class Evidence:
     recipe: Recipe | None = None
     """The mixture of gradients in the first wrong update; None if it cannot be computed or is right."""
     line: int | None = None
-    """Line of the program at which the learner's first event happens that the solution lacks.
+    """Line of the program that caused the learner's first event without a partner on the solution's timeline.
 
     Events that are certainly harmless do not count (`_harmless_clears`). None if there is no such event.
     """

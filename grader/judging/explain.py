@@ -1,7 +1,7 @@
 """Explain a wrong submission by what is known: mistakes, a copied program, or else the nearest mistake.
 
-1. `mistake_search` finds combinations of known mistakes that behave as the submission does. A scenario in which no
-   combination does stays unexplained.
+1. `mistake_search` finds combinations of known mistakes that behave as the submission does in as many scenarios as
+   possible. The other scenarios that went wrong stay *unexplained*.
 2. Of equally good combinations, those that also work in the same way (`tie_break`) are kept. The first is reported.
 3. If another combination kept differs from the first in one mistake only, the two mistakes are *twins*: they behave
    alike here, and feedback names both (`a|b`).
@@ -132,7 +132,7 @@ def _explained_mistakes(
 def _ids_of_twins(variant: MistakeVariant, combinations: Sequence[Combination]) -> set[str]:
     """Return the ids of the mistakes that can take the variant's place in the first combination, its own included.
 
-    Taking its place in the first combination gives the mistakes of another combination.
+    A mistake can if the first combination with the two exchanged is one of the combinations.
     """
     partners = ids_of(combinations[0]) - {variant.mistake.id}
     return {
