@@ -75,4 +75,5 @@ def _format_exercise(exercise: str, behaviours: Behaviours) -> str:
 
 
 def _json(value: str | list[str] | list[int]) -> str:
+    """Return a value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False)

@@ -126,4 +126,5 @@ class ChangedStatements:
 
 
 def _distinct_words(statements: Sequence[Statement]) -> set[str]:
+    """Return all words of these statements, each once."""
     return {word for statement in statements for word in statement.words}

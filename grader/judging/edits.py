@@ -201,6 +201,7 @@ def _make_one_after_another(source: str, order: Sequence[MistakeVariant]) -> str
 
 
 def _parses(source: str) -> bool:
+    """Return True if the source is Python that the grader can read."""
     try:
         parse(source)
     except ParseError:

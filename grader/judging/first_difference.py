@@ -93,6 +93,7 @@ def fact_text(value: Fact, *, as_modes: bool = False) -> str:
 
 
 def _describe_failure(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
+    """Describe an exception that only one run has, or that is not of the expected class."""
     expected = _NO_EXCEPTION if solution.failure is None else solution.failure.type
     got = _NO_EXCEPTION if run.failure is None else f"{run.failure.type}: {run.failure.message}"
     call = run.failure.call + 1 if run.failure is not None else 1
@@ -214,6 +215,7 @@ def _shorten(text: str) -> str:
 
 
 def _bool_text(value: bool, as_modes: bool) -> str:
+    """Return `예` or `아니요` (yes or no), or for a train mode `학습` or `평가` (train or eval)."""
     if as_modes:
         return "학습" if value else "평가"
     return "예" if value else "아니요"

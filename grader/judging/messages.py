@@ -98,5 +98,6 @@ def _quoted(titles: tuple[str, ...]) -> str:
 
 
 def _in_one_line(first: FirstDifference) -> str:
+    """Return a first difference as `SGD · 첫 번째 반환값 · 내 코드: 0.3 · 정답: 0.4`."""
     what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
     return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"
