@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from grader.course.course import CourseError, Exercise, Lesson
 from grader.judging.behaviour_table import Behaviours, parse_table
-from grader.judging.compare_runs import difference, has_same_cause
+from grader.judging.compare_runs import find_difference, has_same_cause
 from grader.judging.reference import Reference
 
 SEED = 1
@@ -35,7 +35,10 @@ def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
         numbers = {}
         for name, source in its.sources.items():
             run = its.complete_run(source, scenario.name)
-            alike = (difference(run, other, scenario.atol, agree=has_same_cause) is None for other in seen)
+            alike = (
+                find_difference(run, other, scenario.atol, failures_agree=has_same_cause) is None
+                for other in seen
+            )
             number = next((n for n, same in enumerate(alike) if same), len(seen))
             if number == len(seen):
                 seen.append(run)

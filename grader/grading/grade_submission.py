@@ -11,8 +11,8 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
-from grader.judging.assess import assess, unparsed, without_trace
-from grader.judging.messages import MESSAGES, kept_waiting, not_run_in_time, out_of_time
+from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
+from grader.judging.messages import STATUS_MESSAGES, not_run_message, time_limit_message, waiting_message
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
@@ -55,10 +55,10 @@ def grade_one(
 def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
     """Return the Korean message for a timeout, by its kind."""
     if outcome.detail == WAITED:
-        return kept_waiting(run.limits.seconds)
+        return waiting_message(run.limits.seconds)
     if outcome.detail == OVER:
-        return not_run_in_time(run.submission_seconds)
-    return out_of_time(run.limits.cpu_seconds)
+        return not_run_message(run.submission_seconds)
+    return time_limit_message(run.limits.cpu_seconds)
 
 
 def assess_submission(
@@ -138,14 +138,14 @@ def _assess_and_repair(
         raise
     except Exception:
         logging.getLogger(__name__).exception("assessing %s of %s", exercise.name, origin.file)
-        message = f"{MESSAGES['crashed']} (읽을 수 없는 기록)"
-        return without_trace(exercise, "crashed", message=message, file=origin.file)
+        message = f"{STATUS_MESSAGES['crashed']} (읽을 수 없는 기록)"
+        return feedback_without_trace(exercise, "crashed", message=message, file=origin.file)
 
 
 def _under_another_name(close: Pairing) -> str:
     """Return the message for an exercise that is missing although a function of a similar name is there."""
     return (
-        f"{MESSAGES['missing']} 이름이 비슷한 `{close.own}`{particle(close.own, '이/가')} "
+        f"{STATUS_MESSAGES['missing']} 이름이 비슷한 `{close.own}`{particle(close.own, '이/가')} "
         f"{close.file} {close.place.in_words()}에 있어요. 이것이 답이라면 이름을 "
         f"`{close.exercise}`{particle(close.exercise, '으로/로')} 바꿔 주세요."
     )
@@ -172,20 +172,22 @@ def _feedback_on(
     source = submission.source_for(exercise.name)
     file = source.name if source is not None else None
     if isinstance(outcome, Complaint):
-        return unparsed(exercise, outcome, file)
+        return feedback_on_syntax_error(exercise, outcome, file)
     if outcome is None or source is None:
         if submission.unreadable and source is None:
-            return without_trace(exercise, "unreadable", message=submission.unreadable_message())
-        missing = without_trace(exercise, "missing")
+            return feedback_without_trace(exercise, "unreadable", message=submission.unreadable_message())
+        missing = feedback_without_trace(exercise, "missing")
         if close is None:
             return missing
         return replace(missing, message=_under_another_name(close), other_name=close.own)
     if outcome.trace is None:
         status = "crashed" if outcome.status == "ran" else outcome.status
-        message = MESSAGES[status] if not outcome.detail else f"{MESSAGES[status]} ({outcome.detail})"
+        message = (
+            STATUS_MESSAGES[status] if not outcome.detail else f"{STATUS_MESSAGES[status]} ({outcome.detail})"
+        )
         if status == "timeout":
             message = _timeout_message(run, outcome)
-        feedback = without_trace(exercise, status, message=message, file=file)
+        feedback = feedback_without_trace(exercise, status, message=message, file=file)
     else:
         known_runs = cached_reference(exercise.name, run.seed, run.device)
         feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin.of_file(source), attempts)

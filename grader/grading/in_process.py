@@ -10,8 +10,8 @@ from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.grading.time_limit import time_limit
-from grader.judging.assess import assess, unparsed, without_trace
-from grader.judging.messages import MESSAGES, out_of_time
+from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
+from grader.judging.messages import STATUS_MESSAGES, time_limit_message
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.observe.play import TimeLimit, play
@@ -68,13 +68,13 @@ def play_and_judge(
         ):
             trace = play(exercise.driver, program, seed=seed, device=device)
     except TimeLimit:
-        return without_trace(exercise, "timeout", message=out_of_time(seconds)), None
+        return feedback_without_trace(exercise, "timeout", message=time_limit_message(seconds)), None
     except BaseException as error:
         # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; everything else was raised by the code.
         if isinstance(error, KeyboardInterrupt):
             raise
-        message = f"{MESSAGES['crashed']} ({type(error).__name__})"
-        return without_trace(exercise, "crashed", message=message), None
+        message = f"{STATUS_MESSAGES['crashed']} ({type(error).__name__})"
+        return feedback_without_trace(exercise, "crashed", message=message), None
     if any(known.solution_run(name).failure is not None for name in trace.runs):
         # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then neither the solution nor the
         # learner's function runs, and failing in the same way as the solution must not count as right.
@@ -118,14 +118,16 @@ def _check_one(
     """Load a file and return feedback on one of its exercises, within the time limit for each step."""
     complaint = source.complaint(exercise.name)
     if complaint is not None:
-        return unparsed(exercise, complaint, source.name)
+        return feedback_on_syntax_error(exercise, complaint, source.name)
     program = None
     try:
         with time_limit(seconds):
             program = load_program(source.text)
         return play_and_judge(exercise, program, origin, seed=seed, device=device, seconds=seconds)[0]
     except TimeLimit:
-        return without_trace(exercise, "timeout", message=out_of_time(seconds), file=source.name)
+        return feedback_without_trace(
+            exercise, "timeout", message=time_limit_message(seconds), file=source.name
+        )
     finally:
         if program is not None:
             program.unload()

@@ -1,14 +1,18 @@
-"""Judge a trace and turn it into feedback, step by step: verdict -> explanation -> lines -> evidence -> feedback.
+"""Judge a trace and turn it into feedback, step by step. Both `check` and `grade` use this module.
 
-`judge` says which checks pass and where each scenario first differs. `explain` finds the known mistakes that behave as
-the submission does, `true_explanation` what is true of each in this run, `locate` the learner's line for each of them,
-and `gather_evidence` what else shows that something is wrong. Each step takes what the earlier steps found. All steps
-count lines in the program that was run; the feedback that they end in counts them in the learner's file or cell. Both
-`check` and `grade` use this module.
+1. `judge` says which checks pass and where each scenario first differs: the verdict.
+2. `explain` finds the known mistakes that behave as the submission does: the explanation.
+3. `locate` finds the learner's line for each of these mistakes.
+4. `gather_evidence` finds what else shows that something is wrong.
+5. `true_explanation` says which sentences about each mistake are true of this run.
+6. If something stays unexplained, `signature_difference` says whether the function takes the arguments that it should.
+
+All steps count lines in the program that was run. The feedback, in which they end, counts them in the learner's file or
+cell (`Origin`).
 
 Example: the explanation of a first try at `accumulate` is {no-division, drops-leftover, no-accum-check} and leaves
-nothing open, so the feedback names three mistakes, each with its line and the titles of the scenarios in which it
-shows.
+no scenario unexplained. So the feedback names three mistakes, each with its line and the titles of the scenarios in
+which it shows.
 """
 
 import ast
@@ -30,9 +34,9 @@ from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
 from grader.judging.messages import (
-    MESSAGES,
     NOT_BEGUN_MESSAGE,
     SIGNATURE_PLACE,
+    STATUS_MESSAGES,
     message_for,
     signature_message,
 )
@@ -46,8 +50,8 @@ from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
 from grader.submission.syntax import Definition, definition_of, is_constant, methods
 
-_LINE_SHOWN = 400
-"""Maximum number of characters of a learner's line shown beside a mistake."""
+_MAX_LINE_CHARACTERS = 400
+"""Maximum number of characters shown of the learner's line beside a mistake."""
 
 
 def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origin) -> Feedback:
@@ -60,101 +64,198 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         origin: the learner's code.
     """
     verdict = judge(exercise, trace, reference.solution_run)
-    if verdict.status != "passed" and _has_not_begun(exercise.name, trace, verdict, origin):
+    if verdict.status != "passed" and _has_not_begun(exercise, trace, verdict, origin):
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
-        empty = _feedback(exercise, trace, verdict, Diagnosis(), None, origin)
-        return replace(empty, message=NOT_BEGUN_MESSAGE, begun=False)
+        feedback = _make_feedback(exercise, trace, verdict, Diagnosis(), None, origin)
+        return replace(feedback, message=NOT_BEGUN_MESSAGE, begun=False)
     explanation = explain(trace, verdict, reference)
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
-    explains = [true_explanation(each, explanation, trace, reference) for each in explanation.mistakes]
-    diagnosis = _diagnosis(exercise, explanation, explains, locations, evidence, origin)
-    diagnosis = replace(diagnosis, unexplained_checks=_unexplained_checks(explanation, verdict, reference))
-    apart = _exception_apart(explanation, trace)
-    if apart is not None:  # show this exception rather than one that a named mistake explains
-        verdict = replace(verdict, failure=apart)
+    texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]
+    diagnosis = replace(
+        _make_diagnosis(exercise, explanation, texts, locations, evidence, origin),
+        unexplained_checks=_unexplained_checks(explanation, verdict, reference),
+    )
+    exception = _unexplained_exception(explanation, trace)
+    if exception is not None:  # show this exception rather than one that a named mistake explains
+        verdict = replace(verdict, failure=exception)
         diagnosis = replace(diagnosis, exception_apart=True)
     line = _line_to_show(locations, evidence)
-    feedback = _feedback(exercise, trace, verdict, diagnosis, line, origin)
-    explains_all = explanation.pasted or (explanation.mistakes and not explanation.unexplained)
-    if verdict.status == "passed" or trace.load_failure is not None or explains_all:
+    feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, origin)
+    is_explained = explanation.pasted or (explanation.mistakes and not explanation.unexplained)
+    if verdict.status == "passed" or trace.load_failure is not None or is_explained:
         return feedback
-    return _with_signature(feedback, exercise, origin)
+    return _with_signature_difference(feedback, exercise, origin)
 
 
-def _exception_apart(explanation: Explanation, trace: Trace) -> Failure | None:
-    """Return the first exception, at a line of the learner's, of a scenario that the named mistakes do not explain.
+def feedback_without_trace(
+    exercise: Exercise, status: Status, *, message: str | None = None, file: str | None = None
+) -> Feedback:
+    """Return feedback for an exercise without a trace to judge: it is missing, unreadable, ran out of time, crashed ….
 
-    None if there is no such exception.
+    Args:
+        exercise: the exercise; all of its checks fail.
+        status: the reason why there is no trace.
+        message: Korean message in place of the usual one of the status; None or empty for the usual one.
+        file: name of the learner's file; None if there is none or if feedback is to name none.
+    """
+    checks = tuple(CheckResult(check.title, check.points, passed=False) for check in exercise.checks)
+    return Feedback(
+        lesson=exercise.lesson,
+        exercise=exercise.name,
+        title=exercise.title,
+        status=status,
+        checks=checks,
+        message=message or STATUS_MESSAGES[status],
+        file=file,
+        kind=exercise.kind,
+    )
+
+
+def feedback_on_syntax_error(exercise: Exercise, complaint: Complaint, file: str | None) -> Feedback:
+    """Return feedback for an exercise whose code does not parse; it points at the line of the complaint.
+
+    `file` is the name of the learner's file; None if feedback is to name none.
+    """
+    feedback = feedback_without_trace(exercise, "error", message=complaint.message, file=file)
+    place = complaint.place
+    return replace(feedback, line=place.line, cell=place.cell, source_line=complaint.shown)
+
+
+def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
+    """Return True if the learner has not begun the exercise.
+
+    This holds if the function raised the starter's NotImplementedError before any event, or if its body, or that of
+    every method of a class, has no statement of the learner's own.
+    """
+    definition = definition_of(origin.source, exercise.name)
+    failure = verdict.failure
+    raised_as_starter = failure is not None and failure.own and failure.type == "NotImplementedError"
+    # In a class, one method may be left as it was handed out while others are written.
+    if raised_as_starter and not isinstance(definition, ast.ClassDef):
+        return not any(run.events for run in trace.runs.values())
+    return definition is not None and _has_empty_body(definition)
+
+
+def _has_empty_body(definition: Definition) -> bool:
+    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`.
+
+    False for a class without methods: it may be a dataclass.
+    """
+    if isinstance(definition, ast.ClassDef):
+        inside = methods(definition)
+        return bool(inside) and all(map(_has_empty_body, inside.values()))
+    return all(
+        isinstance(statement, ast.Pass)
+        or is_constant(statement)
+        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
+        for statement in definition.body
+    )
+
+
+def _make_diagnosis(
+    exercise: Exercise,
+    explanation: Explanation,
+    texts: Sequence[str],
+    locations: Sequence[Location | None],
+    evidence: Evidence,
+    origin: Origin,
+) -> Diagnosis:
+    """Return what was found as the learner reads it, with lines and cells as the learner counts them.
+
+    Args:
+        exercise: the exercise.
+        explanation: what explains the submission.
+        texts: Korean explanation of each of the explanation's mistakes.
+        locations: location of each of these mistakes.
+        evidence: what else shows that something is wrong.
+        origin: the learner's code.
+    """
+    titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
+
+    def name_mistake(mistake: ExplainedMistake, text: str, location: Location | None) -> NamedMistake:
+        named = NamedMistake.of(mistake.alternatives, tuple(titles[name] for name in mistake.scenarios), text)
+        return named if location is None else _at_location(named, location, origin)
+
+    nearest = explanation.nearest_mistake
+    return Diagnosis(
+        mistakes=tuple(map(name_mistake, explanation.mistakes, texts, locations)),
+        first_difference=evidence.first_difference,
+        yours=tuple(_with_learner_line(moment, origin) for moment in evidence.yours),
+        right=evidence.right,
+        order_scenario=evidence.order_scenario,
+        recipe=evidence.recipe,
+        unexplained=tuple(titles[name] for name in explanation.unexplained),
+        near=None if nearest is None else NamedMistake.of((nearest,)),
+        pasted=explanation.pasted,
+    )
+
+
+def _at_location(named: NamedMistake, location: Location, origin: Origin) -> NamedMistake:
+    """Return the named mistake with the location as the learner counts lines, and the text of the line."""
+    place, text = origin.place(location.line), origin.line_text(location.line)
+    return replace(
+        named,
+        line=place.line if place else None,
+        cell=place.cell if place else None,
+        before=location.is_before,
+        after=location.is_after,
+        source_line=None if text is None else text[:_MAX_LINE_CHARACTERS],
+    )
+
+
+def _with_learner_line(moment: Moment, origin: Origin) -> Moment:
+    """Return the moment with its line as the learner counts lines."""
+    place = origin.place(moment.line)
+    return replace(moment, line=place.line if place else None)
+
+
+def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: Reference) -> tuple[str, ...]:
+    """Return the titles of the failed checks that the named mistakes do not explain wholly.
+
+    These are the checks with a scenario that stays unexplained, or that is changed by a mistake of the combination
+    which is not named for want of evidence. Empty if nothing stays unexplained.
+    """
+    if not explanation.unexplained:
+        return ()
+    named = {mistake.variant for mistake in explanation.mistakes}
+    unnamed = [variant for variant in explanation.combination if variant not in named]
+    scenarios = {
+        *explanation.unexplained,
+        *(
+            name
+            for name in verdict.differences
+            if any(reference.behaviour(variant, name) != 0 for variant in unnamed)
+        ),
+    }
+    exercise = reference.exercise
+    return tuple(
+        check.title for check in exercise.checks if not scenarios.isdisjoint(exercise.deciding(check))
+    )
+
+
+def _unexplained_exception(explanation: Explanation, trace: Trace) -> Failure | None:
+    """Return the first exception with a line of the learner's in a scenario that the named mistakes do not explain.
+
+    None if there is no such exception, or if no mistake is named.
     """
     runs = [trace.runs[name] for name in explanation.unexplained if name in trace.runs]
     failures = [run.failure for run in runs if run.failure is not None]
     return next((failure for failure in failures if failure.line is not None), None)
 
 
-def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
-    """If the learner's function takes other arguments than the exercise's, return feedback that says how they differ.
+def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:
+    """Return the line, counted in the program, that the feedback points at.
 
-    What happened after a call with misplaced arguments says nothing, so of the diagnosis only the named mistakes, and
-    what they leave unexplained, stay. If the arguments are the same, return the feedback unchanged.
+    This is the line of the first named mistake. If no mistake is named, it is that of the learner's first event that
+    differs (`Evidence.line`). None if there is neither: no line is better than just the first line of the function.
     """
-    found = signature_difference(exercise, origin.source)
-    if found is None:
-        return feedback
-    diagnosis = Diagnosis(
-        mistakes=feedback.diagnosis.mistakes,
-        unexplained=feedback.diagnosis.unexplained,
-        unexplained_checks=feedback.diagnosis.unexplained_checks,
-        exception_apart=feedback.diagnosis.exception_apart,
-        signature=found.title,
-        first_difference=FirstDifference("", SIGNATURE_PLACE, expected=found.right, got=found.yours),
-    )
-    if diagnosis.mistakes:
-        return replace(feedback, diagnosis=diagnosis)
-    line = found.line + origin.first_line - 1
-    place = origin.place(line)
-    return replace(
-        feedback,
-        diagnosis=diagnosis,
-        message=signature_message(diagnosis.signature, feedback.error),
-        line=place.line if place else None,
-        cell=place.cell if place else None,
-        source_line=origin.line_text(line),
-    )
+    if not locations:
+        return evidence.line
+    return locations[0].line if locations[0] else None
 
 
-def without_trace(
-    exercise: Exercise, status: Status, *, message: str | None = None, file: str | None = None
-) -> Feedback:
-    """Return feedback for an exercise of which nothing came back to judge: missing, unreadable, timeout, crashed ….
-
-    Args:
-        exercise: the exercise; all of its checks fail.
-        status: the reason.
-        message: replaces the usual message of the status.
-        file: name of the learner's file, if there is one.
-    """
-    checks = tuple(CheckResult(c.title, c.points, passed=False) for c in exercise.checks)
-    return Feedback(
-        exercise.lesson,
-        exercise.name,
-        exercise.title,
-        status,
-        checks,
-        message or MESSAGES[status],
-        file=file,
-        kind=exercise.kind,
-    )
-
-
-def unparsed(exercise: Exercise, complaint: Complaint, file: str | None) -> Feedback:
-    """Return feedback for an exercise whose code does not parse, with the learner's line."""
-    feedback = without_trace(exercise, "error", message=complaint.message, file=file)
-    place = complaint.place
-    return replace(feedback, line=place.line, cell=place.cell, source_line=complaint.shown)
-
-
-def _feedback(
+def _make_feedback(
     exercise: Exercise,
     trace: Trace,
     verdict: Verdict,
@@ -162,17 +263,18 @@ def _feedback(
     line: int | None,
     origin: Origin,
 ) -> Feedback:
-    """Return the feedback; it points at the line that raised or, if none did, at the given line of the program.
+    """Return the feedback; it points at the line that raised or, if none did, at `line` of the program.
 
-    If the learner's own `raise` ended the run and a mistake is named, the feedback points at the given line, too: the
-    `raise` does what the condition above it says, so the mistake is in the condition.
+    If the learner's own `raise` ended the run and a mistake is named, the feedback points at `line`, too: the `raise`
+    does what the condition above it says, so the mistake is in the condition.
     """
     failure = verdict.failure
-    is_told = failure is not None and failure.own and bool(diagnosis.mistakes) and line is not None
-    if failure is not None and failure.line is not None and not is_told:
-        line = failure.line
+    if failure is not None and failure.line is not None:
+        is_raise_of_named_mistake = failure.own and bool(diagnosis.mistakes) and line is not None
+        if not is_raise_of_named_mistake:
+            line = failure.line
     place = origin.place(line)
-    shown = _printing_scenario(exercise, trace, verdict)
+    printing = _printing_scenario(exercise, trace, verdict)
     return Feedback(
         lesson=exercise.lesson,
         exercise=exercise.name,
@@ -191,110 +293,51 @@ def _feedback(
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
-        printed=None if shown is None else trace.runs[shown.name].printed,
-        printed_in="" if shown is None else shown.title,
+        printed=None if printing is None else trace.runs[printing.name].printed,
+        printed_in="" if printing is None else printing.title,
     )
 
 
 def _printing_scenario(exercise: Exercise, trace: Trace, verdict: Verdict) -> Scenario | None:
-    """Return the scenario whose output is shown: the first one that prints, if possible among those that differ."""
-    scenarios = sorted(exercise.driver.scenarios, key=lambda each: each.name not in verdict.differences)
-    printing = (each for each in scenarios if each.name in trace.runs and trace.runs[each.name].printed)
-    return next(printing, None)
+    """Return the scenario whose output is shown: the first that differs and prints, else the first that prints.
 
-
-def _diagnosis(
-    exercise: Exercise,
-    explanation: Explanation,
-    explains: Sequence[str],
-    locations: Sequence[Location | None],
-    evidence: Evidence,
-    origin: Origin,
-) -> Diagnosis:
-    """Return what was found as the learner reads it, with lines and cells as the learner counts them.
-
-    `explains` and `locations` hold what is said of each explained mistake, and where it is.
+    None if the function printed nothing.
     """
-    titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
-
-    def placed(moment: Moment) -> Moment:
-        place = origin.place(moment.line)
-        return replace(moment, line=place.line if place else None)
-
-    def named(mistake: ExplainedMistake, explain: str, location: Location | None) -> NamedMistake:
-        line = location.line if location else None
-        place, text = origin.place(line), origin.line_text(line)
-        return replace(
-            NamedMistake.of(mistake.names, tuple(titles[name] for name in mistake.scenarios), explain),
-            line=place.line if place else None,
-            cell=place.cell if place else None,
-            before=location is not None and location.is_before,
-            after=location is not None and location.is_after,
-            source_line=None if text is None else text[:_LINE_SHOWN],
-        )
-
-    return Diagnosis(
-        mistakes=tuple(map(named, explanation.mistakes, explains, locations)),
-        first_difference=evidence.first_difference,
-        yours=tuple(map(placed, evidence.yours)),
-        right=evidence.right,
-        order_scenario=evidence.order_scenario,
-        recipe=evidence.recipe,
-        unexplained=tuple(titles[name] for name in explanation.unexplained),
-        near=None if explanation.near is None else NamedMistake.of((explanation.near,)),
-        pasted=explanation.pasted,
+    scenarios = sorted(
+        exercise.driver.scenarios, key=lambda scenario: scenario.name not in verdict.differences
     )
+    for scenario in scenarios:
+        if scenario.name in trace.runs and trace.runs[scenario.name].printed:
+            return scenario
+    return None
 
 
-def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: Reference) -> tuple[str, ...]:
-    """Return the titles of the checks that fail in a scenario that the named mistakes do not explain.
+def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
+    """Return feedback that says how the learner's function takes other arguments than the exercise says.
 
-    If the combination has mistakes that are not named, the scenarios that these change count as unexplained, too.
+    If it takes the same, return the feedback unchanged. Of the diagnosis, only the named mistakes, and what they leave
+    unexplained, stay: what a function does with misplaced arguments is no evidence of anything.
     """
-    if not explanation.unexplained:
-        return ()
-    named = {mistake.variant for mistake in explanation.mistakes}
-    unnamed = [variant for variant in explanation.combination if variant not in named]
-    open_scenarios = {
-        *explanation.unexplained,
-        *(name for name in verdict.differences if any(reference.behaviour(v, name) != 0 for v in unnamed)),
-    }
-    checks = reference.exercise.checks
-    return tuple(c.title for c in checks if not open_scenarios.isdisjoint(reference.exercise.deciding(c)))
-
-
-def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:
-    """Return the line of the first mistake, else that of the learner's first event that may be what is wrong.
-
-    None if nothing points anywhere: to show no line is better than to show the first line of the function.
-    """
-    if locations:
-        return locations[0].line if locations[0] else None
-    return evidence.line
-
-
-def _has_not_begun(name: str, trace: Trace, verdict: Verdict, origin: Origin) -> bool:
-    """Return True if the learner has not begun the exercise.
-
-    This holds if a function raised the starter's NotImplementedError before any event, or no method or function has a
-    statement of its own.
-    """
-    definition = definition_of(origin.source, name)
-    failure = verdict.failure
-    left_as_handed_out = failure is not None and failure.own and failure.type == "NotImplementedError"
-    if left_as_handed_out and not isinstance(definition, ast.ClassDef):
-        return not any(run.events for run in trace.runs.values())
-    return definition is not None and _is_empty_body(definition)
-
-
-def _is_empty_body(node: Definition) -> bool:
-    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`."""
-    if isinstance(node, ast.ClassDef):
-        inside = methods(node)
-        return bool(inside) and all(map(_is_empty_body, inside.values()))
-    return all(
-        isinstance(statement, ast.Pass)
-        or is_constant(statement)
-        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
-        for statement in node.body
+    found = signature_difference(exercise, origin.source)
+    if found is None:
+        return feedback
+    diagnosis = Diagnosis(
+        mistakes=feedback.diagnosis.mistakes,
+        unexplained=feedback.diagnosis.unexplained,
+        unexplained_checks=feedback.diagnosis.unexplained_checks,
+        exception_apart=feedback.diagnosis.exception_apart,
+        signature=found.title,
+        first_difference=FirstDifference("", SIGNATURE_PLACE, expected=found.right, got=found.yours),
+    )
+    if diagnosis.mistakes:  # message and line stay those of the first mistake
+        return replace(feedback, diagnosis=diagnosis)
+    line = found.line + origin.first_line - 1
+    place = origin.place(line)
+    return replace(
+        feedback,
+        diagnosis=diagnosis,
+        message=signature_message(diagnosis.signature, feedback.error),
+        line=place.line if place else None,
+        cell=place.cell if place else None,
+        source_line=origin.line_text(line),
     )

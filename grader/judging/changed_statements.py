@@ -1,4 +1,9 @@
-"""Find what a known mistake changes in the solution: which statements it adds, replaces and removes."""
+"""Find what a known mistake changes in the solution: which statements it adds, replaces and removes.
+
+`text_location` looks for these statements in the learner's program. Example: the mistake that turns
+`return total / count` into `return total` is one change, with the old statement `return total / count` and the new
+statement `return total`.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,22 +14,24 @@ from functools import cached_property, lru_cache
 from grader.judging.compared_statements import Statement, Words, inlined_definition, statements_of
 from grader.submission.syntax import Definition
 
-_ORDER = {"insert": 0, "replace": 1, "delete": 2}
-"""Order of changes by the tag of `SequenceMatcher`: what is left out comes last, because it has no line."""
+_RANK_OF_TAG = {"insert": 0, "replace": 1, "delete": 2}
+"""Rank of a change by its tag in `SequenceMatcher`: removals come last, because they leave no line to point at."""
 
 
 @dataclass(frozen=True)
 class CourseProgram:
-    """A parsed program of the course: the solution, or the solution with a mistake."""
+    """An exercise's function or class as the course has it: in the solution, or with a mistake made."""
 
     definition: Definition
+    """The definition with its helpers inlined."""
     statements: list[Statement]
+    """Its statements, with the names of variables as they are."""
 
 
 @lru_cache(maxsize=256)  # the submissions of a class make the same mistakes again and again
-def course_program(text: str) -> CourseProgram | None:
-    """Parse the last definition in a text; None if there is none. Cached: do not modify what is returned."""
-    definition = inlined_definition(text, None)
+def course_program(source: str) -> CourseProgram | None:
+    """Return the last definition in a source, parsed; None if there is none. Cached: do not modify it."""
+    definition = inlined_definition(source, None)
     return None if definition is None else CourseProgram(definition, statements_of(definition, {}))
 
 
@@ -37,44 +44,50 @@ class Change:
     new: Sequence[Statement]
     """The statements in the place of `old`; empty if the mistake only removes some."""
     position: int
-    """Position in the solution, counted from 0, of the first old statement, or before which `new` is inserted."""
+    """Index in the solution's statements of the first old one; if there is none, of the one before which `new` is
+    inserted."""
     new_positions: range
-    """Positions of `new` in the program with the mistake."""
+    """Indices of `new` in the statements of the program with the mistake."""
 
 
 class ChangedStatements:
-    """The difference between the solution and the program with a mistake (`wrong`), as a list of changes."""
+    """What is different in two programs, the solution and the program with a mistake (`wrong`)."""
 
     def __init__(self, solution: Sequence[Statement], wrong: Sequence[Statement]) -> None:
         self._solution, self._wrong = solution, wrong
 
     @cached_property
     def changes(self) -> list[Change]:
-        """All changes, insertions first, then replacements, then deletions."""
-        # If a mistake removes or adds a `with` or a `try`, the statements inside it did not change: ignore that block.
-        kinds_before = Counter(statement.kind for statement in self._solution)
-        kinds_after = Counter(statement.kind for statement in self._wrong)
-        ignored = {kind for kind in ("With", "Try") if kinds_before[kind] != kinds_after[kind]}
+        """All changes: insertions first, then replacements, then removals."""
+        ignored = self._blocks_to_ignore()
         matcher = SequenceMatcher(
-            a=[(s.blocks_without(ignored), s.text) for s in self._solution],
-            b=[(s.blocks_without(ignored), s.text) for s in self._wrong],
+            a=[(s.outer_blocks_without(ignored), s.text) for s in self._solution],
+            b=[(s.outer_blocks_without(ignored), s.text) for s in self._wrong],
             autojunk=False,
         )
         differing = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
+        differing.sort(key=lambda operation: _RANK_OF_TAG[operation[0]])
         return [
             Change(
                 self._solution[start:end], self._wrong[new_start:new_end], start, range(new_start, new_end)
             )
-            for _, start, end, new_start, new_end in sorted(
-                differing, key=lambda operation: _ORDER[operation[0]]
-            )
+            for _, start, end, new_start, new_end in differing
         ]
 
-    def by_number_of_new_words(self) -> list[Change]:
-        """Return the changes, those with most words that the solution lacks first.
+    def _blocks_to_ignore(self) -> set[str]:
+        """Return `With` or `Try`, or both, if the mistake adds or removes such a block.
 
-        Of changes with equally many, replacements and deletions come before insertions. Changes that only initialise
-        variables come last.
+        The statements inside that block stay the same, so they must not count as changed.
+        """
+        kinds_before = Counter(statement.kind for statement in self._solution)
+        kinds_after = Counter(statement.kind for statement in self._wrong)
+        return {kind for kind in ("With", "Try") if kinds_before[kind] != kinds_after[kind]}
+
+    def with_most_new_words_first(self) -> list[Change]:
+        """Return the changes, first those with the most words that occur nowhere in the solution.
+
+        Of changes with equally many, replacements and removals come before insertions. Changes that only initialise
+        variables come last, because such a line tells little about a mistake.
         """
         solution_words = _distinct_words(self._solution)
 
@@ -85,17 +98,17 @@ class ChangedStatements:
         return sorted(self.changes, key=order)
 
     @property
-    def words(self) -> Words:
-        """The words that are more frequent in one of the two programs, counting only what changes."""
+    def changed_words(self) -> Words:
+        """The words that the changes add or remove, not counting those that a change has in both `old` and `new`."""
         old = sum((s.words for change in self.changes for s in change.old), Words())
         new = sum((s.words for change in self.changes for s in change.new), Words())
         return (new - old) + (old - new)
 
     @property
-    def first_missing_position(self) -> int | None:
-        """Position in the solution of the first statement that the mistake removes.
+    def first_removed_position(self) -> int | None:
+        """Index in the solution of the first statement that the mistake removes.
 
-        None if it removes none, or if it also adds or replaces some.
+        None if the mistake removes no statement, or if it also adds or replaces some.
         """
         if any(change.new for change in self.changes):
             return None
@@ -103,14 +116,15 @@ class ChangedStatements:
 
     @property
     def only_reorders(self) -> bool:
-        """True if both programs have the same statements, in whatever order."""
+        """True if both programs have the same statements, in the same or in another order."""
         return Counter(s.text for s in self._solution) == Counter(s.text for s in self._wrong)
 
     @property
-    def first_position(self) -> int:
-        """Position in the solution at which the first change begins; 0 if nothing changes."""
+    def first_changed_position(self) -> int:
+        """Index in the solution of the statement at which the first change begins; 0 if nothing changes."""
         return min((change.position for change in self.changes), default=0)
 
 
 def _distinct_words(statements: Sequence[Statement]) -> set[str]:
+    """Return all words of these statements, each once."""
     return {word for statement in statements for word in statement.words}

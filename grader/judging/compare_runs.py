@@ -1,18 +1,20 @@
 """Compare two runs of one scenario: find their first difference, or the names of everything that differs.
 
-The verdict compares a submission's runs with the solution's; explanations compare them with those of known mistakes.
+`judge` compares a submission's runs with the solution's; the search for known mistakes compares them with the runs of
+the mistakes' programs.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from grader.observe.rounding import rounding_of_states, rounding_of_values
 from grader.observe.trace import Array, Failure, Run
 
-_CAUSES = (
+_CAUSE_PHRASES = (
     "NoneType",
     "division by zero",
     "inplace operation",
@@ -20,114 +22,97 @@ _CAUSES = (
     "backward through the graph a second time",
     "leaf Variable that requires grad",
 )
-"""Phrases of error messages that name the cause in whatever way the code that raised is written."""
+"""Phrases of Python's and torch's error messages that name the cause, whatever the code that raised looks like."""
+_NUMBER_KINDS = "fiub"
+"""`dtype.kind` of arrays of numbers: floats, signed and unsigned integers, booleans."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """The first place where one run differs from another."""
 
-    kind: str
-    """`failure`, `fact`, `array` (values differ) or `shape` (an array is missing in one run, or its shape differs)."""
+    kind: Literal["failure", "fact", "array", "shape"]
+    """`failure`: only one run raised, or they raised different exceptions; `fact`: a fact differs; `array`: numbers of
+    an array differ; `shape`: an array is missing in one run, or its shape differs."""
     name: str = ""
     """Name of the fact or array; empty for `failure`."""
     index: tuple[int, ...] = ()
-    """For `array`: indices, from 0, of the largest difference in the first row that differs. Empty for other kinds."""
+    """For `array`: index of the number that differs most in the first row that differs, one entry for each axis,
+    counted from 0. Empty for other kinds."""
 
 
-def is_instance(failure: Failure, expected: Failure) -> bool:
+def is_expected_exception(failure: Failure, expected: Failure) -> bool:
     """Return True if the exception is of the expected class or a subclass, which is all that a docstring promises."""
     return expected.type in failure.bases
 
 
+def find_difference(
+    run: Run,
+    reference: Run,
+    atol: float,
+    *,
+    failures_agree: Callable[[Failure, Failure], bool] = is_expected_exception,
+) -> Difference | None:
+    """Return the first difference between two runs of one scenario; None if they behave the same.
+
+    They are compared in this order: exceptions, parameters (`theta`), other arrays by name, facts, and last the arrays
+    that are recorded under the name of a fact (`Recorder.claim`), because a learner understands the fact better than
+    its numbers. Numbers may differ by `atol` or by what float32 rounding changes (`tolerances`).
+
+    Args:
+        run: the run that is judged.
+        reference: the run that it should be like.
+        atol: absolute tolerance of arrays.
+        failures_agree: decides whether the exceptions of `run` and `reference`, in this order, count as the same.
+    """
+    failure, expected_failure = run.failure, reference.failure
+    if (failure is None) != (expected_failure is None):
+        return Difference("failure")
+    if failure is not None and expected_failure is not None and not failures_agree(failure, expected_failure):
+        return Difference("failure")
+    facts = {*run.facts, *reference.facts}
+    arrays = sorted({*run.arrays, *reference.arrays}, key=lambda name: (name != "theta", name))
+    in_arrays = _first_difference_in_arrays(
+        (name for name in arrays if name not in facts), run, reference, atol
+    )
+    if in_arrays is not None:
+        return in_arrays
+    for name in (*reference.facts, *run.facts):
+        if _fact_differs(name, run, reference):
+            return Difference("fact", name)
+    return _first_difference_in_arrays((name for name in arrays if name in facts), run, reference, atol)
+
+
+def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
+    """Return the names of all arrays and facts that differ, and `failure` if only one of the runs raised."""
+    fields = {name for name in {*run.facts, *reference.facts} if _fact_differs(name, run, reference)}
+    if (run.failure is None) != (reference.failure is None):
+        fields.add("failure")
+    fields.update(
+        name
+        for name in {*run.arrays, *reference.arrays}
+        if _difference_in_array(name, run, reference, atol) is not None
+    )
+    return fields
+
+
 def has_same_cause(failure: Failure, expected: Failure) -> bool:
-    """Return True if two exceptions have the same cause: a learner makes a mistake only if it fails in the same way.
+    """Return True if two exceptions have the same cause, so that the same mistake may have raised both.
 
     The type alone says too little (a NotImplementedError is a RuntimeError), and the whole message says too much
-    (shapes and names differ from one style to the next). Exceptions raised by the programs' own `raise` or `assert`
-    are compared by type, because everyone words these messages differently.
+    (it contains shapes and names, which differ from program to program). Exceptions of the programs' own `raise` or
+    `assert` are compared by type, because everyone words these messages differently.
     """
     if failure.own and expected.own:
         return failure.type == expected.type
     return _cause(failure) == _cause(expected)
 
 
-def _cause(failure: Failure) -> tuple[str, ...]:
-    """Return a known phrase of the message; else the type and the first four words without names and numbers."""
-    for phrase in _CAUSES:
-        if phrase in failure.message:
-            return (phrase,)
-    if failure.type == "KeyError":  # its message is nothing but the key, which is a name
-        return (failure.type,)
-    words = re.sub(r"'[^']*'|[0-9]+", "", failure.message).split()
-    return (failure.type, *words[:4])
+def is_prefix(states: Array, expected: Array, atol: float) -> bool:
+    """Return True if the parameter states equal the first rows of `expected`; both have the shape (states, elements).
 
-
-def difference(
-    run: Run, reference: Run, atol: float, *, agree: Callable[[Failure, Failure], bool] = is_instance
-) -> Difference | None:
-    """Return the first difference between two runs of one scenario; None if they behave the same.
-
-    The order is: exceptions, parameters (`theta`), other arrays by name, facts, and last the arrays that are recorded
-    under the name of a fact (`Recorder.claim`), because a learner understands the fact better than its numbers.
-    Numbers may differ by `atol` plus what float32 rounding changes.
-
-    Args:
-        run: the run that is judged.
-        reference: the run that it should be like.
-        atol: absolute tolerance of arrays.
-        agree: decides whether two exceptions count as the same; their lines are never compared.
+    Fewer states are a prefix, too; more states than `expected` has are not.
     """
-    failed, should_fail = run.failure, reference.failure
-    if (failed is None) != (should_fail is None):
-        return Difference("failure")
-    if failed is not None and should_fail is not None and not agree(failed, should_fail):
-        return Difference("failure")
-    facts = {*run.facts, *reference.facts}
-    arrays = sorted({*run.arrays, *reference.arrays}, key=lambda name: (name != "theta", name))
-    in_arrays = _first_in_arrays(run, reference, atol, (name for name in arrays if name not in facts))
-    if in_arrays is not None:
-        return in_arrays
-    for name in (*reference.facts, *run.facts):
-        if _fact_differs(name, run, reference):
-            return Difference("fact", name)
-    return _first_in_arrays(run, reference, atol, (name for name in arrays if name in facts))
-
-
-def _fact_differs(name: str, run: Run, reference: Run) -> bool:
-    """Return True if a fact differs; one that was not recorded equals "", because None is a fact like any other."""
-    return run.facts.get(name, "") != reference.facts.get(name, "")
-
-
-def _first_in_arrays(run: Run, reference: Run, atol: float, names: Iterable[str]) -> Difference | None:
-    """Return the first difference among these arrays, in the given order; None if they agree."""
-    for name in names:
-        if name not in run.arrays or name not in reference.arrays:
-            return Difference("shape", name)
-        expected = reference.arrays[name]
-        first = _array_difference(name, run.arrays[name], expected, tolerances(name, expected, atol))
-        if first is not None:
-            return first
-    return None
-
-
-def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
-    """Return the names of all arrays and facts that differ, and `failure` if only one of the runs failed."""
-    fields = {name for name in {*run.facts, *reference.facts} if _fact_differs(name, run, reference)}
-    if (run.failure is None) != (reference.failure is None):
-        fields.add("failure")
-    for name in {*run.arrays, *reference.arrays}:
-        if name not in run.arrays or name not in reference.arrays:
-            fields.add(name)
-            continue
-        expected = reference.arrays[name]
-        if _array_difference(name, run.arrays[name], expected, tolerances(name, expected, atol)) is not None:
-            fields.add(name)
-    return fields
-
-
-def is_beginning(states: Array, expected: Array, atol: float) -> bool:
-    """Return True if the parameter states, shape (states, elements), equal the first rows of `expected`."""
     if states.shape[1:] != expected.shape[1:] or len(states) > len(expected):
         return False
     accepted = tolerances("theta", expected, atol)[: len(states), None]
@@ -135,7 +120,16 @@ def is_beginning(states: Array, expected: Array, atol: float) -> bool:
 
 
 def tolerances(name: str, expected: Array, atol: float) -> Array:
-    """Return the largest accepted absolute difference for each row of the array of this name, shape (rows,)."""
+    """Return the largest absolute difference that still counts as equal, for each row of an array; shape (rows,).
+
+    Parameters (`theta`) may drift apart by a little more with every update (`rounding_of_states`), so each row has a
+    tolerance of its own. For other arrays it is the same for all rows.
+
+    Args:
+        name: name of the array.
+        expected: the reference's array of that name.
+        atol: smallest tolerance.
+    """
     rows = len(np.atleast_1d(expected))
     if expected.dtype.kind != "f":
         return np.full(rows, atol)
@@ -144,13 +138,37 @@ def tolerances(name: str, expected: Array, atol: float) -> Array:
     return np.full(rows, max(atol, rounding_of_values(expected)))
 
 
-def _array_difference(name: str, got: Array, expected: Array, tolerance: Array) -> Difference | None:
-    """Return the first difference of two arrays, row by row; None if they agree.
+def _fact_differs(name: str, run: Run, reference: Run) -> bool:
+    """Return True if a fact differs.
 
-    Rows are compared before their number, so that the first wrong update is found even if one array has more rows.
+    One that was not recorded counts as "" and not as None, because drivers record None as a fact.
     """
-    # "fiub": floats, signed and unsigned integers, booleans. A forged trace may hold arrays of text.
-    if got.dtype.kind not in "fiub" or got.ndim != expected.ndim or got.shape[1:] != expected.shape[1:]:
+    return run.facts.get(name, "") != reference.facts.get(name, "")
+
+
+def _first_difference_in_arrays(
+    names: Iterable[str], run: Run, reference: Run, atol: float
+) -> Difference | None:
+    """Return the first difference in the arrays of these names, in the given order; None if they agree."""
+    differences = (_difference_in_array(name, run, reference, atol) for name in names)
+    return next((difference for difference in differences if difference is not None), None)
+
+
+def _difference_in_array(name: str, run: Run, reference: Run, atol: float) -> Difference | None:
+    """Return the first difference in the array of this name, row by row; None if it agrees.
+
+    The number of rows is compared last, so that the first wrong update is found even if one run has more updates.
+    """
+    if name not in run.arrays or name not in reference.arrays:
+        return Difference("shape", name)
+    got, expected = run.arrays[name], reference.arrays[name]
+    tolerance = tolerances(name, expected, atol)
+    # A forged trace may hold arrays of other kinds, such as complex numbers.
+    if (
+        got.dtype.kind not in _NUMBER_KINDS
+        or got.ndim != expected.ndim
+        or got.shape[1:] != expected.shape[1:]
+    ):
         return Difference("shape", name)
     if got.ndim == 0:
         got, expected = got.reshape(1), expected.reshape(1)
@@ -171,3 +189,19 @@ def _absolute_difference(got: Array, expected: Array) -> Array:
         gap = np.abs(got.astype(np.float64) - expected.astype(np.float64))
     same = (got == expected) | (np.isnan(got) & np.isnan(expected))
     return np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap))
+
+
+def _cause(failure: Failure) -> tuple[str, ...]:
+    """Return what the messages of two exceptions with the same cause have in common.
+
+    This is the known phrase that the message contains. Without one, it is the type and the first four words, in which
+    numbers and quoted names are left out: `mat1 and mat2 shapes cannot be multiplied (4x3 and 2x5)` gives
+    `("RuntimeError", "mat", "and", "mat", "shapes")`.
+    """
+    for phrase in _CAUSE_PHRASES:
+        if phrase in failure.message:
+            return (phrase,)
+    if failure.type == "KeyError":  # its message is nothing but the key, which is a name
+        return (failure.type,)
+    words = re.sub(r"'[^']*'|[0-9]+", "", failure.message).split()
+    return (failure.type, *words[:4])

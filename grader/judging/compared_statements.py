@@ -1,7 +1,8 @@
 """Read a definition as a list of statements with the words of each, to compare the lines of two programs.
 
-To make programs comparable that do the same in different forms, helpers are inlined (`inlined_helpers`), the bodies of
-compound statements are taken out and follow as statements of their own, and variables can be renamed.
+Two programs may do the same in different forms. So that their lines can be compared all the same, helpers are inlined
+(`inlined_helpers`), the statements in the body of an `if` or `for` follow it in the same list, and variables can be
+renamed.
 
 Example: the words of `total += loss.item() * len(xb)` in a `for` are `total`, `+=`, `loss`, `item`, `*`, `len`, `xb`,
 `<AugAssign>` and `in For`.
@@ -27,9 +28,11 @@ from grader.submission.syntax import (
 )
 
 Words = Counter[str]
-"""Words of one or more statements, with the number of times each occurs."""
+"""Words of one or more statements -> how often each occurs."""
 MAX_STATEMENTS = 200
-"""Maximum number of statements of a definition that is compared; the time grows with their square."""
+"""Maximum number of statements of a definition that is compared, because the time grows with their square."""
+_COMMON_OPERATORS = "()[]{},:.="
+"""Operators that do not count as words, because almost every line has them."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +40,14 @@ class Statement:
     """A statement without its body, to be compared by its words."""
 
     node: ast.stmt
-    """The statement before renaming."""
+    """The statement before variables are renamed."""
     words: Words
-    """Its words after renaming, its kind (as `<If>`), and the blocks around it (as `in For`)."""
-    blocks: str
-    """Kinds of the blocks around it, outermost first, separated by spaces: `For If`, `orelse`."""
+    """Its words after renaming; also its kind (as `<If>`), and the kind of each block around it (as `in For`)."""
+    outer_blocks: str
+    """Kinds of the blocks around it, outermost first, separated by spaces: `For If`, `orelse`. Empty at the top."""
     text: str
-    """Its kind and what `head` returns of it, as `ast.unparse` writes it after renaming."""
+    """Its kind and its code after renaming: `Return return total`. A compound one has only what `head` returns of it:
+    `If max_norm is not None`."""
     kind: str
     """Name of its `ast` class: `Assign`, `If`."""
     words_by_line: tuple[tuple[int, Words], ...]
@@ -58,12 +62,12 @@ class Statement:
 
     @property
     def names_changed(self) -> set[str]:
-        """Names that a simple statement assigns or changes by a method: `x = …`, `x += …`, `x.append(…)`."""
+        """Names that it assigns or changes by a method: `x = …`, `x += …`, `x.append(…)`. Empty if it has a body."""
         return _names_changed(self.node)
 
     @property
     def names_passed_on(self) -> set[str]:
-        """For a `return` that computes nothing: the names whose values it returns. Else empty."""
+        """For a `return` that computes nothing, such as `return {"losses": losses}`: the names in it. Else empty."""
         return _names_passed_on(self.node)
 
     @property
@@ -85,18 +89,22 @@ class Statement:
 
     @property
     def is_guard(self) -> bool:
-        """True for a `raise` or an `assert`."""
+        """True for a `raise` or an `assert`, which usually checks arguments."""
         return self.kind in ("Raise", "Assert")
 
-    def blocks_without(self, kinds: Set[str]) -> str:
-        """Return `blocks` without the given kinds."""
-        return " ".join(block for block in self.blocks.split(" ") if block not in kinds)
+    def outer_blocks_without(self, kinds: Set[str]) -> str:
+        """Return `outer_blocks` without the given kinds."""
+        return " ".join(kind for kind in self.outer_blocks.split(" ") if kind not in kinds)
 
 
 def inlined_definition(text: str, name: str | None) -> Definition | None:
-    """Return the last top-level definition of `name` (of any name if None), with its helpers inlined.
+    """Return the last top-level definition of a name in a program, with its helpers inlined.
 
     None if the text does not parse or has no such definition.
+
+    Args:
+        text: the program.
+        name: name of the function or class; None for the last definition of any name.
     """
     top_level = definitions(text)
     if name is None:
@@ -106,7 +114,7 @@ def inlined_definition(text: str, name: str | None) -> Definition | None:
 
 
 def number_of_statements(definition: Definition) -> int:
-    """Return the number of statements in a definition, those inside others and the definition itself included."""
+    """Return the number of statements in a definition, including nested ones and the definition itself."""
     return sum(isinstance(node, ast.stmt) for node in ast.walk(definition))
 
 
@@ -122,31 +130,29 @@ def statements_of(
     """
     found: list[Statement] = []
 
-    def visit(body: Sequence[ast.stmt], around: tuple[str, ...], method: str) -> None:
+    def visit(body: Sequence[ast.stmt], outer_blocks: tuple[str, ...], method: str) -> None:
         for node in body:
             if is_constant(node):
                 continue
             if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and node.test.value is True:
-                visit(node.body, around, method)  # `if True:` is how a mistake removes a `with`
+                visit(node.body, outer_blocks, method)  # `if True:` is how a mistake removes a `with`
                 continue
-            same = _as_augmented(node)
-            kind = type(same).__name__
-            text = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(same))
-            words = words_of(text) + Words([f"<{kind}>", *(f"in {block}" for block in around)])
-            by_line = _words_by_line(node, source_lines)
-            found.append(Statement(node, words, " ".join(around), f"{kind} {text}", kind, by_line, method))
+            found.append(_read_statement(node, outer_blocks, method, new_names, source_lines))
             is_method = (
-                isinstance(definition, ast.ClassDef) and isinstance(node, ast.FunctionDef) and not around
+                isinstance(definition, ast.ClassDef)
+                and isinstance(node, ast.FunctionDef)
+                and not outer_blocks
             )
-            for block, inner in _blocks(node):
-                visit(inner, (*around, block), getattr(node, "name", "") if is_method else method)
+            inner_method = getattr(node, "name", "") if is_method else method
+            for kind, block in _inner_blocks(node):
+                visit(block, (*outer_blocks, kind), inner_method)
 
     visit(definition.body, (), "")
     return found
 
 
 def is_written_as(statement: Statement, line: str) -> bool:
-    """Return True if the statement is the given line of code; only the first line of a compound statement counts.
+    """Return True if the statement is the given line of code, but for spaces; of a compound one, its first line.
 
     Raises:
         SyntaxError: the line is not a statement.
@@ -157,10 +163,53 @@ def is_written_as(statement: Statement, line: str) -> bool:
     return statement.text == f"{type(node).__name__} {text}"
 
 
-def _as_augmented(node: ast.stmt) -> ast.stmt:
-    """Return `x += 1` for `x = x + 1`, and any other statement unchanged.
+def words_of(text: str) -> Words:
+    """Return the names, keywords, numbers, operators and short strings of a text, which may be part of a statement."""
+    words = Words()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            is_operator = token.type == tokenize.OP and token.string not in _COMMON_OPERATORS
+            if is_operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_identifier_string(token):
+                words[token.string] += 1
+    except (tokenize.TokenError, SyntaxError):
+        pass  # one line of a longer statement may break off: the words read so far count
+    return words
 
-    Only a number may be added: of tensors, `x = x + y` makes a new one.
+
+def _is_identifier_string(token: tokenize.TokenInfo) -> bool:
+    """Return True for an ASCII string without spaces, such as `"scheduler"`.
+
+    Other strings are messages for people, which everyone words differently.
+    """
+    return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string
+
+
+def _read_statement(
+    node: ast.stmt,
+    outer_blocks: tuple[str, ...],
+    method: str,
+    new_names: dict[str, str],
+    source_lines: Sequence[str],
+) -> Statement:
+    """Return what is compared of a statement; `outer_blocks` and `method` tell where it stands."""
+    comparable = _as_augmented(node)
+    kind = type(comparable).__name__
+    code = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(comparable))
+    return Statement(
+        node=node,
+        words=words_of(code) + Words([f"<{kind}>", *(f"in {block}" for block in outer_blocks)]),
+        outer_blocks=" ".join(outer_blocks),
+        text=f"{kind} {code}",
+        kind=kind,
+        words_by_line=_words_by_line(node, source_lines),
+        method=method,
+    )
+
+
+def _as_augmented(node: ast.stmt) -> ast.stmt:
+    """Return `x += 1` for `x = x + 1` and the like, and any other statement unchanged.
+
+    This holds only for a constant: with tensors, `x = x + y` makes a new tensor, and `x += y` changes the old one.
     """
     match node:
         case ast.Assign(
@@ -171,8 +220,21 @@ def _as_augmented(node: ast.stmt) -> ast.stmt:
     return node
 
 
-def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
-    """Return the statement's non-empty blocks with their kinds: `For`, `orelse`, `finalbody`, `except`."""
+def _words_by_line(node: ast.stmt, source_lines: Sequence[str]) -> tuple[tuple[int, Words], ...]:
+    """Return the field `Statement.words_by_line`."""
+    last = last_line(node)
+    if _inner_blocks(node) or last == node.lineno:
+        return ()
+    numbers = range(node.lineno, min(last, len(source_lines)) + 1)
+    return tuple((number, words_of(source_lines[number - 1])) for number in numbers)
+
+
+def _inner_blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
+    """Return the non-empty blocks directly inside a statement, each with its kind.
+
+    The kind of a body is the name of the statement's class (`For`), or `except`; other blocks are of the kind `orelse`
+    or `finalbody`.
+    """
     found = []
     for owner, field, inner in blocks(node):
         kind = "except" if isinstance(owner, ast.ExceptHandler) else type(node).__name__
@@ -181,8 +243,8 @@ def _blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
 
 
 def _names_changed(node: ast.stmt) -> set[str]:
-    """Return the names that a simple statement assigns or changes by a method; empty for a compound one."""
-    if _blocks(node):
+    """Return the property `Statement.names_changed`."""
+    if _inner_blocks(node):
         return set()
     targets = [*getattr(node, "targets", []), getattr(node, "target", None)]
     if isinstance(node, ast.Expr):
@@ -192,50 +254,23 @@ def _names_changed(node: ast.stmt) -> set[str]:
 
 
 def _variable_under(target: ast.AST | None) -> str | None:
-    """Return `x` for `x`, `x[0]`, `x.y` and `x.append`; None if there is no variable under it, as in `f().y`."""
+    """Return `x` for `x`, `x[0]`, `x.y` and `x.append`; None if it does not begin with a variable, as `f().y`."""
     while isinstance(target, ast.Subscript | ast.Attribute):
         target = target.value
     return target.id if isinstance(target, ast.Name) else None
 
 
 def _names_passed_on(node: ast.stmt) -> set[str]:
-    """Return the names in a `return` that consists of names, tuples, dicts and `dict(…)` alone; else none."""
+    """Return the property `Statement.names_passed_on`.
+
+    A `return` computes nothing if it consists of names, constants, tuples, dicts and at most one `dict(…)`.
+    """
     if not isinstance(node, ast.Return) or node.value is None:
         return set()
     parts = list(ast.walk(node.value))
     plain = (ast.Name, ast.Tuple, ast.Dict, ast.Constant, ast.expr_context, ast.keyword)
     calls = [part for part in parts if isinstance(part, ast.Call)]
-    only_dict = len(calls) == 1 and isinstance(calls[0].func, ast.Name) and calls[0].func.id == "dict"
-    if not all(isinstance(part, plain) or (only_dict and part in calls) for part in parts):
+    calls_only_dict = len(calls) == 1 and isinstance(calls[0].func, ast.Name) and calls[0].func.id == "dict"
+    if not all(isinstance(part, plain) or (calls_only_dict and part in calls) for part in parts):
         return set()
     return {part.id for part in parts if isinstance(part, ast.Name)} - {"dict"}
-
-
-def _words_by_line(node: ast.stmt, source_lines: Sequence[str]) -> tuple[tuple[int, Words], ...]:
-    """Return the field `Statement.words_by_line`."""
-    last = last_line(node)
-    if _blocks(node) or last == node.lineno:
-        return ()
-    numbers = range(node.lineno, min(last, len(source_lines)) + 1)
-    return tuple((number, words_of(source_lines[number - 1])) for number in numbers)
-
-
-def words_of(text: str) -> Words:
-    """Return names, numbers, operators and short strings, without brackets, commas and `=`, which every line has."""
-    words = Words()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            is_operator = token.type == tokenize.OP and token.string not in "()[]{},:.="
-            if is_operator or token.type in (tokenize.NAME, tokenize.NUMBER) or _is_identifier_string(token):
-                words[token.string] += 1
-    except (tokenize.TokenError, SyntaxError):
-        pass  # one line of a longer statement need not be complete: what was read before its end counts
-    return words
-
-
-def _is_identifier_string(token: tokenize.TokenInfo) -> bool:
-    """Return True for an ASCII string without spaces, such as `"scheduler"`.
-
-    Other strings are messages for people, which everyone words differently.
-    """
-    return token.type == tokenize.STRING and token.string.isascii() and " " not in token.string

@@ -1,4 +1,8 @@
-"""Make the programs of the known mistakes, which are text edits of the solution, alone or several at once."""
+"""Make the programs of the known mistakes, which are text edits of the solution, alone or several at once.
+
+A mistake edits the *source* of an exercise: the text of its one function or class in the lesson's solution. Example:
+the edit `(" / len(window)", "")` in the source of `accumulate` is the mistake `no-division`.
+"""
 
 import ast
 import re
@@ -26,7 +30,7 @@ from grader.submission.syntax import (
 )
 
 _MAX_PERMUTED = 3
-"""Maximum number of mistakes whose edits are tried in every order (3! = 6); of more, two orders are tried."""
+"""Maximum number of mistakes that are made in every possible order (6 for three); more are made in two orders only."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class MistakeVariant:
 
     mistake: Mistake
     number: int
-    """Index in `Mistake.programs`; 0 for the usual way, `edits` in the course file, from 1 on for its `variants`."""
+    """Index in `Mistake.programs`: 0 for `edits` in the course file, the usual way; from 1 on for its `variants`."""
 
     @cached_property
     def name(self) -> str:
@@ -53,13 +57,67 @@ Combination = tuple[MistakeVariant, ...]
 
 
 def ids_of(combination: Iterable[MistakeVariant]) -> frozenset[str]:
-    """Return the ids of the mistakes."""
+    """Return the ids of the mistakes that these variants make."""
     return frozenset(variant.mistake.id for variant in combination)
+
+
+def variants_of(exercise: Exercise) -> list[MistakeVariant]:
+    """Return every variant of every known mistake, in the order of the course file."""
+    return [MistakeVariant(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
+
+
+def source_of_variant(exercise: Exercise, variant: MistakeVariant) -> str:
+    """Return the exercise's source with one mistake made.
+
+    Raises:
+        CourseError: the old text of an edit does not stand exactly once in the solution, or two edits overlap.
+    """
+    key = f"variants의 {ordinal(variant.number)}" if variant.number else "edits"
+    place = f"{exercise.name}.toml: 실수 '{variant.mistake.id}'의 {key}"
+    edited = _apply_edits(exercise_source(exercise), variant.edits, place)
+    if edited is None:
+        raise CourseError(f"{place}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
+    return edited
+
+
+def source_of_combination(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
+    """Return the exercise's source with several mistakes made; None if that is not possible.
+
+    All edits are made at once. If some overlap, the mistakes are made one after the other instead, in the first order
+    in which each finds its old text in what those before it left. It is not possible if there is no such order, or if
+    the result does not parse.
+
+    Args:
+        exercise: the exercise.
+        combination: the mistakes, in the order of the course file.
+    """
+    source = exercise_source(exercise)
+    # Two mistakes may have an edit in common, which is then made once.
+    edits = tuple(dict.fromkeys(edit for variant in combination for edit in variant.edits))
+    edited = _apply_edits(source, edits, exercise.name)
+    if edited is None:
+        orders = (
+            permutations(combination)
+            if len(combination) <= _MAX_PERMUTED
+            else [combination, combination[::-1]]
+        )
+        attempts = (_make_one_after_another(source, order) for order in orders)
+        edited = next((attempt for attempt in attempts if attempt is not None), None)
+    return edited if edited is not None and _parses(edited) else None
+
+
+def exercise_source(exercise: Exercise) -> str:
+    """Return the text of the exercise's function or class in the solution, decorators included.
+
+    Raises:
+        CourseError: the solution does not define it.
+    """
+    return _definition_source(exercise.lesson, exercise.name)
 
 
 @cache
 def solution_text(lesson: str) -> str:
-    """Return the lesson's solution as one program text, read as a submission is read. Cached.
+    """Return the lesson's solution as the text of one program, read in the way in which submissions are read. Cached.
 
     Raises:
         CourseError: the solution cannot be read.
@@ -73,10 +131,11 @@ def solution_text(lesson: str) -> str:
 
 
 @cache
-def program_text(lesson: str) -> str:
-    """Return the solution's text with empty lines for imports that no exercise needs. Cached.
+def solution_with_needed_imports(lesson: str) -> str:
+    """Return the text of the lesson's solution without the imports that no exercise needs. Cached.
 
-    A lesson's imports for its plots and data take a second. All lines keep their numbers.
+    The lesson imports much for its plots and data, which would take a second at every start. Empty lines stand in the
+    place of these imports, so that all other lines keep their numbers.
     """
     text = solution_text(lesson)
     body = parse(text)
@@ -89,38 +148,74 @@ def program_text(lesson: str) -> str:
     return "\n".join(lines)
 
 
-def _names_needed(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
-    """Return the names in the exercises, in the edits of their mistakes, and in the definitions of all these names.
+class _Replacement(NamedTuple):
+    """Characters `start` to `end` - 1 of a text, and the text that replaces them."""
 
-    The definitions of names found in this way are searched, too, until no new name turns up.
-    """
-    names_in_definition = {name: names_in(node) for node in body for name in _names_defined(node)}
-    texts = (new for exercise in exercises for variant in variants(exercise) for _, new in variant.edits)
-    added = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", text) for text in texts))
-    needed: set[str] = set()
-    while added:
-        needed |= added
-        added = set[str]().union(*(names_in_definition.get(name, ()) for name in added)) - needed
-    return needed
+    start: int
+    end: int
+    new: str
 
 
-def _names_defined(node: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement defines or assigns."""
-    return [node.name] if isinstance(node, DEFINITIONS) else assignments_of_names(node)
+def _apply_edits(source: str, edits: Edits, place: str) -> str | None:
+    """Return the source with all edits made at once; None if two of them overlap.
 
+    "At once" means that every edit is looked up in the source as it was, not in what other edits made of it.
 
-def exercise_source(exercise: Exercise) -> str:
-    """Return the source of the exercise's function or class in the solution, decorators included.
+    Args:
+        source: text to edit.
+        edits: pairs of old and new text.
+        place: Korean text that says where the edits are written, for the error message.
 
     Raises:
-        CourseError: the solution does not define it.
+        CourseError: an old text does not stand exactly once in the source.
     """
-    return _definition_source(exercise.lesson, exercise.name)
+    replacements = []
+    for old, new in edits:
+        if source.count(old) != 1:
+            raise CourseError(
+                f"{place}: 바꿀 글이 정답에 {source.count(old)}번 있어요. 꼭 한 번 있는 글로 바꿔 주세요: {old!r}"
+            )
+        start = source.index(old)
+        replacements.append(_Replacement(start, start + len(old), new))
+    replacements.sort()
+    if any(one.end > following.start for one, following in pairwise(replacements)):
+        return None
+    for start, end, new in reversed(replacements):  # from the end, so that earlier positions stay right
+        source = source[:start] + new + source[end:]
+    return source
+
+
+def _make_one_after_another(source: str, order: Sequence[MistakeVariant]) -> str | None:
+    """Return the source with the mistakes made in this order, each in what those before it left.
+
+    None if the old text of an edit does not stand there exactly once, or if two edits of one mistake overlap.
+    """
+    for variant in order:
+        if any(source.count(old) != 1 for old, _ in variant.edits):
+            return None
+        edited = _apply_edits(source, variant.edits, variant.name)
+        if edited is None:
+            return None
+        source = edited
+    return source
+
+
+def _parses(source: str) -> bool:
+    """Return True if the source is Python that the grader can read."""
+    try:
+        parse(source)
+    except ParseError:
+        return False
+    return True
 
 
 @cache
 def _definition_source(lesson: str, name: str) -> str:
-    """Return the source of the last definition of `name` in the lesson's solution. Cached."""
+    """Return the text of the last definition of `name` in the lesson's solution. Cached.
+
+    Raises:
+        CourseError: the solution does not define it.
+    """
     node = _definitions(lesson).get(name)
     if node is None:
         raise CourseError(f"해답에 `{name}` 정의가 없어요")
@@ -134,96 +229,24 @@ def _definitions(lesson: str) -> dict[str, Definition]:
     return definitions(solution_text(lesson))
 
 
-class _Replacement(NamedTuple):
-    """A part of a text, from `start` to before `end`, and the text that replaces it."""
+def _names_needed(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
+    """Return all names that the exercises and the programs of their mistakes may use, directly or indirectly.
 
-    start: int
-    end: int
-    new: str
-
-
-def apply_edits(source: str, edits: Edits, where: str) -> str | None:
-    """Return the source with all edits made at once; None if two of them overlap.
-
-    Args:
-        source: text to edit.
-        edits: pairs of old and new text.
-        where: Korean for where the edits are written, for the error message.
-
-    Raises:
-        CourseError: an old text does not stand exactly once in the source.
+    These are the names of the exercises, all words in the new texts of edits, and the names in the top-level
+    definitions of names found so far, until no new name turns up.
     """
-    replacements = []
-    for old, new in edits:
-        if source.count(old) != 1:
-            raise CourseError(
-                f"{where}: 바꿀 글이 정답에 {source.count(old)}번 있어요. 꼭 한 번 있는 글로 바꿔 주세요: {old!r}"
-            )
-        start = source.index(old)
-        replacements.append(_Replacement(start, start + len(old), new))
-    replacements.sort()
-    if any(one.end > following.start for one, following in pairwise(replacements)):
-        return None
-    for start, end, new in reversed(replacements):  # from the end, so that earlier positions stay right
-        source = source[:start] + new + source[end:]
-    return source
-
-
-def variants(exercise: Exercise) -> list[MistakeVariant]:
-    """Return every variant of every known mistake, in the order of the course file."""
-    return [MistakeVariant(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
-
-
-def program_of(exercise: Exercise, variant: MistakeVariant) -> str:
-    """Return the exercise's source with one mistake made in one variant.
-
-    Raises:
-        CourseError: an edit does not fit the solution, or its edits overlap.
-    """
-    key = f"variants의 {ordinal(variant.number)}" if variant.number else "edits"
-    where = f"{exercise.name}.toml: 실수 '{variant.mistake.id}'의 {key}"
-    edited = apply_edits(exercise_source(exercise), variant.edits, where)
-    if edited is None:
-        raise CourseError(f"{where}: 고치는 곳이 서로 겹쳐요. 하나로 합쳐 주세요.")
-    return edited
-
-
-def program_of_all(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
-    """Return the exercise's source with all these mistakes made at once; None if that is not possible.
-
-    If their edits overlap, the mistakes are made one after the other, in the first order in which every edit finds its
-    text in what the edits before it left.
-    """
-    source = exercise_source(exercise)
-    edits = tuple(
-        dict.fromkeys(edit for variant in combination for edit in variant.edits)
-    )  # a shared one only once
-    edited = apply_edits(source, edits, exercise.name)
-    orders = (
-        permutations(combination) if len(combination) <= _MAX_PERMUTED else [combination, combination[::-1]]
+    names_in_definition = {name: names_in(node) for node in body for name in _names_defined(node)}
+    new_texts = (
+        new for exercise in exercises for variant in variants_of(exercise) for _, new in variant.edits
     )
-    for order in orders:
-        if edited is not None:
-            break
-        edited = _apply_in_order(source, order)
-    return edited if edited is not None and _parses(edited) else None
+    added = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", text) for text in new_texts))
+    needed: set[str] = set()
+    while added:
+        needed |= added
+        added = set[str]().union(*(names_in_definition.get(name, ()) for name in added)) - needed
+    return needed
 
 
-def _apply_in_order(source: str, order: Sequence[MistakeVariant]) -> str | None:
-    """Return the source with the mistakes made in this order; None if an edit does not find its text exactly once."""
-    for variant in order:
-        if any(source.count(old) != 1 for old, _ in variant.edits):
-            return None
-        edited = apply_edits(source, variant.edits, variant.name)
-        if edited is None:
-            return None
-        source = edited
-    return source
-
-
-def _parses(source: str) -> bool:
-    try:
-        parse(source)
-    except ParseError:
-        return False
-    return True
+def _names_defined(node: ast.stmt) -> list[str]:
+    """Return the names that a top-level statement defines or assigns."""
+    return [node.name] if isinstance(node, DEFINITIONS) else assignments_of_names(node)

@@ -1,10 +1,15 @@
 """Explain a wrong submission by what is known: mistakes, a copied program, or else the nearest mistake.
 
-`mistake_search` finds combinations of known mistakes that behave as the submission does. Of equally good ones, those
-that also work in the same way (`tie_break`) are kept, and the first of these is reported. If another combination
-differs from it in one mistake only, the two mistakes are twins: they behave alike here, and feedback names both
-(`a|b`). Where scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
-(`_evidence_suffices`).
+1. `mistake_search` finds combinations of known mistakes that behave as the submission does in as many scenarios as
+   possible. The other scenarios that went wrong stay *unexplained*.
+2. Of equally good combinations, those that also work in the same way (`tie_break`) are kept. The first is reported.
+3. If another combination kept differs from the first in one mistake only, the two mistakes are *twins*: they behave
+   alike here, and feedback names both (`a|b`).
+4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
+   (`_evidence_suffices`). Such a submission makes a mistake that is not known, and known ones may fit by chance.
+
+Example: {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios. The feedback
+names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
 """
 
 from collections import OrderedDict
@@ -26,15 +31,19 @@ from grader.judging.run_digest import behaviour_digest
 from grader.judging.tie_break import break_tie
 from grader.observe.trace import Run, Trace
 
-_TOO_FEW_STATES = 2
-"""Parameter states (the start and one update) that are too few evidence: two mistakes may share those numbers."""
+_MIN_STATES = 3
+"""Minimum number of parameter states (the start and two updates) whose equality is no accident.
 
-_REMEMBERED = 300
+Two different mistakes may well give the same numbers in a single update.
+"""
+_STATES_ATOL = 1e-6
+"""Absolute difference above which two parameters count as different."""
+_MAX_REMEMBERED = 300
 """Maximum number of explanations kept for each reference; the least recently used is dropped first."""
-_Key = tuple[bytes, tuple[str, ...]]
+_RunsKey = tuple[bytes, tuple[str, ...]]
 """(digest of the runs, names of the wrong scenarios)"""
-_explanations: WeakKeyDictionary[Reference, OrderedDict[_Key, "Explanation"]] = WeakKeyDictionary()
-"""Explanations by what they explain, as long as the reference is kept."""
+_explanations: WeakKeyDictionary[Reference, OrderedDict[_RunsKey, "Explanation"]] = WeakKeyDictionary()
+"""Explanations by the runs that they explain, for as long as the reference lives."""
 
 
 @dataclass(frozen=True)
@@ -43,32 +52,33 @@ class ExplainedMistake:
 
     variant: MistakeVariant
     """The way in which it is made."""
-    names: tuple[Mistake, ...]
-    """The mistake and all that behave alike in its place, in the order of the course file."""
+    alternatives: tuple[Mistake, ...]
+    """The mistake and its twins, in the order of the course file: feedback names all of them."""
     scenarios: tuple[str, ...]
-    """Names of the explained scenarios that it changes."""
+    """Names of the explained scenarios that it changes when made alone."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What explains a wrong submission; empty for one that passed, or of which nothing could be compared."""
+    """What explains a wrong submission; empty if it passed, or if it could not be loaded."""
 
     mistakes: tuple[ExplainedMistake, ...] = ()
     """The mistakes that can be named."""
     combination: Combination = ()
-    """All mistakes that together behave as the submission does, also those without evidence enough to name them."""
+    """All mistakes that together behave as the submission does, even if the evidence does not suffice to name them."""
     unexplained: tuple[str, ...] = ()
     """Names of the wrong scenarios that the mistakes do not explain; empty if no mistake can be named."""
     pasted: Pasted | None = None
-    """The well-known wrong program that behaves the same in every scenario."""
-    near: Mistake | None = None
-    """The nearest known mistake, if nothing else is known."""
+    """The well-known wrong program that behaves as the submission in every scenario; None if there is none."""
+    nearest_mistake: Mistake | None = None
+    """The mistake that behaves most nearly like the submission; None if none is near or if something else is known."""
 
 
 def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
-    """Return what explains a submission that did not pass.
+    """Return what explains a submission.
 
-    It follows from the runs alone, and is remembered: in a class, many programs make the same mistake.
+    The explanation depends only on the runs, so it is remembered for the next submission with equal runs: in a class,
+    many programs make the same mistake.
 
     Args:
         trace: the submission's trace.
@@ -82,44 +92,55 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
     if key in remembered:
         remembered.move_to_end(key)
     else:
-        remembered[key] = _explained(trace, verdict, reference)
-        if len(remembered) > _REMEMBERED:
+        remembered[key] = _find_explanation(trace, verdict, reference)
+        if len(remembered) > _MAX_REMEMBERED:
             remembered.popitem(last=False)
     return remembered[key]
 
 
-def _explained(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
-    """Return the explanation, found anew."""
+def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
+    """Search for the explanation, without looking at the remembered ones."""
     found = find_mistakes(reference, trace.runs, list(verdict.differences))
     combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
-    pasted = _pasted(trace, verdict, reference)
-    near = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
+    pasted = _pasted_program(trace, verdict, reference)
+    nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     combination = combinations[0] if combinations else ()
-    return Explanation(mistakes, combination, found.unexplained if mistakes else (), pasted, near)
+    return Explanation(mistakes, combination, found.unexplained if mistakes else (), pasted, nearest)
 
 
 def _explained_mistakes(
     combinations: Sequence[Combination], found: FoundMistakes, trace: Trace, reference: Reference
 ) -> tuple[ExplainedMistake, ...]:
-    """Return the mistakes of the first combination, each together with its twins.
-
-    Two mistakes are twins if exchanging one for the other in the first combination gives another combination found.
-    Mistakes without enough evidence are left out.
-    """
+    """Return the mistakes of the first combination, each with its twins; those without enough evidence are left out."""
     if not combinations:
         return ()
     mistakes = []
     for variant in combinations[0]:
-        partners = ids_of(combinations[0]) - {variant.mistake.id}
-        twins = {v.mistake.id for c in combinations for v in c if partners == ids_of(c) - {v.mistake.id}}
-        names = tuple(m for m in reference.exercise.mistakes if m.id in twins or m.id == variant.mistake.id)
-        if len(names) > 1 and not _only_exceptions_left(found, trace):
+        twins = _ids_of_twins(variant, combinations)
+        alternatives = tuple(
+            m for m in reference.exercise.mistakes if m.id in twins or m.id == variant.mistake.id
+        )
+        if len(alternatives) > 1 and not _only_exceptions_left(found, trace):
             continue  # only the unexplained scenarios could tell these twins apart
-        shows = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
-        if _evidence_suffices(variant, shows, found, trace, reference):
-            mistakes.append(ExplainedMistake(variant, names, shows))
+        supporting = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
+        if _evidence_suffices(variant, supporting, found, trace, reference):
+            mistakes.append(ExplainedMistake(variant, alternatives, supporting))
     return tuple(mistakes)
+
+
+def _ids_of_twins(variant: MistakeVariant, combinations: Sequence[Combination]) -> set[str]:
+    """Return the ids of the mistakes that can take the variant's place in the first combination, its own included.
+
+    A mistake can if the first combination with the two exchanged is one of the combinations.
+    """
+    partners = ids_of(combinations[0]) - {variant.mistake.id}
+    return {
+        candidate.mistake.id
+        for combination in combinations
+        for candidate in combination
+        if ids_of(combination) - {candidate.mistake.id} == partners
+    }
 
 
 def _only_exceptions_left(found: FoundMistakes, trace: Trace) -> bool:
@@ -128,68 +149,81 @@ def _only_exceptions_left(found: FoundMistakes, trace: Trace) -> bool:
 
 
 def _evidence_suffices(
-    variant: MistakeVariant, shows: Sequence[str], found: FoundMistakes, trace: Trace, reference: Reference
+    variant: MistakeVariant,
+    supporting: Sequence[str],
+    found: FoundMistakes,
+    trace: Trace,
+    reference: Reference,
 ) -> bool:
-    """Return True if the explained scenarios are enough to name this mistake although others stay unexplained.
+    """Return True if the explained scenarios are evidence enough to name this mistake.
 
-    `shows` are the explained scenarios that the mistake changes, `acting` the unexplained ones. One of three reasons is
-    enough:
+    If nothing is unexplained, one supporting scenario is enough. Else one of three reasons is needed:
 
-    1. All unexplained scenarios end in exceptions, which spoil no other scenario, and at least as many scenarios of
-       `shows` ran to their end as there are in `acting`, and at least one.
-    2. There are more scenarios in `shows` than in `acting`, and one of `shows` differs from the solution only in arrays
-       and facts that are right in all unexplained scenarios. So whatever is unexplained did not cause the fit.
-    3. In one of `shows`, the parameters of several updates differ from the solution's: so many numbers do not fit the
-       mistake by chance.
-
-    If nothing is unexplained, one scenario in `shows` is enough.
+    1. All unexplained scenarios end in exceptions, which spoil no other scenario. Of the supporting scenarios, at least
+       one ran to its end, and at least as many as there are unexplained scenarios that the mistake changes, too.
+    2. There are more supporting scenarios than unexplained ones that the mistake changes. And one of the supporting
+       scenarios differs from the solution only in arrays and facts that are right in all unexplained scenarios: so
+       whatever is unexplained did not cause the agreement.
+    3. In one supporting scenario, the parameters of several updates differ from the solution's: so many numbers do not
+       agree with the mistake's by chance.
 
     Args:
         variant: the mistake.
-        shows: names of the explained scenarios that it changes.
+        supporting: names of the explained scenarios that the mistake changes.
         found: which scenarios are explained.
         trace: the submission's trace.
         reference: what it was judged by.
     """
     if not found.unexplained:
-        return bool(shows)
-    elsewhere = [s for s in found.unexplained if s in trace.runs]
-    spoiled = {field for s in elsewhere for field in _fields(s, trace, reference)}
-    acting = [s for s in elsewhere if reference.behaviour(variant, s) != 0]
-    ran_to_the_end = [s for s in shows if trace.runs[s].failure is None]
-    if _only_exceptions_left(found, trace) and len(ran_to_the_end) >= max(1, len(acting)):
+        return bool(supporting)
+    unexplained = [s for s in found.unexplained if s in trace.runs]
+    also_changed = [s for s in unexplained if reference.behaviour(variant, s) != 0]
+    ran_to_the_end = [s for s in supporting if trace.runs[s].failure is None]
+    if _only_exceptions_left(found, trace) and len(ran_to_the_end) >= max(1, len(also_changed)):
         return True
+    if len(supporting) > len(also_changed) and _some_is_unaffected(supporting, unexplained, trace, reference):
+        return True
+    return any(_several_updates_differ(s, trace, reference) for s in supporting)
+
+
+def _some_is_unaffected(
+    supporting: Sequence[str], unexplained: Sequence[str], trace: Trace, reference: Reference
+) -> bool:
+    """Return True if a supporting scenario is wrong only in arrays and facts that are right in all unexplained ones."""
+    wrong_in_unexplained = {field for s in unexplained for field in _wrong_fields(s, trace, reference)}
     # Leave out runs that the learner's own `raise` ended: they are compared by the exception's type only.
-    told = [s for s in shows if not _raised_on_purpose(trace.runs[s])]
-    if len(shows) > len(acting) and any(_fields(s, trace, reference).isdisjoint(spoiled) for s in told):
-        return True
-    for scenario in shows:
-        theta, right = (
-            run.arrays.get("theta") for run in (trace.runs[scenario], reference.solution_run(scenario))
-        )
-        if theta is None or right is None or len(theta) <= _TOO_FEW_STATES:
-            continue
-        if theta.shape != right.shape or not np.allclose(theta, right, rtol=0.0, atol=1e-6, equal_nan=True):
-            return True
-    return False
+    compared_whole = [s for s in supporting if not _raised_on_purpose(trace.runs[s])]
+    return any(_wrong_fields(s, trace, reference).isdisjoint(wrong_in_unexplained) for s in compared_whole)
 
 
 def _raised_on_purpose(run: Run) -> bool:
-    """Return True if the run ended in the learner's own `raise`."""
+    """Return True if the run ended in the learner's own `raise` or `assert`."""
     return run.failure is not None and run.failure.own
 
 
-def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
+def _wrong_fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
     """Return the names of the arrays and facts in which the learner's run of a scenario differs from the solution's."""
     atol = reference.exercise.driver[scenario].atol
     return differing_fields(trace.runs[scenario], reference.solution_run(scenario), atol)
 
 
-def _pasted(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
+def _several_updates_differ(scenario: str, trace: Trace, reference: Reference) -> bool:
+    """Return True if the learner's run has several updates, and its parameters differ from the solution's."""
+    theta = trace.runs[scenario].arrays.get("theta")
+    right = reference.solution_run(scenario).arrays.get("theta")
+    if theta is None or right is None or len(theta) < _MIN_STATES:
+        return False
+    return theta.shape != right.shape or not np.allclose(
+        theta, right, rtol=0.0, atol=_STATES_ATOL, equal_nan=True
+    )
+
+
+def _pasted_program(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
     """Return the well-known wrong program (`Copy`) that behaves as the submission in every scenario; None if none."""
 
-    def target(name: str) -> Run:
-        return trace.runs[name] if name in verdict.differences else reference.solution_run(name)
+    def target(scenario: str) -> Run:
+        # The solution's run where the learner is right: the two agree but for rounding, and it is the exact one.
+        return trace.runs[scenario] if scenario in verdict.differences else reference.solution_run(scenario)
 
     scenarios = [s.name for s in reference.exercise.driver.scenarios if s.name in trace.runs]
     for copy in reference.exercise.copies:

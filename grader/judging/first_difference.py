@@ -1,4 +1,10 @@
-"""Say in Korean where the learner's run first differs from the solution's, and give both values."""
+"""Say in Korean where the learner's run first differs from the solution's, and give both values.
+
+`compare_runs` finds the place (`Difference`); this module words it (`FirstDifference`).
+
+Example: `Difference("array", "theta", (2, 5))` becomes `두 번째 업데이트부터 매개변수가 달라요`, with the values of the
+parameter element `0.weight[5]` in both runs.
+"""
 
 from collections.abc import Sequence
 
@@ -12,13 +18,20 @@ from grader.observe.values import is_none
 from grader.observe.wording import ordinal, with_ordinals
 
 _MAX_FACT_CHARACTERS = 300
-"""Maximum number of characters that are shown of a fact."""
+"""Maximum number of characters shown of a fact, which in a forged trace may be as long as the whole trace."""
+_MAX_ORDINALS = 4
+"""Maximum number of positions listed of the booleans that differ from most others of their list."""
+_READ_FROM_MODEL = ("rates", "gradients")
+"""Names of arrays that the driver reads from model and optimizer, so that they say nothing about what was returned.
 
-_MEASURED_OF_MODEL = ("rates", "gradients")
-"""Names of arrays that the driver measures itself: an empty one does not mean that the function returned no list.
-(`theta` is described elsewhere, and buffers are never empty.)"""
-UPDATES = "매개변수가 바뀐 횟수"
-"""Korean for "number of updates": `FirstDifference.what` if one run has more updates than the other."""
+(`theta` and buffers are read from the model, too, but `theta` is described elsewhere, and buffers are never empty.)
+"""
+_NO_EXCEPTION = "예외 없이 끝남"
+"""Value of a run that did not raise: Korean for "ended without an exception"."""
+UPDATE_COUNT = "매개변수가 바뀐 횟수"
+"""`FirstDifference.what` if one run has more updates than the other: Korean for "number of updates"."""
+RETURN_TYPES = "반환 타입"
+"""Name of the fact that lists the type names of what was returned; for a list, its own type and then its items'."""
 
 
 def describe_first_difference(
@@ -36,25 +49,13 @@ def describe_first_difference(
     """
     if run is None:
         return FirstDifference(scenario.title, "실행 결과", "끝까지 실행됨", "결과가 없음")
-    name = first.name
     if first.kind == "failure":
         return _describe_failure(scenario, run, solution)
     if first.kind == "fact":
-        return _describe_fact(scenario, name, run.facts.get(name), solution.facts.get(name))
-    if name == "theta":
+        return _describe_fact(scenario, first.name, run.facts.get(first.name), solution.facts.get(first.name))
+    if first.name == "theta":
         return _describe_parameters(scenario, first, run, solution)
-    what = _array_title(first)
-    if first.kind == "shape":
-        got = _row_count(run, name)
-        if instead_of_list and name not in _MEASURED_OF_MODEL and not np.size(run.arrays.get(name, ())):
-            got = f"리스트가 아님 ({instead_of_list})"  # a count would be false: there is no list
-        return FirstDifference(scenario.title, what, _row_count(solution, name), got)
-    expected_value = np.atleast_1d(solution.arrays[name])[first.index]
-    got_value = np.atleast_1d(run.arrays[name])[first.index]
-    got_text = "None" if is_none(float(got_value)) else _number_text(got_value)
-    if name == "returned" and np.isnan(got_value):  # the recorder writes NaN for what is no number
-        got_text = _returned_type(run.facts.get("반환 타입"))
-    return FirstDifference(scenario.title, what, _number_text(expected_value), got_text)
+    return _describe_array(scenario, first, run, solution, instead_of_list)
 
 
 def first_wrong_update(first: Difference, run: Run | None, solution: Run) -> int | None:
@@ -73,77 +74,67 @@ def first_wrong_update(first: Difference, run: Run | None, solution: Run) -> int
     return min(len(run.arrays["theta"]), len(solution.arrays["theta"]))
 
 
+def fact_text(value: Fact, *, as_modes: bool = False) -> str:
+    """Return a fact in Korean, of a long one only the beginning.
+
+    Args:
+        value: the fact.
+        as_modes: True if its booleans are train modes: then True is told as `학습` (train) and False as `평가` (eval).
+    """
+    if isinstance(value, bool):
+        return _bool_text(value, as_modes)
+    if value is None:
+        return "None"
+    if isinstance(value, list):
+        if value and all(isinstance(v, bool) for v in value):
+            return _bools_text([v for v in value if isinstance(v, bool)], as_modes)
+        return f"[{_shorten(', '.join(fact_text(v, as_modes=as_modes) for v in value))}]"
+    return _number_text(value) if isinstance(value, float) else _shorten(str(value))
+
+
+def _describe_failure(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
+    """Describe an exception that only one run has, or that is not of the expected class."""
+    expected = _NO_EXCEPTION if solution.failure is None else solution.failure.type
+    got = _NO_EXCEPTION if run.failure is None else f"{run.failure.type}: {run.failure.message}"
+    call = run.failure.call + 1 if run.failure is not None else 1
+    return FirstDifference(scenario.title, f"{ordinal(call)} 호출", expected, got)
+
+
 def _describe_fact(scenario: Scenario, name: str, got: Fact, expected: Fact) -> FirstDifference:
     """Describe a fact that differs.
 
-    Of two lists of equal length, also nested ones, describe only the first entries that differ. Describe lists of
-    booleans as a whole. The title names only the position in the outermost list.
+    Of two lists of equal length, only the first entries that differ are described, and if these are lists of equal
+    length, only their first entries that differ, and so on. The title names only the position in the outermost list.
+    Lists of booleans are described as a whole.
     """
-    what = name
+    title = name
     while isinstance(got, list) and isinstance(expected, list) and len(got) == len(expected):
         if all(isinstance(v, bool) for v in (*got, *expected)):
             break
         entries = enumerate(zip(got, expected, strict=True))
         index = next((index for index, (one, other) in entries if one != other), 0)
         got, expected = got[index], expected[index]
-        what = f"{name} ({ordinal(index + 1)})" if what == name else what
-    modes = "모드" in name  # such facts hold train modes (`Recorder.modes`)
+        title = f"{name} ({ordinal(index + 1)})" if title == name else title
+    as_modes = "모드" in name  # such facts hold train modes (`Recorder.modes`)
     return FirstDifference(
-        scenario.title, with_ordinals(what), fact_text(expected, modes=modes), fact_text(got, modes=modes)
+        scenario.title,
+        with_ordinals(title),
+        fact_text(expected, as_modes=as_modes),
+        fact_text(got, as_modes=as_modes),
     )
 
 
-def fact_text(value: Fact, *, modes: bool = False) -> str:
-    """Return a fact in Korean; with `modes`, True means train mode and False eval mode."""
-    if isinstance(value, bool):
-        return _bool_text(value, modes)
-    if value is None:
-        return "None"
-    if isinstance(value, list):
-        if value and all(isinstance(v, bool) for v in value):
-            return _bools_text([v for v in value if isinstance(v, bool)], modes)
-        return f"[{_shorten(', '.join(fact_text(v, modes=modes) for v in value))}]"
-    return _number_text(value) if isinstance(value, float) else _shorten(str(value))
-
-
-def _shorten(text: str) -> str:
-    """Return the beginning of a long text, because a forged fact may be as long as a whole trace."""
-    return text if len(text) <= _MAX_FACT_CHARACTERS else f"{text[:_MAX_FACT_CHARACTERS]} …"
-
-
-def _bool_text(value: bool, modes: bool) -> str:
-    if modes:
-        return "학습" if value else "평가"
-    return "예" if value else "아니요"
-
-
-def _bools_text(values: list[bool], modes: bool) -> str:
-    """Describe a list of booleans: `모두 학습`, or with exceptions, `평가 (3개 가운데 두 번째만 학습)`."""
-    if len(set(values)) == 1:
-        return f"모두 {_bool_text(values[0], modes)}"
-    rarer = values.count(True) * 2 <= len(values)
-    ordinals = [ordinal(index + 1) for index, value in enumerate(values) if value == rarer]
-    listed = ", ".join(ordinals[:4]) + (" …" if len(ordinals) > 4 else "")
-    return f"{_bool_text(not rarer, modes)} ({len(values)}개 가운데 {listed}만 {_bool_text(rarer, modes)})"
-
-
-def _describe_failure(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
-    expected = "예외 없이 끝남" if solution.failure is None else solution.failure.type
-    got = "예외 없이 끝남" if run.failure is None else f"{run.failure.type}: {run.failure.message}"
-    call = run.failure.call + 1 if run.failure is not None else 1
-    return FirstDifference(scenario.title, f"{ordinal(call)} 호출", expected, got)
-
-
 def _describe_parameters(scenario: Scenario, first: Difference, run: Run, solution: Run) -> FirstDifference:
+    """Describe where the parameters first differ, or how many updates are missing or too many."""
     update = first_wrong_update(first, run, solution)
     if first.kind == "shape":
-        if "theta" not in run.arrays:
+        if "theta" not in run.arrays:  # `Recorder.finish` leaves it out if the number of parameters changed
             return FirstDifference(scenario.title, "매개변수", "크기가 그대로", "크기가 바뀜")
         # The first row is the state at the start.
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
-        return FirstDifference(scenario.title, UPDATES, f"{expected}번", f"{got}번", update=update)
+        return FirstDifference(scenario.title, UPDATE_COUNT, f"{expected}번", f"{got}번", update=update)
     row, element = first.index  # `theta` has a row for each state, with all parameters in it
-    tensor, position = _parameter_with(run.parameters, element)
+    parameter, position = _parameter_at(run.parameters, element)
     since = "시작할 때부터" if row == 0 else f"{ordinal(row)} 업데이트부터"
     return FirstDifference(
         scenario.title,
@@ -151,15 +142,15 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
         _number_text(solution.arrays["theta"][first.index]),
         _number_text(run.arrays["theta"][first.index]),
         update=update,
-        tensor=f"{tensor}[{position}]",
+        tensor=f"{parameter}[{position}]",
     )
 
 
-def _parameter_with(parameters: Sequence[Parameter], element: int) -> tuple[str, int]:
-    """Return the name of the parameter to which an element of a row of `theta` belongs, and the element's index in it.
+def _parameter_at(parameters: Sequence[Parameter], element: int) -> tuple[str, int]:
+    """Return the parameter to which an element of a row of `theta` belongs: its name, and the element's index in it.
 
-    A row of `theta` is all parameters, flattened, one after the other. A forged trace may have too few parameters:
-    then the name is `매개변수`.
+    A row of `theta` is all parameters, flattened, one after the other. With two parameters of 6 and 2 elements, element
+    7 is `("0.bias", 1)`. A forged trace may list too few parameters: then the name is `매개변수` (parameter).
     """
     for parameter in parameters:
         if element < parameter.size:
@@ -168,7 +159,26 @@ def _parameter_with(parameters: Sequence[Parameter], element: int) -> tuple[str,
     return "매개변수", element
 
 
+def _describe_array(
+    scenario: Scenario, first: Difference, run: Run, solution: Run, instead_of_list: str
+) -> FirstDifference:
+    """Describe an array other than `theta` that differs; the arguments are those of `describe_first_difference`."""
+    name, title = first.name, _array_title(first)
+    if first.kind == "shape":
+        got = _row_count(run, name)
+        if instead_of_list and name not in _READ_FROM_MODEL and not np.size(run.arrays.get(name, ())):
+            got = f"리스트가 아님 ({instead_of_list})"  # a count would be false: there is no list
+        return FirstDifference(scenario.title, title, _row_count(solution, name), got)
+    expected_value = np.atleast_1d(solution.arrays[name])[first.index]
+    got_value = np.atleast_1d(run.arrays[name])[first.index]
+    got_text = "None" if is_none(float(got_value)) else _number_text(got_value)
+    if name == "returned" and np.isnan(got_value):  # the recorder writes NaN for what is no number
+        got_text = _text_of_non_number(run.facts.get(RETURN_TYPES))
+    return FirstDifference(scenario.title, title, _number_text(expected_value), got_text)
+
+
 def _array_title(first: Difference) -> str:
+    """Return `FirstDifference.what` for an array that differs; arrays named by a driver have Korean names already."""
     name = first.name
     if name == "returned":
         return f"{ordinal(first.index[0] + 1)} 반환값" if first.index else "반환값의 개수"
@@ -178,8 +188,20 @@ def _array_title(first: Difference) -> str:
 
 
 def _row_count(run: Run, name: str) -> str:
-    """Return the number of rows of an array in Korean; `없음` if the run lacks the array."""
+    """Return the number of rows of an array in Korean; `없음` (none) if the run lacks the array."""
     return f"{len(np.atleast_1d(run.arrays[name]))}개" if name in run.arrays else "없음"
+
+
+def _text_of_non_number(types: Fact) -> str:
+    """Return what was returned where the array `returned` has NaN: None, NaN itself, or something that is no number.
+
+    The array does not tell these apart, so the answer comes from the names of all returned types, the fact
+    `RETURN_TYPES`. It is `nan` if a float or a Tensor is among them, because that one may have been NaN.
+    """
+    names = [name for name in types if isinstance(name, str)] if isinstance(types, list) else []
+    if "NoneType" in names:
+        return "None"
+    return "nan" if not names or {"float", "Tensor"} & set(names) else f"숫자가 아님 ({names[0]})"
 
 
 def _number_text(value: float) -> str:
@@ -187,12 +209,24 @@ def _number_text(value: float) -> str:
     return f"{float(value):.6g}"
 
 
-def _returned_type(types: Fact) -> str:
-    """Say what was returned instead of a number, given the names of the returned types.
+def _shorten(text: str) -> str:
+    """Return the text, cut after `_MAX_FACT_CHARACTERS`."""
+    return text if len(text) <= _MAX_FACT_CHARACTERS else f"{text[:_MAX_FACT_CHARACTERS]} …"
 
-    Return `nan` if a float or Tensor was among the returned values: one of these may have been NaN.
-    """
-    names = [name for name in types if isinstance(name, str)] if isinstance(types, list) else []
-    if "NoneType" in names:
-        return "None"
-    return "nan" if not names or {"float", "Tensor"} & set(names) else f"숫자가 아님 ({names[0]})"
+
+def _bool_text(value: bool, as_modes: bool) -> str:
+    """Return `예` or `아니요` (yes or no), or for a train mode `학습` or `평가` (train or eval)."""
+    if as_modes:
+        return "학습" if value else "평가"
+    return "예" if value else "아니요"
+
+
+def _bools_text(values: list[bool], as_modes: bool) -> str:
+    """Describe a list of booleans: `모두 학습`, or with exceptions, `평가 (3개 가운데 두 번째만 학습)`."""
+    if len(set(values)) == 1:
+        return f"모두 {_bool_text(values[0], as_modes)}"
+    rarer = values.count(True) * 2 <= len(values)
+    ordinals = [ordinal(index + 1) for index, value in enumerate(values) if value == rarer]
+    listed = ", ".join(ordinals[:_MAX_ORDINALS]) + (" …" if len(ordinals) > _MAX_ORDINALS else "")
+    usual_text, rarer_text = _bool_text(not rarer, as_modes), _bool_text(rarer, as_modes)
+    return f"{usual_text} ({len(values)}개 가운데 {listed}만 {rarer_text})"

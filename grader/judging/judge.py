@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from grader.course.course import Exercise
 from grader.course.feedback import CheckResult, Status
-from grader.judging.compare_runs import Difference, difference
+from grader.judging.compare_runs import Difference, find_difference
 from grader.observe.trace import Failure, Run, Trace
 
 
@@ -17,16 +17,19 @@ class Verdict:
     checks: tuple[CheckResult, ...]
     """One result for each check of the exercise, in its order."""
     differences: Mapping[str, Difference]
-    """The first difference from the solution, by name of each scenario that differs, in the driver's order."""
+    """Name of each scenario that differs from the solution -> its first difference, in the driver's order."""
     failure: Failure | None = None
-    """The exception because of which the status is `error` or `memory`; None for other statuses."""
+    """The exception that made the status `error` or `memory`; None for other statuses.
+
+    If several scenarios raised, it is that of the first one in which the solution does not raise the same.
+    """
 
 
 def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> Verdict:
     """Compare the runs of every scenario and return the verdict.
 
     A check passes if the learner's run equals the solution's in all of its scenarios. A scenario without a run in the
-    trace counts as failed.
+    trace differs from the solution. If the program could not be loaded, every check fails and no scenario is compared.
 
     Args:
         exercise: the exercise, with its checks and scenarios.
@@ -35,18 +38,20 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
     """
     if trace.load_failure is not None:
         checks = tuple(CheckResult(check.title, check.points, passed=False) for check in exercise.checks)
-        return Verdict(failure_status(trace.load_failure), checks, {}, trace.load_failure)
+        return Verdict(_failure_status(trace.load_failure), checks, {}, trace.load_failure)
     differences: dict[str, Difference] = {}
     failure: Failure | None = None
     for scenario in exercise.driver.scenarios:
         run = trace.runs.get(scenario.name)
-        first = (
-            Difference("failure") if run is None else difference(run, solution(scenario.name), scenario.atol)
-        )
-        if first is None:
+        if run is None:
+            differences[scenario.name] = Difference("failure")
             continue
-        differences[scenario.name] = first
-        if failure is None and run is not None and first.kind == "failure":
+        difference = find_difference(run, solution(scenario.name), scenario.atol)
+        if difference is None:
+            continue
+        differences[scenario.name] = difference
+        if failure is None and difference.kind == "failure":
+            # Still None if the learner's run lacks an exception that the solution raises.
             failure = run.failure
     checks = tuple(
         CheckResult(
@@ -56,10 +61,10 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
     )
     status: Status = "passed" if not differences else "failed"
     if failure is not None:
-        status = failure_status(failure)
+        status = _failure_status(failure)
     return Verdict(status, checks, differences, failure)
 
 
-def failure_status(failure: Failure) -> Status:
+def _failure_status(failure: Failure) -> Status:
     """Return `memory` if the code asked for more memory than there is, `error` otherwise."""
     return "memory" if failure.out_of_memory else "error"

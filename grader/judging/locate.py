@@ -6,6 +6,10 @@ Four ways are tried, and the first that finds a line counts:
 2. the line that resembles the text that the mistake changes (`text_location`),
 3. the line of an event of the kind that the mistake is about (`Mistake.at`),
 4. the `return`, the method or the definition that the mistake is about.
+
+Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,
+and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. If no line of
+the learner's resembled it, the third way would take that of a `backward`, because the mistake has `at = "backward"`.
 """
 
 from grader.judging.compare_runs import has_same_cause
@@ -22,9 +26,9 @@ from grader.submission.syntax import definition_of, methods, returns
 def locate(
     explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
 ) -> list[Location | None]:
-    """Return one location for each of the explanation's mistakes, with lines of the program.
+    """Return one location for each of the explanation's mistakes; lines are counted in the program.
 
-    None in the list: the learner's code does not define the exercise.
+    A location is None only if the learner's code does not define the exercise with `def` or `class`.
 
     Args:
         explanation: what explains the submission.
@@ -32,71 +36,79 @@ def locate(
         reference: what it was judged by.
         origin: the learner's code.
     """
-    return [_location(m, explanation, trace, reference, origin) for m in explanation.mistakes]
+    return [_locate_one(mistake, explanation, trace, reference, origin) for mistake in explanation.mistakes]
 
 
-def _location(
+def _locate_one(
     mistake: ExplainedMistake, explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
 ) -> Location | None:
     """Return the location of one mistake; None if the learner's code does not define the exercise."""
+    location = None
+    if not mistake.variant.mistake.only_near:  # else the course names the place: not where it raises
+        location = _line_that_raises(mistake, trace, reference)
     return (
-        (None if mistake.variant.mistake.only_near else _raising_line(mistake, trace, reference))
-        or _resembling_line(mistake, explanation, reference, origin.source)
-        or _event_line(mistake, trace, reference)
-        or _line_of_definition(mistake, reference, origin)
+        location
+        or _line_like_any_variant(mistake, explanation, reference, origin.source)
+        or _line_of_event(mistake, trace, reference)
+        or _line_in_definition(mistake, reference, origin)
     )
 
 
-def _raising_line(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
+def _line_that_raises(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
     """Return the line at which the learner's program raises, if the mistake is the cause; None otherwise.
 
-    The mistake is the cause if its program fails for the same reason, in a line that the mistake changed. Where the
-    reason is a None, the line may be any, because the None may come from an earlier line. An exception of the learner's
-    own `raise` does not count.
+    The mistake is the cause if the mistake's program raises for the same reason, in a line that the mistake changed. If
+    the reason is a None, that line need not be changed, because the None may come from an earlier line that is. An
+    exception of the learner's own `raise` does not count: the line to repair is elsewhere.
     """
-    wrong = reference.sources[mistake.variant.name]
-    unchanged = exercise_source(reference.exercise).splitlines()
+    mistaken_source = reference.sources[mistake.variant.name]
+    solution_lines = exercise_source(reference.exercise).splitlines()
     for scenario in mistake.scenarios:
         raised = trace.runs[scenario].failure
         if raised is None or raised.line is None or raised.own:
             continue
-        failure = reference.run_so_far(wrong, scenario).failure
-        if failure is None or failure.line is None or not has_same_cause(raised, failure):
+        expected = reference.run_so_far(mistaken_source, scenario).failure
+        if expected is None or expected.line is None or not has_same_cause(raised, expected):
             continue
-        if "NoneType" in raised.message or wrong.splitlines()[failure.line - 1] not in unchanged:
+        if (
+            "NoneType" in raised.message
+            or mistaken_source.splitlines()[expected.line - 1] not in solution_lines
+        ):
             return Location(raised.line)
     return None
 
 
-def _resembling_line(
+def _line_like_any_variant(
     mistake: ExplainedMistake, explanation: Explanation, reference: Reference, source: str
 ) -> Location | None:
-    """Return the line that resembles what the mistake changes; None if none does.
+    """Return the line of `source`, the learner's program, that resembles what the mistake changes; None if none does.
 
-    Variants of the mistake that behave alike are all compared, and the one that resembles the learner's text most
-    decides: only the text can tell which of them the learner wrote.
+    If several variants of the mistake behave like the one that was found, only the text can tell which of them the
+    learner wrote. So all of them are compared with it, and the one that fits it best decides.
     """
-    alike = (mistake.variant, *reference.equivalent_variants(mistake.variant))
-    locations = [_line_resembling(variant, explanation, reference, source) for variant in alike]
+    equivalent = (mistake.variant, *reference.equivalent_variants(mistake.variant))
+    locations = [_line_like_variant(variant, explanation, reference, source) for variant in equivalent]
     found = [location for location in locations if location is not None]
     return max(found, key=lambda location: location.fit, default=None)
 
 
-def _line_resembling(
+def _line_like_variant(
     variant: MistakeVariant, explanation: Explanation, reference: Reference, source: str
 ) -> Location | None:
-    """Return the line that resembles what this variant changes; None if there is none.
+    """Return the line of the learner's program that resembles what this variant changes; None if there is none.
 
-    The learner's text is compared with the solution and with the program of the variant. If the mistake has no `near`,
-    both also make the learner's other mistakes, provided that the edits combine: then the text around the change is
-    more like the learner's. (`near` is a line of the solution, which another mistake may change.)
+    The learner's program is compared with the solution and with the variant's program. If possible, both are taken with
+    the learner's other mistakes made, too, because then the text around the change is more like the learner's. It is
+    not possible if the edits cannot be combined, or if the mistake has a `near`: this is a line of the solution, which
+    another mistake may change.
     """
     exercise, mistake = reference.exercise, variant.mistake
     solution, wrong = exercise_source(exercise), reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     with_others = reference.source_with_mistakes(others) if others else None
     if with_others and not mistake.near:
-        all_variants = tuple(v for v in reference.variants if v == variant or v in others)  # in their order
+        # `program_of_all` wants the order of the course file.
+        all_variants = tuple(v for v in reference.variants if v == variant or v in others)
         with_all = reference.source_with_mistakes(all_variants)
         if with_all:
             solution, wrong = with_others, with_all
@@ -113,30 +125,32 @@ def _line_resembling(
     )
 
 
-def _event_line(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
+def _line_of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
     """Return the line of the learner's first event of the kind that the mistake is about; None if there is none.
 
-    Events that the solution lacks come before all others.
+    Events that the solution lacks are looked at before all others.
     """
     runs = [(trace.runs[scenario], reference.solution_run(scenario)) for scenario in mistake.scenarios]
-    superfluous = (event for run, solution in runs for event in unpaired_events(run, solution))
-    all_events = (event for run, _ in runs for event in run.events)
+    superfluous = [event for run, solution in runs for event in unpaired_events(run, solution)]
+    all_events = [event for run, _ in runs for event in run.events]
     for event in (*superfluous, *all_events):
         if event.kind == mistake.variant.mistake.at and event.line is not None:
             return Location(event.line)
     return None
 
 
-def _line_of_definition(mistake: ExplainedMistake, reference: Reference, origin: Origin) -> Location | None:
-    """Return the line of the last `return`, of the method, or of the definition, as `Mistake.at` says.
+def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin: Origin) -> Location | None:
+    """Return the line of the last `return`, or of the `def` of a method, if `Mistake.at` names these and they exist.
 
-    None if the learner's code does not define the exercise.
+    Else return the first line of the definition; None if the learner's code does not define the exercise.
     """
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:
         return None
-    at = mistake.names[0].at  # the one whose title is shown first
+    at = mistake.alternatives[0].at  # of the mistake whose title is shown first
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)
-    return Location(line + origin.first_line - 1)
+    return Location(
+        line + origin.first_line - 1
+    )  # `definition` was parsed from `source`, a part of the program

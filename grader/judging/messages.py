@@ -7,7 +7,7 @@ from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
 from grader.judging.judge import Verdict
 from grader.observe.wording import one_of
 
-MESSAGES: dict[Status, str] = {
+STATUS_MESSAGES: dict[Status, str] = {
     "passed": "통과했어요.",
     "failed": "정답과 다른 곳이 있어요.",
     "error": "코드에서 예외가 났어요.",
@@ -18,43 +18,46 @@ MESSAGES: dict[Status, str] = {
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
 }
-"""First sentence for each status; the exception or a detail may follow it.
+"""First sentence of the message for each status; the exception or a detail may follow it.
 
-Whoever reports `timeout` or `unreadable` replaces its sentence with a more specific one.
+The sentences for `timeout` and `unreadable` are only defaults: `grading` says more precisely what happened.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function that is still as it was handed out."""
 SIGNATURE_PLACE = "함수의 첫 줄"
-"""Value of `FirstDifference.what` if the difference is between two signatures."""
+"""`FirstDifference.what` if the two values are signatures: the function takes other arguments than it should."""
 
 
 def signature_message(complaint: str, error: str | None) -> str:
-    """Return the message for a function that takes other arguments than the exercise's.
+    """Return the message for a function that takes other arguments than the exercise says.
 
     Args:
-        complaint: Korean sentence that says how they differ, without its full stop.
-        error: the exception; None if there is none.
+        complaint: Korean sentence that says how the arguments differ, without its full stop.
+        error: the exception as in `Feedback.error`; None if the function did not raise.
     """
     return f"{complaint}." if error is None else f"{complaint}. {error}"
 
 
-def out_of_time(seconds: float) -> str:
-    """Return the message for code that did not end within its limit.
+def time_limit_message(seconds: float) -> str:
+    """Return the message for code that ran longer than its limit.
 
     The limit is processor time in the sandbox, and wall time in a notebook or `grader check`.
     """
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
 
-def kept_waiting(seconds: float) -> str:
-    """Return the message for code that reached its limit of wall time before that of processor time: it waits."""
+def waiting_message(seconds: float) -> str:
+    """Return the message for code that reached its limit of wall time, but not that of processor time.
+
+    Such code is not slow: it waits, for example in `sleep`.
+    """
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
         "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
     )
 
 
-def not_run_in_time(seconds: float) -> str:
+def not_run_message(seconds: float) -> str:
     """Return the message for an exercise that was not run because its submission had used up its time."""
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
@@ -62,36 +65,39 @@ def not_run_in_time(seconds: float) -> str:
 def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
     """Return the message for a function that was played.
 
-    It names the mistakes, or else the exception, or else the first difference, or else only the status. A leftover
-    `raise NotImplementedError` has a message of its own.
+    It tells the first of these that there is: the named mistakes, the exception, the first difference, the status. A
+    leftover `raise NotImplementedError` has a message of its own.
     """
     if diagnosis.mistakes:
-        alternatives = [mistake.titles for mistake in diagnosis.mistakes]
-        several = " 그리고 ".join(map(_quoted, alternatives))
-        names = several if len(alternatives) > 1 else one_of(alternatives[0])
-        return f"{names} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else names
+        titles_of_each = [mistake.titles for mistake in diagnosis.mistakes]
+        if len(titles_of_each) == 1:
+            titles = one_of(titles_of_each[0])
+        else:  # in quotation marks, because a title is a whole sentence
+            titles = " 그리고 ".join(map(_quoted, titles_of_each))
+        return f"{titles} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else titles
     failure = verdict.failure
     if failure is not None and failure.own and failure.type == "NotImplementedError":
         return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
     if failure is not None:
-        return f"{MESSAGES[verdict.status]} {failure.type}: {failure.message}"
+        return f"{STATUS_MESSAGES[verdict.status]} {failure.type}: {failure.message}"
     first = diagnosis.first_difference
-    return MESSAGES[verdict.status] if first is None else _in_one_line(first)
-
-
-def _quoted(titles: tuple[str, ...]) -> str:
-    """Return titles of mistakes that behave alike, each in quotation marks."""
-    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
+    return STATUS_MESSAGES[verdict.status] if first is None else _in_one_line(first)
 
 
 def message_without_mistakes(feedback: Feedback) -> str:
-    """Return the message of a feedback whose named mistakes were withdrawn."""
+    """Return what the message of this feedback would be if it named no mistakes."""
     first = feedback.diagnosis.first_difference
     if feedback.error is not None:
-        return f"{MESSAGES[feedback.status]} {feedback.error}"
-    return MESSAGES[feedback.status] if first is None else _in_one_line(first)
+        return f"{STATUS_MESSAGES[feedback.status]} {feedback.error}"
+    return STATUS_MESSAGES[feedback.status] if first is None else _in_one_line(first)
+
+
+def _quoted(titles: tuple[str, ...]) -> str:
+    """Return the titles of mistakes that behave alike, each in quotation marks."""
+    return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
 def _in_one_line(first: FirstDifference) -> str:
+    """Return a first difference as `SGD · 첫 번째 반환값 · 내 코드: 0.3 · 정답: 0.4`."""
     what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
     return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"

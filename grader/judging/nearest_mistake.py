@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from grader.course.course import Mistake
-from grader.judging.compare_runs import Difference, difference
+from grader.judging.compare_runs import Difference, find_difference
 from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
@@ -62,7 +62,7 @@ def _distance(
         if name not in runs or learner_difference.kind != "array":
             return np.inf
         solution_run, mistake_run = reference.solution_run(name), reference.complete_run(program, name)
-        mistake_difference = difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
+        mistake_difference = find_difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
         if mistake_difference is None or _place(mistake_difference) != _place(learner_difference):
             return np.inf
         rows = [_row(run, learner_difference) for run in (runs[name], mistake_run, solution_run)]

@@ -18,14 +18,14 @@ from functools import cached_property, lru_cache
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.behaviour_table import Behaviours, behaviours_of
-from grader.judging.compare_runs import difference, has_same_cause, is_beginning
+from grader.judging.compare_runs import find_difference, has_same_cause, is_prefix
 from grader.judging.edits import (
     Combination,
     MistakeVariant,
-    program_of,
-    program_of_all,
-    program_text,
-    variants,
+    solution_with_needed_imports,
+    source_of_combination,
+    source_of_variant,
+    variants_of,
 )
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
@@ -76,12 +76,12 @@ class Reference:
     @cached_property
     def variants(self) -> list[MistakeVariant]:
         """Every variant of every known mistake, in the order of the course file."""
-        return variants(self.exercise)
+        return variants_of(self.exercise)
 
     @cached_property
     def sources(self) -> dict[str, str]:
         """Source with one mistake made, by name of the variant."""
-        return {variant.name: program_of(self.exercise, variant) for variant in self.variants}
+        return {variant.name: source_of_variant(self.exercise, variant) for variant in self.variants}
 
     def solution_run(self, scenario: str) -> Run:
         """Return the solution's run of the scenario of this name."""
@@ -105,7 +105,7 @@ class Reference:
         """Return the source with all these mistakes made; None if their edits cannot be combined."""
         if len(combination) == 1:
             return self.sources[combination[0].name]
-        return program_of_all(self.exercise, combination)
+        return source_of_combination(self.exercise, combination)
 
     def run_with_mistakes(self, combination: Combination, scenario: str) -> Run:
         """Return the complete run of the program with all these mistakes made.
@@ -151,7 +151,7 @@ class Reference:
         # An incomplete run was broken off against another submission's run: it may be too short to tell.
         if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, atol)):
             kept = self._store_run(source, scenario, self._play(source, scenario, against=run))
-        return kept.complete and difference(run, kept, atol, agree=has_same_cause) is None
+        return kept.complete and find_difference(run, kept, atol, failures_agree=has_same_cause) is None
 
     @cached_property
     def _table(self) -> Behaviours:
@@ -229,10 +229,10 @@ def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
     Only parameter states are compared, because a run is broken off only where these differ.
     """
     theta = run.arrays.get("theta")
-    return theta is None or not is_beginning(incomplete.arrays["theta"], theta, atol)
+    return theta is None or not is_prefix(incomplete.arrays["theta"], theta, atol)
 
 
 @lru_cache(maxsize=_MAX_KEPT_SOLUTIONS)
 def _solution_program(lesson: str) -> Program:
     """Return the loaded solution of a lesson, which its exercises share. Cached: do not modify."""
-    return load_program(program_text(lesson), name=f"solution_{lesson}")
+    return load_program(solution_with_needed_imports(lesson), name=f"solution_{lesson}")

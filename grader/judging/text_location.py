@@ -234,7 +234,7 @@ class _LineFinder:
         New statements that also stand in the solution do not count.
         """
         solution_texts = {statement.text for statement in self._solution}
-        for change in self._changed.by_number_of_new_words():
+        for change in self._changed.with_most_new_words_first():
             positions = [
                 position
                 for position, statement in zip(change.new_positions, change.new, strict=True)
@@ -270,7 +270,7 @@ class _LineFinder:
             otherwise: the place if no learner's statement is aligned with the solution's.
         """
         positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, line))
-        position = min(positions, key=lambda i: abs(i - self._changed.first_position))
+        position = min(positions, key=lambda i: abs(i - self._changed.first_changed_position))
         counterpart = self._position_in_course(position)
         partner = self._alignment.learner_positions.get(counterpart)
         if partner is not None:
@@ -377,10 +377,10 @@ class _LineFinder:
         mistake does is to remove statements, beginning before `position`; and the gap after if the mistake removes the
         statement that follows.
         """
-        line = self._alignment.line_of_changed_words(statement, self._changed.words)
+        line = self._alignment.line_of_changed_words(statement, self._changed.changed_words)
         if line != statement.line:
             return Location(line)
-        first_missing = self._changed.first_missing_position
+        first_missing = self._changed.first_removed_position
         is_missing_before = first_missing is not None and first_missing < position
         is_missing_next = any(not c.new and c.position == position + 1 for c in self._changed.changes)
         return Location(

@@ -31,7 +31,7 @@ import numpy as np
 
 from grader.course.conditions import true_text
 from grader.course.course import CourseError
-from grader.judging.compare_runs import difference, differing_fields, tolerances
+from grader.judging.compare_runs import differing_fields, find_difference, tolerances
 from grader.judging.edits import Combination, MistakeVariant
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.reference import Reference
@@ -52,7 +52,7 @@ def true_explanation(
         trace: the submission's trace.
         reference: the runs with which it was compared.
     """
-    made, first = mistake.variant, mistake.names[0]
+    made, first = mistake.variant, mistake.alternatives[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
     runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
     return true_text(text, lambda condition: condition_holds(condition, runs))
@@ -250,7 +250,7 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
 
 
 def _is_later(runs: ComparedRuns, _: str) -> bool:
-    first = [difference(run, solution, atol) for run, solution, atol in runs.with_solution()]
+    first = [find_difference(run, solution, atol) for run, solution, atol in runs.with_solution()]
     # Rows of `theta`: 0 is the start, 1 comes after the first update. A wrong shape counts as wrong from the start.
     rows = [d.index[0] if d.kind == "array" else 0 for d in first if d is not None and d.name == "theta"]
     return bool(rows) and min(rows) > 1

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from grader.course.course import Exercise
-from grader.judging.edits import program_text
+from grader.judging.edits import solution_with_needed_imports
 from grader.microscopy.compare import Column, Comparison, Side, columns, compare
 from grader.microscopy.gradient_shares import flow
 from grader.microscopy.recording import ProgramRecorder
@@ -95,10 +95,10 @@ def _side(
 
 @lru_cache
 def _solution(lesson: str) -> Program:
-    return load_program(program_text(lesson), name=f"microscope_{lesson}")
+    return load_program(solution_with_needed_imports(lesson), name=f"microscope_{lesson}")
 
 
 @lru_cache
 def _sam(lesson: str) -> Any:
     """Return the lesson's SAM class, loaded as another program, so that its lines do not count as the function's."""
-    return load_program(program_text(lesson), name=f"microscope_sam_{lesson}").names["SAM"]
+    return load_program(solution_with_needed_imports(lesson), name=f"microscope_sam_{lesson}").names["SAM"]

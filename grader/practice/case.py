@@ -15,7 +15,13 @@ from functools import cache
 from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
-from grader.judging.edits import Combination, MistakeVariant, exercise_source, program_text, variants
+from grader.judging.edits import (
+    Combination,
+    MistakeVariant,
+    exercise_source,
+    solution_with_needed_imports,
+    variants_of,
+)
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.true_sentences import true_explanations
 from grader.practice.disguise import disguised, free_names, other_names, with_name
@@ -117,7 +123,7 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
     every = {
         id_: [
             variant
-            for variant in variants(exercise)
+            for variant in variants_of(exercise)
             if variant.mistake.id == id_ and not _contains_another_mistake(exercise, variant)
         ]
         for id_ in ids
@@ -254,7 +260,9 @@ def _imports(exercise: Exercise, source: str) -> str | None:
 def _lesson_imports(lesson: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Return each import of the lesson's solution, with the names that it binds."""
     found = [
-        node for node in ast.parse(program_text(lesson)).body if isinstance(node, ast.Import | ast.ImportFrom)
+        node
+        for node in ast.parse(solution_with_needed_imports(lesson)).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     return tuple(
         (ast.unparse(node), frozenset((a.asname or a.name).partition(".")[0] for a in node.names))

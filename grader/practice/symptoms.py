@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from grader.course.feedback import FirstDifference
 from grader.grading import SEED
-from grader.judging.compare_runs import difference
-from grader.judging.first_difference import UPDATES, describe_first_difference
+from grader.judging.compare_runs import find_difference
+from grader.judging.first_difference import UPDATE_COUNT, describe_first_difference
 from grader.judging.reference import Reference, cached_reference
 from grader.practice.case import Case
 
@@ -91,7 +91,7 @@ def _symptom(known: Reference, program: str, name: str) -> str | None:
     """Return the first difference between a program and the solution as a sentence; None if they agree."""
     scenario, solution = known.exercise.driver[name], known.solution_run(name)
     run = known.complete_run(program, name)
-    found = difference(run, solution, scenario.atol)
+    found = find_difference(run, solution, scenario.atol)
     return (
         None if found is None else symptom_in_words(describe_first_difference(scenario, found, run, solution))
     )
@@ -106,7 +106,7 @@ def symptom_in_words(first: FirstDifference) -> str:
     no_error = "예외 없이 끝남"
     if first.tensor is not None:
         return first.what
-    if first.what == UPDATES:  # counts how often parameters moved, not the calls that a learner can see
+    if first.what == UPDATE_COUNT:  # counts how often parameters moved, not the calls that a learner can see
         moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
         return f"매개변수가 바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
     if first.expected == no_error:

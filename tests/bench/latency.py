@@ -30,7 +30,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source, program_of, program_of_all, solution_text, variants
+from grader.judging.edits import (
+    exercise_source,
+    solution_text,
+    source_of_combination,
+    source_of_variant,
+    variants_of,
+)
 from grader.judging.reference import cached_reference
 from grader.notebook.check import check
 from grader.observe.program import load_program
@@ -55,8 +61,10 @@ def programs(exercise: Exercise, kind: str, most: int) -> list[str]:
     if kind == "right":
         return [exercise_source(exercise)] * most
     if kind == "one":
-        every = variants(exercise)
-        return [program_of(exercise, variant) for variant in chance.sample(every, min(most, len(every)))]
+        every = variants_of(exercise)
+        return [
+            source_of_variant(exercise, variant) for variant in chance.sample(every, min(most, len(every)))
+        ]
     if kind == "several":
         return list(_several(exercise, most, chance))
     unnamed = [sample.text for sample in samples("rejected", exercise.name) if not sample.header["expect"]]
@@ -65,13 +73,13 @@ def programs(exercise: Exercise, kind: str, most: int) -> list[str]:
 
 def _several(exercise: Exercise, most: int, chance: random.Random) -> Iterator[str]:
     """Two mistakes, three, two …, where there is a program that makes them at once."""
-    every, made = variants(exercise), 0
+    every, made = variants_of(exercise), 0
     for _ in range(200 * most):
         count = 2 + made % 2
         if made == most or count > len(exercise.mistakes):
             return
         combination = chance.sample(every, count)
-        source = program_of_all(exercise, combination)
+        source = source_of_combination(exercise, combination)
         if source is not None and len({variant.mistake.id for variant in combination}) == count:
             made += 1
             yield source

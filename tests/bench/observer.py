@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from grader.course.reading import load_course
-from grader.judging.edits import program_text
+from grader.judging.edits import solution_with_needed_imports
 from grader.observe.program import load_program
 
 ROUNDS, CALLS = 7, 30
@@ -162,7 +162,9 @@ def main() -> None:
     torch.set_num_threads(1)
     course = load_course()
     for name, use in uses().items():
-        function = load_program(program_text(course.exercise(name).lesson), name=f"bench_{name}").names[name]
+        function = load_program(
+            solution_with_needed_imports(course.exercise(name).lesson), name=f"bench_{name}"
+        ).names[name]
         pairs = [(cost(use, function, apart=False), cost(use, function, apart=True)) for _ in range(ROUNDS)]
         one, two = (statistics.median(column) for column in zip(*pairs, strict=True))
         ratio = statistics.median(b / a for a, b in pairs)

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from grader.exercises import driver_modules, load_driver
-from grader.judging.compare_runs import difference
+from grader.judging.compare_runs import find_difference
 from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
 from grader.submission.submission import read_submission
@@ -154,7 +154,7 @@ def test_a_published_class_passes_as_a_submission() -> None:
         for seed in range(3):
             theirs, right = (play(driver, program, seed=seed) for program in programs)
             for scenario in driver.scenarios:
-                found = difference(theirs.runs[scenario.name], right.runs[scenario.name], scenario.atol)
+                found = find_difference(theirs.runs[scenario.name], right.runs[scenario.name], scenario.atol)
                 assert found is None, (scenario.name, found, theirs.runs[scenario.name].failure)
     finally:
         for program in programs:

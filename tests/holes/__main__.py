@@ -18,8 +18,8 @@ import torch
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source, program_text
-from grader.judging.judge import difference
+from grader.judging.edits import exercise_source, solution_with_needed_imports
+from grader.judging.judge import find_difference
 from grader.judging.reference import Reference
 from grader.judging.repair.edit_candidates import KINDS
 from grader.judging.repair.small_edits import SmallEdit, small_edits
@@ -38,7 +38,9 @@ def edits_of(exercise: Exercise) -> Iterator[SmallEdit]:
 
     Edits that put in a line are left out: the solution has it already, and twice it mostly changes nothing.
     """
-    every = small_edits(program_text(exercise.lesson), exercise.name, exercise_source(exercise))
+    every = small_edits(
+        solution_with_needed_imports(exercise.lesson), exercise.name, exercise_source(exercise)
+    )
     return (edit for edit in every if not KINDS[edit.kind].inserts_line)
 
 
@@ -68,7 +70,7 @@ def _looks_right(exercise: Exercise, text: str, references: dict[int, Reference]
         for scenario in exercise.driver.scenarios:
             right = reference.solution_run(scenario.name)
             run = play_scenario(scenario, program, seed=seed, against=right)
-            if not run.complete or difference(run, right, scenario.atol) is not None:
+            if not run.complete or find_difference(run, right, scenario.atol) is not None:
                 return False
     return True
 

@@ -197,7 +197,7 @@ def named_beside(its: Reference, mistake: str, scenario: str) -> list[set[str]]:
     runs = {s.name: its.complete_run(its.sources[mistake], s.name) for s in its.exercise.driver.scenarios}
     trace = cut_off(runs, scenario)
     explanation = explain(trace, judge(its.exercise, trace, its.solution_run), its)
-    return [{one.id for one in named.names} for named in explanation.mistakes]
+    return [{one.id for one in named.alternatives} for named in explanation.mistakes]
 
 
 @pytest.mark.parametrize(

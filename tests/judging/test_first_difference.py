@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.judging.compare_runs import difference
+from grader.judging.compare_runs import find_difference
 from grader.observe.trace import Fact, Run
 
 
@@ -12,21 +12,21 @@ def _run(fact: Fact, mark: float, **arrays: float) -> Run:
 
 
 def test_words_come_before_the_numbers_of_the_same_name() -> None:
-    found = difference(_run("평가", 0.1), _run("학습", 0.7), 1e-9)
+    found = find_difference(_run("평가", 0.1), _run("학습", 0.7), 1e-9)
     assert found is not None
     assert (found.kind, found.name) == ("fact", "모드")
 
 
 def test_right_words_do_not_hide_wrong_numbers() -> None:
-    found = difference(_run("학습", 0.1), _run("학습", 0.7), 1e-9)
+    found = find_difference(_run("학습", 0.1), _run("학습", 0.7), 1e-9)
     assert found is not None
     assert (found.kind, found.name) == ("array", "모드")
     without = Run(facts={"모드": "학습"})
-    assert difference(without, _run("학습", 0.7), 1e-9) is not None
-    assert difference(_run("학습", 0.7), without, 1e-9) is not None
+    assert find_difference(without, _run("학습", 0.7), 1e-9) is not None
+    assert find_difference(_run("학습", 0.7), without, 1e-9) is not None
 
 
 def test_other_numbers_still_come_before_words() -> None:
-    found = difference(_run("평가", 0.1, 손실=1.0), _run("학습", 0.7, 손실=2.0), 1e-9)
+    found = find_difference(_run("평가", 0.1, 손실=1.0), _run("학습", 0.7, 손실=2.0), 1e-9)
     assert found is not None
     assert (found.kind, found.name) == ("array", "손실")

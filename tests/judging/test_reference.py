@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from grader.course.reading import load_course
-from grader.judging.compare_runs import is_beginning
+from grader.judging.compare_runs import is_prefix
 from grader.judging.reference import Reference
 
 
@@ -30,10 +30,10 @@ def test_a_run_that_was_broken_off_is_played_on_where_its_parameters_overflow() 
 
 def test_states_follow_where_both_are_not_finite() -> None:
     expected = np.array([[0.0, 1.0], [np.inf, np.nan], [np.inf, 2.0]])
-    assert is_beginning(expected[:2], expected, 1e-9)
-    assert not is_beginning(np.array([[0.0, 1.0], [np.inf, 1.0]]), expected, 1e-9)
-    assert not is_beginning(np.array([[0.0, 1.0], [np.nan, np.nan]]), expected, 1e-9)
-    assert not is_beginning(np.concatenate([expected, expected]), expected, 1e-9)
+    assert is_prefix(expected[:2], expected, 1e-9)
+    assert not is_prefix(np.array([[0.0, 1.0], [np.inf, 1.0]]), expected, 1e-9)
+    assert not is_prefix(np.array([[0.0, 1.0], [np.nan, np.nan]]), expected, 1e-9)
+    assert not is_prefix(np.concatenate([expected, expected]), expected, 1e-9)
 
 
 def test_programs_of_two_references_are_different_modules() -> None:

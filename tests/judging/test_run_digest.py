@@ -49,7 +49,7 @@ def test_an_explanation_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
     its = Reference(EXERCISE, 1)
     first = explained(played(FORGETS), its)
     assert [mistake.variant.mistake.id for mistake in first.mistakes] == ["missing-zero-grad"]
-    monkeypatch.setattr(module, "_explained", lambda *_: pytest.fail("found anew"))
+    monkeypatch.setattr(module, "_find_explanation", lambda *_: pytest.fail("found anew"))
     assert explained(played(RENAMED), its) is first
 
 
@@ -60,7 +60,7 @@ def test_each_seed_has_its_own() -> None:
 
 
 def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_REMEMBERED", 2)
+    monkeypatch.setattr(module, "_MAX_REMEMBERED", 2)
     its = Reference(EXERCISE, 1)
     first = explained(played(FORGETS), its)
     for factor in (2, 3):

@@ -11,7 +11,7 @@ import torch
 
 from grader.course.reading import load_course
 from grader.grading import SEED
-from grader.judging.compare_runs import difference
+from grader.judging.compare_runs import find_difference
 from grader.judging.edits import exercise_source
 from grader.judging.reference import cached_reference
 from grader.judging.repair.search import Runner
@@ -48,7 +48,7 @@ def _no_server_stays() -> Iterator[None]:
 def plays_right(runner: Runner, text: str = RIGHT) -> bool:
     run = runner.run(text, SCENARIO.name)
     solution = cached_reference("train_step", SEED).solution_run(SCENARIO.name)
-    return run is not None and difference(run, solution, SCENARIO.atol) is None
+    return run is not None and find_difference(run, solution, SCENARIO.atol) is None
 
 
 def with_first_line(line: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.grading import SEED
-from grader.judging.compare_runs import difference
+from grader.judging.compare_runs import find_difference
 from grader.judging.edits import exercise_source
 from grader.judging.reference import cached_reference
 from grader.observe.play import play_scenario
@@ -48,7 +48,7 @@ def test_no_draw_is_broken_or_right_already(drawn: list[Case]) -> None:
         run = play_scenario(scenario, program, seed=SEED)
         program.unload()
         right = cached_reference(case.exercise.name, SEED).solution_run(case.scenario)
-        assert difference(run, right, scenario.atol) is not None, case.text
+        assert find_difference(run, right, scenario.atol) is not None, case.text
         assert run.failure is None or run.failure.type not in ("NameError", "UnboundLocalError"), case.text
 
 

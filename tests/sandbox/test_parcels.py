@@ -10,8 +10,8 @@ import pytest
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
-from grader.judging.compare_runs import difference
-from grader.judging.edits import program_text
+from grader.judging.compare_runs import find_difference
+from grader.judging.edits import solution_with_needed_imports
 from grader.judging.reference import cached_reference
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
@@ -69,7 +69,7 @@ def may_take(candidate: Callable[..., Any], wanted: Callable[..., Any]) -> bool:
 @pytest.mark.parametrize("exercise", COURSE.exercises.values(), ids=lambda exercise: exercise.name)
 def test_nothing_in_a_child_is_an_answer(exercise: Exercise) -> None:
     """Whatever a submission finds in its process and hands in under the exercise's name earns no check."""
-    solution = load_program(program_text(exercise.lesson), name="answers")
+    solution = load_program(solution_with_needed_imports(exercise.lesson), name="answers")
     known = cached_reference(exercise.name, SEED, "cpu")
     candidates = [
         (name, found) for name, found in held(exercise) if may_take(found, solution.names[exercise.name])
@@ -79,7 +79,7 @@ def test_nothing_in_a_child_is_an_answer(exercise: Exercise) -> None:
         program = Program({exercise.name: found}, "<submission>")
         for check in exercise.checks:
             assert not all(
-                difference(
+                find_difference(
                     play_scenario(exercise.driver[scenario], program, seed=SEED),
                     known.solution_run(scenario),
                     exercise.driver[scenario].atol,

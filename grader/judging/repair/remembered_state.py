@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 
 from grader.course.course import Exercise
-from grader.judging.compare_runs import difference
+from grader.judging.compare_runs import find_difference
 from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
 from grader.submission.syntax import Definition, definitions, names_in, top_level
@@ -100,7 +100,7 @@ def _reloading_changes(
     """Return True if two newly loaded copies give the same result in a scenario, and not that of the run before."""
     atol = exercise.driver[name].atol
     first = runner.run(next(fresh_copies), name)
-    if first is None or difference(first, before, atol) is None:
+    if first is None or find_difference(first, before, atol) is None:
         return False
     second = runner.run(next(fresh_copies), name)
-    return second is not None and difference(first, second, atol) is None
+    return second is not None and find_difference(first, second, atol) is None

@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from grader.course.course import Exercise
-from grader.judging.compare_runs import Difference, difference
+from grader.judging.compare_runs import Difference, find_difference
 from grader.judging.edits import exercise_source, solution_text
 from grader.judging.repair.imports_and_helpers import imports_of
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
@@ -167,7 +167,7 @@ class _Search:
 
     def _difference(self, run: Run, scenario: str) -> Difference | None:
         """Return the first difference from the solution's run of a scenario; None if they agree."""
-        return difference(run, self._solution_run(scenario), self._exercise.driver[scenario].atol)
+        return find_difference(run, self._solution_run(scenario), self._exercise.driver[scenario].atol)
 
     def _next_edit(
         self, text: str, runs: Mapping[str, Run], failing: Mapping[str, Difference]
@@ -331,7 +331,7 @@ def _focus_of(run: Run | None, solution: Run, atol: float) -> Focus:
     """Return what a run that differs from the solution's tells about where to look; nothing if there is no run."""
     if run is None:
         return Focus()
-    differs = difference(run, solution, atol)
+    differs = find_difference(run, solution, atol)
     lines = set() if run.failure is None or run.failure.line is None else {run.failure.line}
     own_events = [_event_identity(event) for event in run.events]
     solution_events = [_event_identity(event) for event in solution.events]

@@ -10,7 +10,7 @@ from torch import nn
 
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
-from grader.judging.edits import exercise_source, program_text
+from grader.judging.edits import exercise_source, solution_with_needed_imports
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair import search as repair_search
@@ -226,7 +226,7 @@ def test_scenarios_that_measure_memory_say_so(exercise: Exercise, monkeypatch: p
         return measure(self, model)
 
     monkeypatch.setattr(Recorder, "measure_memory", noting)
-    program = load_program(program_text(exercise.lesson), name="solution")
+    program = load_program(solution_with_needed_imports(exercise.lesson), name="solution")
     for scenario in exercise.driver.scenarios:
         measured.clear()
         play_scenario(scenario, program, seed=SEED)
