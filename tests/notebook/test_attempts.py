@@ -18,8 +18,8 @@ from grader.judging.repair.search import Runner
 from grader.notebook import attempts as module
 from grader.notebook.attempts import attempts, end_server, start_server
 from grader.notebook.check import judge_in_kernel
+from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.server_process import SandboxUnavailable, Server
-from grader.sandbox.spent import AttemptsSpent
 from tests.notebook.test_notebook import cell
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="attempts are played on Linux only")

@@ -99,8 +99,8 @@ def test_no_process_outlives_the_grader() -> None:
 @pytest.mark.parametrize("isolate", [True, False])
 def test_nobody_waits_for_a_server_that_is_starting(monkeypatch: pytest.MonkeyPatch, isolate: bool) -> None:
     """One that would start for ever ends by itself once its grader has gone, and need not be killed."""
-    begins, serves = server_process._SERVE.split("; from ")
-    monkeypatch.setattr(server_process, "_SERVE", f"{begins}; import time; time.sleep(600)")
+    begins, serves = server_process._SERVE_CODE.split("; from ")
+    monkeypatch.setattr(server_process, "_SERVE_CODE", f"{begins}; import time; time.sleep(600)")
     assert "server import main" in serves
     server = Server(isolate, "cpu", memory_bytes=2**30)
     top = server._process.pid
@@ -156,8 +156,8 @@ def test_without_a_filter_of_system_calls_the_server_counts_processes(
     monkeypatch: pytest.MonkeyPatch, undisturbed: list[object]
 ) -> None:
     """Twelve in all, of which four are the sandbox's own."""
-    unfiltered = "from grader.sandbox.inside import seccomp; seccomp.supported = lambda: False; "
-    monkeypatch.setattr(server_process, "_SERVE", unfiltered + server_process._SERVE)
+    unfiltered = "from grader.sandbox.inside import seccomp; seccomp.is_supported = lambda: False; "
+    monkeypatch.setattr(server_process, "_SERVE_CODE", unfiltered + server_process._SERVE_CODE)
     with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
         few, many = (
             sandbox.run([Job(HELPERS.format(helpers=helpers, seconds=seconds), ("first",))], SEED)[0]
