@@ -133,31 +133,20 @@ class Child:
         self._cpu_seconds = limits.cpu_seconds * exercise_count
         """Processor time that the kernel allows the child."""
         bounds = Bounds(memory_bytes=limits.memory_bytes, cpu_seconds=self._cpu_seconds)
-        self._channel, inside = socket.socketpair()
-        self._output, output = os.pipe()
-        with inside:
+        self._channel, child_channel = socket.socketpair()
+        self._output, child_output = os.pipe()
+        with child_channel:
             try:
-                fds = (inside.fileno(), output)
+                fds = (child_channel.fileno(), child_output)
                 with suppress(OSError):  # `wait_until_ready` will notice that the server is gone
                     frames.send(self._control, {"op": "fork", "bounds": asdict(bounds)}, fds=fds)
             finally:
-                os.close(output)
+                os.close(child_output)
         os.set_blocking(self._output, False)
         self._server_ended = server.end_descriptor
         for readable in (self._channel, self._output, self._control, self._server_ended):
             if readable is not None:
                 self._selector.register(readable, selectors.EVENT_READ)
-
-    def load(self, source: str) -> None:
-        """Have the text of a file executed as a module. An exception that the text raises is reported by `play`.
-
-        Raises:
-            ChildEnded: the child ended, or must be closed.
-        """
-        self.source, self._running_source = None, source
-        self._send({"op": "load"}, _encoded(source), executes_submission=True)
-        self._wait_for({"event": "loaded"}, self._limits.seconds)
-        self.source = source
 
     def wait_until_ready(self) -> None:
         """Wait until the child is ready for its first request.
@@ -175,6 +164,17 @@ class Child:
             raise SandboxUnavailable(
                 "\n".join(["제출물을 격리해서 실행하지 못했어요. grader doctor로 확인해 보세요.", *lines])
             ) from end
+
+    def load(self, source: str) -> None:
+        """Have the text of a file executed as a module. An exception that the text raises is reported by `play`.
+
+        Raises:
+            ChildEnded: the child ended, or must be closed.
+        """
+        self.source, self._running_source = None, source
+        self._send({"op": "load"}, _encoded(source), executes_submission=True)
+        self._wait_for({"event": "loaded"}, self._limits.seconds)
+        self.source = source
 
     def play(self, exercise: str, seed: int) -> bytes:
         """Have one exercise played; return the bytes of its trace, not yet checked.
@@ -209,24 +209,6 @@ class Child:
         header["cpu_seconds"] = cpu_seconds
         return self._request(header, b"" if source is None else _encoded(source))
 
-    def _send_driver(self, exercise: str) -> None:
-        """Send the driver of an exercise with the modules that it needs, leaving out what the child has already."""
-        modules = self._parcels.module_names(exercise)
-        if modules[-1] not in self._sent_modules:
-            self._send(
-                {"op": "unpack", "exercise": exercise}, pack_parcel(modules, without=self._sent_modules)
-            )
-            self._sent_modules.update(modules)
-
-    def _request(self, header: frames.Header, body: bytes = b"") -> bytes:
-        """Send a request to play, and return the body of its answer: the bytes of a trace."""
-        self._printed = 0
-        if self._reader.has_pending_bytes:
-            raise UnexpectedFrame  # an honest child writes nothing between two requests
-        self._send(header, body, executes_submission=True)
-        answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
-        return self._wait_for(answer, self._limits.seconds)
-
     @property
     def used_cpu_seconds(self) -> float:
         """Processor time that the child used. It is 0.0 until the child is closed, and if the server is gone."""
@@ -249,6 +231,24 @@ class Child:
             self._selector.close()
             self._channel.close()
             os.close(self._output)
+
+    def _send_driver(self, exercise: str) -> None:
+        """Send the driver of an exercise with the modules that it needs, leaving out what the child has already."""
+        modules = self._parcels.module_names(exercise)
+        if modules[-1] not in self._sent_modules:
+            self._send(
+                {"op": "unpack", "exercise": exercise}, pack_parcel(modules, without=self._sent_modules)
+            )
+            self._sent_modules.update(modules)
+
+    def _request(self, header: frames.Header, body: bytes = b"") -> bytes:
+        """Send a request to play, and return the body of its answer: the bytes of a trace."""
+        self._printed = 0
+        if self._reader.has_pending_bytes:
+            raise UnexpectedFrame  # an honest child writes nothing between two requests
+        self._send(header, body, executes_submission=True)
+        answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
+        return self._wait_for(answer, self._limits.seconds)
 
     def _send(self, header: frames.Header, body: bytes = b"", *, executes_submission: bool = False) -> None:
         """Send a frame to the child.

@@ -61,7 +61,7 @@ NOT_BEGUN = "제출물 전체의 시간이 끝남"
 _MAX_LOST_SERVERS = 2
 """How often one submission may lose its server before the exercise that was being played counts as crashed."""
 _MAX_STARTS = 2
-"""How often a server is started that dies before it is warm."""
+"""Maximum number of servers that are started, one after the other, until one lives long enough to be warm."""
 
 
 class Sandbox:
@@ -258,7 +258,7 @@ class Sandbox:
         """Return a warm server; start a new one if there is none, or if it is gone.
 
         Args:
-            starts: how many servers may die while they start before this gives up.
+            starts: maximum number of servers to wait for; a server that dies while it starts is replaced.
 
         Raises:
             SandboxUnavailable: no server starts.
