@@ -168,7 +168,7 @@ class Sandbox:
             lost_servers += is_server_lost
             # Once, something outside may have killed the server, so the exercise is played again. From the second time
             # on it counts as crashed; otherwise an exercise that always loses the server would be played for ever.
-            if is_server_lost and lost_servers == _MAX_LOST_SERVERS:
+            if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
                 _, exercise = waiting[len(new_outcomes)]
                 outcomes.append(Outcome(exercise, "crashed", None, 0.0))
         self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NOT_BEGUN) for outcome in outcomes)
