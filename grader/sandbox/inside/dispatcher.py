@@ -88,7 +88,8 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
     make_library = torch._C._dispatch_library
     methods = {name: getattr(torch._C._DispatchModule, name) for name in _registering_methods()}
     libraries: list[Any] = []  # that were made here; others may belong to torch
-    make_library_name = _MAKE_LIBRARY  # a local copy, because a submission can set this module's global names
+    # Local copies, because a submission can set this module's globals.
+    make_library_name, closed_namespaces = _MAKE_LIBRARY, _TORCH_NAMESPACES
     answer: tuple[Any, Exception | None] = (None, None)
     while True:
         name, args, kwargs = yield answer
@@ -99,7 +100,7 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
             isinstance(value, str | bytes | bytearray) and type(value) is not str for value in values
         )
         names_torch = any(
-            type(value) is str and value.partition("::")[0] in _TORCH_NAMESPACES for value in values
+            type(value) is str and value.partition("::")[0] in closed_namespaces for value in values
         )
         is_library_known = name == make_library_name or any(
             args[0] is library for library in libraries if args
@@ -119,7 +120,7 @@ class DispatchState:
     """Remembers how operators are dispatched in this thread, and restores that."""
 
     def __init__(self) -> None:
-        """Remember the current state, in which no mode or hook must be entered."""
+        """Remember the current dispatch keys. Make this object while no mode or hook is entered."""
         self._original_keys = _current_keys()
         self._guards: list[Any] = []
         """Guards that `_restore_keys` entered. They stay entered: leaving one would undo its effect."""

@@ -88,9 +88,10 @@ class Originals:
     """
 
     def __init__(self) -> None:
-        self._originals: list[_OriginalAttributes] = []
+        self._original_attributes: list[_OriginalAttributes] = []
+        """One for each module and class that was remembered."""
         self._versions = DictVersions()
-        """Tells which owners to look at: it tracks the attributes of those in `_originals`, in the same order."""
+        """Tells which owners to look at: it tracks the attributes of those in `_original_attributes`, in the same order."""
         self._module_names: list[tuple[types.ModuleType, str]] = []
         """Pairs of a module and the name under which `sys.modules` must have it."""
         self._functions = ProtectedFunctions()
@@ -137,7 +138,7 @@ class Originals:
                 attributes = {
                     name: value for name, value in attributes.items() if _is_callable_or_module(value)
                 }
-            self._originals.append(_OriginalAttributes(owner, attributes))
+            self._original_attributes.append(_OriginalAttributes(owner, attributes))
             self._versions.track(vars(owner))
             # The grader's own modules have no entry in `sys.modules` to restore: `hidden_modules` removes it.
             if isinstance(owner, types.ModuleType) and not owner.__name__.startswith("grader."):
@@ -149,7 +150,7 @@ class Originals:
         """Restore everything that was changed, and return the names of what was changed."""
         changed: list[str] = []
         for position in self._versions.written_positions():
-            changed += _restore_attributes(*self._originals[position])
+            changed += _restore_attributes(*self._original_attributes[position])
             # Only now: if restoring raises an exception, the next call must look at this owner again.
             self._versions.accept(position)
         for module, name in self._module_names:

@@ -97,9 +97,8 @@ def _warm(setting: ServerSetting) -> ServerObjects:
 
     from grader.sandbox.inside.compiler_stand_in import install_stand_ins
 
-    torch.set_num_threads(
-        1
-    )  # threads are not forked: a child would wait for ever for worker threads of the server
+    # Threads are not forked: a child would wait for ever for worker threads of the server.
+    torch.set_num_threads(1)
     install_stand_ins()
     model = torch.nn.Linear(2, 1)
     torch.optim.AdamW(model.parameters())  # makes no step, as said above

@@ -1,4 +1,4 @@
-"""Report when a submission looks at the stack frames and objects around it, as a debugger does, or a cheat.
+"""Report when a submission looks at the stack frames and objects around it: it may be debugging, or cheating.
 
 Python calls *audit hooks* for such acts, however the code spells them: `getattr(sys, "_get" + "frame")()` raises the
 same audit event as `sys._getframe()`. A hook cannot be removed. Each act is reported to the grader at once, because a
