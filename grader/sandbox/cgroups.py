@@ -36,8 +36,9 @@ _SANDBOX_NAME = re.compile(r"hanstep-(\d+)-[0-9a-f]{8}")
 _REMOVAL_SECONDS = 2.0
 """Maximum time until the killed processes of a cgroup are gone; before that, it cannot be removed."""
 _SERVER_BYTES = 2 * 2**30
-"""Memory allowed for the warmed server itself, including the files that the kernel caches for it: torch's libraries alone
-may take half a GiB."""
+"""Memory allowed for the warmed server itself, including the files that the kernel caches for it.
+
+Torch's libraries alone may take half a GiB of such cached files."""
 _ENTER_SCRIPT = 'echo 0 > "$0" && exec "$@"'
 """Script of `sh -c SCRIPT PROCS_FILE COMMAND…`: the shell enters the cgroup, then becomes the command.
 

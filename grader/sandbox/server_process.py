@@ -24,8 +24,8 @@ _SERVE_CODE = (
     "from grader.sandbox.inside import isolation; isolation.exit_on_hangup(0); "
     "from grader.sandbox.inside.server import main; main()"
 )
-"""Code that the server's Python executes. `exit_on_hangup` comes first because `main` takes seconds to import torch; 0
-is the descriptor of the control socket."""
+"""Code that the server's Python executes. `exit_on_hangup` comes first, because the second import takes seconds, for
+torch; 0 is the descriptor of the control socket."""
 
 
 class SandboxUnavailable(HanstepError):
@@ -88,18 +88,6 @@ class Server:
         with suppress(OSError):
             frames.send(self.control, asdict(setting))
 
-    def _open_end_descriptor(self, resources: ExitStack) -> int | None:
-        """Open the `end_descriptor`; it is closed with `resources`.
-
-        The control socket alone does not show that the process ended: with bubblewrap, the process started here is not
-        the one at the socket's other end.
-        """
-        with suppress(AttributeError, OSError):
-            descriptor = os.pidfd_open(self._process.pid)
-            resources.callback(os.close, descriptor)
-            return descriptor
-        return None
-
     @property
     def is_alive(self) -> bool:
         """True while the process runs; something outside may kill it at any time."""
@@ -109,7 +97,7 @@ class Server:
         """Wait until the server is warm, so that it can fork.
 
         Raises:
-            SandboxUnavailable: it ended, or is not warm after five minutes.
+            SandboxUnavailable: it ended, or is not warm after `_START_SECONDS`.
         """
         if self._is_warm:
             return
@@ -135,3 +123,15 @@ class Server:
             self._process.kill()
             self._process.wait()
         self._resources.close()
+
+    def _open_end_descriptor(self, resources: ExitStack) -> int | None:
+        """Open the `end_descriptor`; it is closed with `resources`.
+
+        The control socket alone does not show that the process ended: with bubblewrap, the process started here is not
+        the one at the socket's other end.
+        """
+        with suppress(AttributeError, OSError):
+            descriptor = os.pidfd_open(self._process.pid)
+            resources.callback(os.close, descriptor)
+            return descriptor
+        return None

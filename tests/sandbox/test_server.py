@@ -36,7 +36,7 @@ def test_its_death_costs_nobody_anything(sandbox: Sandbox, undisturbed: list[obj
 def test_who_is_there_whenever_it_dies_does_not_run_for_ever(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, deadly: set[str], statuses: list[str]
 ) -> None:
-    """Twice, and then the exercise has crashed; the next begins with a new server, and is not tried twice if it dies."""
+    """Twice, and then the exercise has crashed; the next begins with a new server, and has no second try."""
     play, tries = Child.play, []
 
     def dies(child: Child, exercise: str, seed: int) -> bytes:

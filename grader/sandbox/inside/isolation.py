@@ -72,6 +72,27 @@ def create_namespaces(*, own_pids: bool = True) -> None:
     _raise_if_failed("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_PIDS if own_pids else 0)))
 
 
+def set_limits(bounds: Bounds, *, address_space: bool) -> None:
+    """Set the resource limits of this process.
+
+    Args:
+        bounds: the limits.
+        address_space: limit the address space too, which includes shared mappings. False for CUDA, which reserves far
+            more addresses than it uses.
+    """
+    _set_limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
+    _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
+    _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
+    if sys.platform != "linux":
+        return  # macOS does not enforce the limits below, and has no /proc
+    status = process_status("self")
+    _set_limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
+    if address_space:
+        # 1 GiB more, because malloc reserves 128 MiB of addresses for each thread, most of which it never uses.
+        _set_limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
+
+
 def mount_own_tmp_and_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) -> None:
     """Mount an empty, small /tmp as working directory, and an empty /proc.
 
@@ -100,27 +121,6 @@ def mount_own_tmp_and_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) 
     flags |= _READ_ONLY | _NO_EXECUTION
     _raise_if_failed("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", flags, b"size=4k,mode=0555"))
     os.chdir("/tmp")
-
-
-def set_limits(bounds: Bounds, *, address_space: bool) -> None:
-    """Set the resource limits of this process.
-
-    Args:
-        bounds: the limits.
-        address_space: limit the address space too, which includes shared mappings. False for CUDA, which reserves far
-            more addresses than it uses.
-    """
-    _set_limit(resource.RLIMIT_CORE, 0)
-    _set_limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
-    _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
-    _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
-    if sys.platform != "linux":
-        return  # macOS does not enforce the limits below, and has no /proc
-    status = process_status("self")
-    _set_limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
-    if address_space:
-        # 1 GiB more, because malloc reserves 128 MiB of addresses for each thread, most of which it never uses.
-        _set_limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
 
 
 def drop_rights(*, uses_gpu: bool = False) -> None:

@@ -91,7 +91,7 @@ class Originals:
         self._original_attributes: list[_OriginalAttributes] = []
         """One for each module and class that was remembered."""
         self._versions = DictVersions()
-        """Tells which owners to look at: it tracks the attributes of those in `_original_attributes`, in the same order."""
+        """Tracks the attributes of the owners in `_original_attributes`, in the same order."""
         self._module_names: list[tuple[types.ModuleType, str]] = []
         """Pairs of a module and the name under which `sys.modules` must have it."""
         self._functions = ProtectedFunctions()
