@@ -114,7 +114,7 @@ def test_a_check_says_what_it_knows_where_no_server_starts(monkeypatch: pytest.M
     function = cell(ROUNDS)["train_step"]
     assert judge_in_kernel(EXERCISE, function).diagnosis.repair  # type: ignore[arg-type]
     end_server()
-    monkeypatch.setattr(Server, "ready", refused)
+    monkeypatch.setattr(Server, "wait_until_warm", refused)
     feedback = judge_in_kernel(EXERCISE, function)  # type: ignore[arg-type]
     assert feedback.status == "failed"
     assert not feedback.diagnosis.repair
