@@ -5,6 +5,7 @@ import sysconfig
 from pathlib import Path
 
 from grader.base.errors import HanstepError
+from grader.base.installing import install_command
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _INSTALLED = tuple(
@@ -30,7 +31,7 @@ def course_root() -> Path:
             return root
     raise CourseNotFound(
         f"강의 파일(lessons/course.toml)을 찾을 수 없어요. 찾아본 곳: {', '.join(map(str, places))}. "
-        "다시 설치해 주세요: pip install --force-reinstall hanstep"
+        f"다시 설치해 주세요: {install_command(again='--force-reinstall')}"
     )
 
 

@@ -1,6 +1,5 @@
 """What every test stands on: one thread, no trace in the user's own folders, skips that say their reason."""
 
-import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,19 +66,7 @@ def _runs_are_kept() -> None:
     """
     from grader.judging import reference
 
-    reference._KEPT_RUNS, reference._KEPT_PROGRAMS = 4000, 1000
-
-
-@pytest.fixture
-def collector_off() -> Iterator[None]:
-    """Switch the garbage collector off where processor time is bounded.
-
-    It walks through all that earlier tests of the process left (1.3 s for 12 million objects), which says nothing
-    of what is tested.
-    """
-    gc.disable()
-    yield
-    gc.enable()
+    reference._MAX_KEPT_RUNS, reference._MAX_KEPT_PROGRAMS = 4000, 1000
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.measured_behaviour import measured_table
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.base.files import write_whole
+from grader.base.installing import repository
 from grader.course.course import Course, CourseError, Lesson
 from grader.course.exercise_cell import exercise_of
 from grader.judging.behaviour_table import format_table
@@ -220,7 +221,7 @@ def _put_first_cell(notebook: Any) -> None:
     if place is None:
         return
     metadata = {"tags": [first_cell.ID, FOLDED], "jupyter": {"source_hidden": True}}
-    source = first_cell.SOURCE.rstrip("\n")
+    source = first_cell.source(repository()).rstrip("\n")
     notebook.cells.insert(place, _nbformat().v4.new_code_cell(source, id=first_cell.ID, metadata=metadata))
 
 

@@ -26,7 +26,7 @@ def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
         return table
     its = its or Reference(exercise, SEED)
     for scenario in exercise.driver.scenarios:
-        seen = [its.solution(scenario.name)]
+        seen = [its.solution_run(scenario.name)]
         if failure := seen[0].failure:
             raise CourseError(
                 f"{exercise.name}: 정답이 시나리오 {scenario.name!r}에서 예외를 내요. "
@@ -34,7 +34,7 @@ def measure(exercise: Exercise, its: Reference | None = None) -> Behaviours:
             )
         numbers = {}
         for name, source in its.sources.items():
-            run = its.run(source, scenario.name)
+            run = its.complete_run(source, scenario.name)
             alike = (difference(run, other, scenario.atol, agree=has_same_cause) is None for other in seen)
             number = next((n for n, same in enumerate(alike) if same), len(seen))
             if number == len(seen):

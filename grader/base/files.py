@@ -6,9 +6,41 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from grader.base.errors import CommandError
+
 
 class NotRegular(OSError):
     """There is a link, pipe, device or folder where a regular file was expected."""
+
+
+def require_file(file: Path) -> None:
+    """Raise CommandError unless `file` is an existing file.
+
+    Raises:
+        CommandError: it is a folder, or does not exist.
+    """
+    if file.is_dir():
+        raise CommandError(f"폴더예요: {file}. 파일 하나를 주세요. 반 전체는 grader grade {file}로 채점해요.")
+    if not file.is_file():
+        raise CommandError(f"파일이 없어요: {file}. 경로를 확인해 주세요.")
+
+
+def require_class(folder: Path) -> None:
+    """Refuse a path that cannot be a class: a missing one, or a file.
+
+    Raises:
+        CommandError: it is no folder.
+    """
+    if folder.is_dir():
+        return
+    if os.path.lexists(folder):
+        raise CommandError(
+            f"폴더가 아니에요: {folder}. 파일 하나는 grader check로 확인하고,"
+            " 채점하려면 학생들의 파일이 든 폴더를 알려 주세요."
+        )
+    raise CommandError(
+        f"채점할 폴더가 없어요: {folder} (지금 폴더: {Path.cwd()}). ls로 경로를 확인해 주세요."
+    )
 
 
 def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:

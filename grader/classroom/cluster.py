@@ -13,6 +13,7 @@ from collections.abc import Generator
 from typing import Any
 
 from grader.base.errors import HanstepError
+from grader.base.installing import install_command
 from grader.classroom.workers import Work
 from grader.course.feedback import SubmissionResult
 from grader.grading.grading_run import GradingRun
@@ -103,7 +104,7 @@ def _connected(run: GradingRun) -> Any:
     try:
         import ray
     except ImportError:
-        raise ClusterError("Ray가 없어요. 설치해 주세요: pip install 'hanstep[ray]'") from None
+        raise ClusterError(f"Ray가 없어요. 설치해 주세요: {install_command('ray')}") from None
     settings: dict[str, Any] = {"address": run.ray, "log_to_driver": False, "logging_level": logging.ERROR}
     settings["runtime_env"] = {"env_vars": {"OMP_NUM_THREADS": "1"}}
     if run.ray == "local":

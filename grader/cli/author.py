@@ -81,11 +81,14 @@ def site(
     url: Annotated[str, typer.Option("--url", help="사이트가 놓일 주소. 공유할 때 보이는 그림에 써요")] = "",
 ) -> None:
     """레슨과 용어집과 유명한 실수를 정적인 사이트로 만들어요."""
+    from grader.base.installing import owner_and_name
     from grader.course.reading import load_course
     from grader.site.build_site import build_site
     from grader.site.settings import Addresses
 
-    build_site(load_course(), out, addresses=Addresses(repository, url.rstrip("/")), report=say)
+    build_site(
+        load_course(), out, addresses=Addresses(repository or owner_and_name(), url.rstrip("/")), report=say
+    )
     say(f"다 만들었어요: {out / 'index.html'}")
 
 

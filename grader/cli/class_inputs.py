@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.base.files import write_whole
+from grader.base.files import require_class, require_file, write_whole
 from grader.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 
 ROSTER, POLICY, OVERRIDES = "roster.csv", "policy.toml", "overrides.csv"
 """Names under which the instructor's files are kept in the report's folder."""
+
+
+def require_inputs(submissions: Path, files: "Iterable[Path | None]") -> None:
+    """Refuse missing inputs before anything slow is imported.
+
+    Args:
+        submissions: folder or archive of a class.
+        files: the instructor's own files; None where none is given.
+
+    Raises:
+        CommandError: one of them does not exist.
+    """
+    if not (submissions.suffix.lower() == ".zip" and submissions.is_file()):
+        require_class(submissions)
+    for file in files:
+        if file is not None:
+            require_file(file)
 
 
 def read_rules(policy: Path | None, overrides: Path | None) -> "Rules":

@@ -31,6 +31,10 @@ def clinic(
     data_dir: DataDir = None,
 ) -> None:
     """틀린 함수를 찾아 고쳐요. 내가 했던 실수는 며칠 뒤에 다시 나와요."""
+    if name is not None:
+        from grader.course.reading import require_exercise
+
+        require_exercise(name)  # before torch is imported
     from grader.practice.visit import closing, opening, visits
 
     today = date.today()

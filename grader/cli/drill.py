@@ -28,7 +28,9 @@ def drill(
     ] = None,
 ) -> None:
     """기억만으로 함수를 쓰고 시간을 재요. 순서가 달라도 바르면 통과예요."""
-    from grader.course.reading import load_course
+    from grader.course.reading import load_course, require_exercise
+
+    require_exercise(name)  # before torch is imported
     from grader.practice import drill as drilling
 
     exercise = load_course().exercise(name)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from grader.base.errors import CommandError
+from grader.cli.class_inputs import OVERRIDES, POLICY, ROSTER, receive_class, require_inputs, tell_marks
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
 from grader.grading.warm import without_gc_for_good
@@ -65,6 +66,11 @@ def grade(
             f"이 운영 체제({sys.platform})에서는 반을 채점할 수 없어요. Linux나 WSL 2에서 실행해 주세요. "
             "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
         )
+    require_inputs(submissions, (roster, policy, override))
+    from grader.course.reading import load_course
+
+    course = load_course()
+    lessons = tuple(course.lesson(key) for key in lesson or ())
     chosen_device = device_for(device)  # before starting anything that would see a GPU
     from grader.classroom import workers
 
@@ -82,18 +88,13 @@ def grade(
     with without_gc_for_good():
         from grader.classroom.folder_lock import locked_folder
         from grader.classroom.journal import Journal, refuse_inside
-        from grader.cli.class_inputs import OVERRIDES, POLICY, ROSTER, receive_class, tell_marks
-        from grader.course.reading import load_course
         from grader.gradebook.marking import marked
         from grader.grading.grading_run import GradingRun
         from grader.intake.receive import enrolled
         from grader.report.class_table import class_table
         from grader.report.write_report import write_report
         from grader.submission.class_folder import hidden_entries_note
-
-        course = load_course()
     chosen_seed = _check_options(sandbox, seed, package or ())
-    lessons = tuple(course.lesson(key) for key in lesson or ())
     refuse_inside(out_dir, submissions)
     with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
         received, rules = receive_class(

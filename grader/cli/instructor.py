@@ -6,6 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError
+from grader.cli.class_inputs import (
+    OVERRIDES,
+    POLICY,
+    given_or_kept,
+    keep_files,
+    read_rules,
+    require_inputs,
+    tell_kept,
+    tell_marks,
+)
 from grader.cli.terminal import complain, say
 
 if TYPE_CHECKING:
@@ -28,22 +38,13 @@ def mark(
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
+    _read_result(report)  # first without the lock: refuse a folder without results before locking it
     from grader.classroom.folder_lock import locked_folder
-    from grader.cli.class_inputs import (
-        OVERRIDES,
-        POLICY,
-        given_or_kept,
-        keep_files,
-        read_rules,
-        tell_kept,
-        tell_marks,
-    )
     from grader.course.reading import load_course
     from grader.gradebook.marking import marked
     from grader.report.write_report import write_report
 
     course = load_course()
-    _read_result(report)  # first without the lock: refuse a folder without results before locking it
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = _read_result(report)
         given = {POLICY: policy, OVERRIDES: override}
@@ -160,6 +161,7 @@ def similar(
     file: Annotated[Path, typer.Option("--out", help="쓸 파일")] = Path("similar.html"),
 ) -> None:
     """이름만 바꾼 것처럼 닮은 제출물을 찾아요. 판정이 아니라 살펴볼 곳이에요."""
+    require_inputs(submissions, (roster,))
     from grader.base.files import write_whole
     from grader.course.reading import load_course
     from grader.intake.receive import receive

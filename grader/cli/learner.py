@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError, NothingToCheck
+from grader.base.files import require_file
 from grader.cli.progress import DataDir
 from grader.cli.terminal import device as device_for
 from grader.cli.terminal import out, say
@@ -50,6 +51,9 @@ def check(
     data_dir: DataDir = None,
 ) -> None:
     """내 파일을 확인해요. 종료 코드는 모두 통과하면 0, 아니면 1이에요."""
+    require_file(file)
+    if exercise is not None:
+        _require_exercise(exercise)
     raise typer.Exit(0 if _check_file(file, exercise, seed, device, pairs or ()) else 1)
 
 
@@ -60,9 +64,21 @@ def watch(
     data_dir: DataDir = None,
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
+    require_file(file)
     from grader.notebook.watch import watch_file
 
     watch_file(file, out)
+
+
+def _require_exercise(name: str) -> None:
+    """Refuse a misspelt exercise before anything slow is imported.
+
+    Raises:
+        CourseError: there is no such exercise.
+    """
+    from grader.course.reading import require_exercise
+
+    require_exercise(name)
 
 
 def _named(pairs: Sequence[str], course: "Course") -> dict[str, str]:
@@ -131,11 +147,10 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
 
 def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")], data_dir: DataDir = None) -> None:
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
-    from grader.course.reading import load_course
+    _require_exercise(name)
     from grader.notebook import check
     from grader.report.text import print_indented
 
-    load_course().exercise(name)
     print_indented(out, check.hint(name).text)
 
 

@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any
 
@@ -117,7 +118,9 @@ def _misuse(error: Any, arguments: Sequence[str]) -> str:
     elif param is not None:
         what = f"값이 맞지 않아요: {' '.join(param.opts)}."
     elif known is not None:
-        what = f"없는 명령이에요. 있는 명령: {', '.join(known)}."
+        asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+        near = get_close_matches(asked, known, 1)
+        what = "없는 명령이에요. " + (f"혹시 {near[0]}인가요?" if near else f"있는 명령: {', '.join(known)}.")
     else:
         what = "인자가 너무 많거나 모자라요."
     path = "grader" if context is None else context.command_path

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-CONDITIONS = (
+CONDITION_WORDS = (
     "alone",
     "unmixed",
     "still",
@@ -22,23 +22,25 @@ CONDITIONS = (
     "only",
     "same",
 )
-"""The words with which a condition begins; `judging.true_sentences` says what each means."""
+"""The words with which a piece of a condition begins (pieces are joined by ` and `).
 
-_CONDITIONAL = re.compile(rf"\{{((?:{'|'.join(CONDITIONS)})(?: [^{{}}:]*)?): ([^{{}}]*)\}}")
+`judging.true_sentences` says what each means, and lists the functions that check them in the same order.
+"""
 
-
+_CONDITIONAL = re.compile(rf"\{{((?:{'|'.join(CONDITION_WORDS)})(?: [^{{}}:]*)?): ([^{{}}]*)\}}")
+"""`{CONDITION: SENTENCES}`; the groups are the condition and the sentences."""
 _LOOKS_CONDITIONAL = re.compile(r"\{[^{}]*:")
-"""A brace in which a condition could have been meant."""
+"""A brace and a colon behind it: a condition was probably meant, but `_CONDITIONAL` does not match it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a text."""
+    """Sentences of a text that stand under the same condition."""
 
     text: str
-    """One or more sentences, without the condition."""
-    when: str = ""
-    """The condition under which it is told; empty: always."""
+    """The sentences, without the condition and the braces."""
+    condition: str = ""
+    """The condition under which they are told; empty: always."""
 
 
 def parts_of(text: str) -> list[Part]:
@@ -51,27 +53,27 @@ def parts_of(text: str) -> list[Part]:
     return [part for part in parts if part.text]
 
 
-def told(text: str, holds: Callable[[str], bool]) -> str:
-    """Return the text with those conditional parts of whose condition `holds` returns True."""
-    return " ".join(part.text for part in parts_of(text) if not part.when or holds(part.when))
+def true_text(text: str, holds: Callable[[str], bool]) -> str:
+    """Return the text without the parts for whose condition `holds` returns False, and without braces."""
+    return " ".join(part.text for part in parts_of(text) if not part.condition or holds(part.condition))
 
 
-def told_in_full(text: str) -> str:
-    """Return the text with all of its parts, as it is true where the mistake is made in its usual way and alone."""
-    return told(text, lambda _: True)
+def full_text(text: str) -> str:
+    """Return the text with all of its parts: it is true of a program with this mistake alone, in its usual variant."""
+    return true_text(text, lambda _: True)
 
 
-def told_always(text: str) -> str:
-    """Return the text without its conditional parts."""
-    return told(text, lambda _: False)
+def unconditional_text(text: str) -> str:
+    """Return the text without the parts that have a condition: it is true whatever else is wrong."""
+    return true_text(text, lambda _: False)
 
 
-def unreadable(text: str) -> str:
-    """Return the first condition in a text that is written in none of the known words; empty if there is none."""
+def unreadable_condition(text: str) -> str:
+    """Return the first piece of a condition in a text that begins with no known word; empty if there is none."""
     for part in parts_of(text):
-        for condition in part.when.split(" and ") if part.when else ():
-            if condition.split(" ")[0] not in CONDITIONS:
-                return condition
-        if not part.when and (found := _LOOKS_CONDITIONAL.search(part.text)):
+        for piece in part.condition.split(" and ") if part.condition else ():
+            if piece.split(" ")[0] not in CONDITION_WORDS:
+                return piece
+        if not part.condition and (found := _LOOKS_CONDITIONAL.search(part.text)):
             return found[0]
     return ""

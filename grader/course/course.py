@@ -267,13 +267,11 @@ class Course:
         """Return the exercise of this name.
 
         Raises:
-            CourseError: there is no such exercise; the message lists the known ones.
+            CourseError: there is no such exercise.
         """
         if name in self.exercises:
             return self.exercises[name]
-        meant = _meant(name, self.exercises)
-        asked = with_particle(f"'{name}'", "이라는/라는")
-        raise CourseError(f"{asked} 연습 문제는 없어요.{meant} 있는 연습 문제: {', '.join(self.exercises)}")
+        raise unknown_exercise(name, self.exercises)
 
     def prediction(self, name: str) -> Prediction:
         """Return the prediction of this id.
@@ -286,6 +284,13 @@ class Course:
             return every[name]
         meant = _meant(str(name), every)
         raise CourseError(f"'{name}' 예측은 없어요.{meant} 노트북에 적혀 있던 번호를 그대로 적어 주세요.")
+
+
+def unknown_exercise(name: str, known: Iterable[str]) -> CourseError:
+    """Return the error for a name that no exercise has; it suggests the closest of the known names."""
+    asked = with_particle(f"'{name}'", "이라는/라는")
+    remedy = _meant(name, known) or " 연습 문제의 이름은 grader progress로 볼 수 있어요."
+    return CourseError(f"{asked} 연습 문제는 없어요.{remedy}")
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

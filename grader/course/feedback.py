@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from grader.course.conditions import told_always
+from grader.course.conditions import unconditional_text
 from grader.course.course import Kind, Mistake
 from grader.observe.printed import Printed
 
@@ -128,7 +128,7 @@ class NamedMistake:
         return cls(
             ids=tuple(m.id for m in mistakes),
             titles=tuple(m.title for m in mistakes),
-            explain=told_always(mistakes[0].explain) if explain is None else explain,
+            explain=unconditional_text(mistakes[0].explain) if explain is None else explain,
             hint=mistakes[0].hint,
             scenarios=scenarios,
         )

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from grader import paths
-from grader.course.conditions import CONDITIONS, unreadable
+from grader.course.conditions import CONDITION_WORDS, unreadable_condition
 from grader.course.course import (
     Check,
     Copy,
@@ -29,6 +29,7 @@ from grader.course.course import (
     Promise,
     SharedTexts,
     Text,
+    unknown_exercise,
 )
 from grader.course.exercise_cell import answer_hint
 from grader.exercises import NoDriver, driver_modules, load_driver
@@ -119,6 +120,17 @@ def load_course() -> Course:
         where = ", ".join(lesson.name for lesson in lessons for e in lesson.exercises if e.name == name)
         raise CourseError(f"연습 문제 이름이 겹쳐요: {name} ({where}). 하나의 이름을 바꿔 주세요.")
     return Course(document.title, document.tagline, lessons)
+
+
+def require_exercise(name: str) -> None:
+    """Refuse a name that no exercise has, without reading the course: a misspelt command is answered at once.
+
+    Raises:
+        CourseError: there is no such exercise.
+    """
+    names = [path.stem for path in paths.solutions_path().glob("*/*.toml") if path.name != _PREDICTIONS]
+    if name not in names:
+        raise unknown_exercise(name, names)
 
 
 def _check_prerequisites(entries: Sequence[_LessonEntry], path: Path) -> None:
@@ -220,10 +232,10 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
     mistakes = tuple(_entries(mistake_entries, Mistake, f"{path}: 실수(mistakes)"))
     for mistake in mistakes:
         for number in range(len(mistake.programs)):
-            if word := unreadable(mistake.explanation(number)):
+            if word := unreadable_condition(mistake.explanation(number)):
                 raise CourseError(
                     f"{path}: 실수 '{mistake.id}'의 설명에서 조건을 읽을 수 없어요: {word!r}. "
-                    f"쓸 수 있는 낱말: {', '.join(CONDITIONS)}. explain을 고쳐 주세요."
+                    f"쓸 수 있는 낱말: {', '.join(CONDITION_WORDS)}. explain을 고쳐 주세요."
                 )
     copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
     promises = tuple(_entries(document.promises, Promise, f"{path}: 약속(promises)"))

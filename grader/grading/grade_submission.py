@@ -14,7 +14,7 @@ from grader.grading.warm import warm_up
 from grader.judging.assess import assess, unparsed, without_trace
 from grader.judging.messages import MESSAGES, kept_waiting, not_run_in_time, out_of_time
 from grader.judging.origin import Origin
-from grader.judging.reference import Reference, reference
+from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
 from grader.observe.wording import particle
@@ -189,7 +189,7 @@ def _feedback_on(
             message = _timeout_message(run, outcome)
         feedback = without_trace(exercise, status, message=message, file=file)
     else:
-        known_runs = reference(exercise.name, run.seed, run.device)
+        known_runs = cached_reference(exercise.name, run.seed, run.device)
         feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin.of_file(source), attempts)
         if note := source.note_on(feedback.error):
             feedback = replace(feedback, notes=(*feedback.notes, note))

@@ -13,7 +13,7 @@ from grader.grading.time_limit import time_limit
 from grader.judging.assess import assess, unparsed, without_trace
 from grader.judging.messages import MESSAGES, out_of_time
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import TimeLimit, play
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Trace
@@ -58,7 +58,7 @@ def play_and_judge(
         KernelIsBroken: the solution does not run here either.
         KeyboardInterrupt: the learner pressed Ctrl-C.
     """
-    known = reference(exercise.name, seed, device)
+    known = cached_reference(exercise.name, seed, device)
     try:
         # Each scenario would print anew, in a notebook above the card; the trace keeps what the card shows.
         with (
@@ -75,10 +75,10 @@ def play_and_judge(
             raise
         message = f"{MESSAGES['crashed']} ({type(error).__name__})"
         return without_trace(exercise, "crashed", message=message), None
-    if any(known.solution(name).failure is not None for name in trace.runs):
+    if any(known.solution_run(name).failure is not None for name in trace.runs):
         # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then neither the solution nor the
         # learner's function runs, and failing in the same way as the solution must not count as right.
-        reference.cache_clear()
+        cached_reference.cache_clear()
         raise KernelIsBroken(_BROKEN)
     return assess(exercise, trace, known, origin), trace
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
+from grader.base.files import require_file
 from grader.base.names import listed
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
@@ -19,18 +20,6 @@ from grader.submission.close_names import Pairing, close_names
 from grader.submission.renaming import with_names
 from grader.submission.submission import Submission, read_submission
 from grader.submission.syntax import definitions
-
-
-def require_file(file: Path) -> None:
-    """Raise CommandError unless `file` is an existing file.
-
-    Raises:
-        CommandError: it is a folder, or does not exist.
-    """
-    if file.is_dir():
-        raise CommandError(f"폴더예요: {file}. 파일 하나를 주세요. 반 전체는 grader grade {file}로 채점해요.")
-    if not file.is_file():
-        raise CommandError(f"파일이 없어요: {file}. 경로를 확인해 주세요.")
 
 
 def proposal(file: Path, pairings: Sequence[Pairing]) -> str:
@@ -82,7 +71,7 @@ class OwnFile:
             where = " ".join((f"{file}에서 연습 문제를 찾지 못했어요.", *self.notes))
             how = proposal(file, self.close_names)
             if not how and all(p.name for source in self.submission.files for p in source.problems):
-                how = f"있는 연습 문제: {', '.join(course.exercises)}"
+                how = "연습 문제의 이름은 grader progress로 볼 수 있어요."
             raise NothingToCheck(f"{where} {how}".rstrip())
         self._course = course
 

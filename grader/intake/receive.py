@@ -45,7 +45,8 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
 
     Raises:
         IntakeError: the archive or the download is broken.
-        ClassFolderError: the folder is missing, or contains no student.
+        CommandError: the folder is missing.
+        ClassFolderError: it contains no student.
         OSError: the temporary folder cannot be written.
     """
     with temporary_folder() as workplace, UploadReceiver(workplace / "unpacked") as uploads:

@@ -59,7 +59,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         reference: what it is compared with.
         origin: the learner's code.
     """
-    verdict = judge(exercise, trace, reference.solution)
+    verdict = judge(exercise, trace, reference.solution_run)
     if verdict.status != "passed" and _has_not_begun(exercise.name, trace, verdict, origin):
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
         empty = _feedback(exercise, trace, verdict, Diagnosis(), None, origin)
@@ -119,7 +119,7 @@ def _with_signature(feedback: Feedback, exercise: Exercise, origin: Origin) -> F
         message=signature_message(diagnosis.signature, feedback.error),
         line=place.line if place else None,
         cell=place.cell if place else None,
-        source_line=origin.text(line),
+        source_line=origin.line_text(line),
     )
 
 
@@ -183,11 +183,11 @@ def _feedback(
         diagnosis=diagnosis,
         line=place.line if place else None,
         cell=place.cell if place else None,
-        source_line=origin.text(line),
+        source_line=origin.line_text(line),
         file=origin.file,
         error=f"{failure.type}: {failure.message}" if failure else None,
         raised=failure is not None and failure.own,
-        notes=tuple(map(origin.note, trace.warnings)),
+        notes=tuple(map(origin.with_place, trace.warnings)),
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
@@ -223,13 +223,13 @@ def _diagnosis(
 
     def named(mistake: ExplainedMistake, explain: str, location: Location | None) -> NamedMistake:
         line = location.line if location else None
-        place, text = origin.place(line), origin.text(line)
+        place, text = origin.place(line), origin.line_text(line)
         return replace(
             NamedMistake.of(mistake.names, tuple(titles[name] for name in mistake.scenarios), explain),
             line=place.line if place else None,
             cell=place.cell if place else None,
-            before=location is not None and location.before,
-            after=location is not None and location.after,
+            before=location is not None and location.is_before,
+            after=location is not None and location.is_after,
             source_line=None if text is None else text[:_LINE_SHOWN],
         )
 

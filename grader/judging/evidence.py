@@ -63,7 +63,7 @@ def gather_evidence(
         scenario,
         verdict.differences[name],
         run,
-        reference.solution(name),
+        reference.solution_run(name),
         instead_of_list=_returned_instead_of_list(trace, reference),
     )
     if run is None:
@@ -87,7 +87,7 @@ def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> se
     return {
         event.line
         for name, run in right
-        for event in unpaired_events(run, reference.solution(name))
+        for event in unpaired_events(run, reference.solution_run(name))
         if event.kind == "zero_grad"
     }
 
@@ -95,7 +95,10 @@ def _harmless_clears(trace: Trace, verdict: Verdict, reference: Reference) -> se
 def _returned_instead_of_list(trace: Trace, reference: Reference) -> str:
     """Return the name of the type that is returned where the solution returns a list; empty if it is `list`, too."""
     for scenario in reference.exercise.driver.scenarios:
-        run, expected = trace.runs.get(scenario.name), reference.solution(scenario.name).facts.get(_RETURNED)
+        run, expected = (
+            trace.runs.get(scenario.name),
+            reference.solution_run(scenario.name).facts.get(_RETURNED),
+        )
         got = None if run is None else run.facts.get(_RETURNED)
         if isinstance(expected, list) and expected[:1] == ["list"] and isinstance(got, list) and got:
             kind = str(got[0])
@@ -130,7 +133,7 @@ def _timelines(
         run = trace.runs.get(name)
         if run is None:
             continue
-        solution = reference.solution(name)
+        solution = reference.solution_run(name)
         yours, right = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
         if any(moment.differs for moment in (*yours, *right)):
             return name, yours, right
@@ -142,7 +145,7 @@ def _recipe(names: tuple[str, ...], trace: Trace, verdict: Verdict, reference: R
     """Return the recipe of the first wrong update, in the first of these scenarios that has one."""
     driver = reference.exercise.driver
     for name in names:
-        run, solution = trace.runs.get(name), reference.solution(name)
+        run, solution = trace.runs.get(name), reference.solution_run(name)
         update = first_wrong_update(verdict.differences[name], run, solution)
         if run is None or update is None:
             continue

@@ -20,10 +20,10 @@ from grader.judging.compare_runs import differing_fields
 from grader.judging.edits import Combination, MistakeVariant, ids_of
 from grader.judging.judge import Verdict
 from grader.judging.mistake_search import FoundMistakes, find_mistakes
-from grader.judging.nearest_mistake import nearest
+from grader.judging.nearest_mistake import nearest_mistake
 from grader.judging.reference import Reference
-from grader.judging.run_digest import digest_of
-from grader.judging.tie_break import most_alike
+from grader.judging.run_digest import behaviour_digest
+from grader.judging.tie_break import break_tie
 from grader.observe.trace import Run, Trace
 
 _TOO_FEW_STATES = 2
@@ -78,7 +78,7 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
     if not verdict.differences:
         return Explanation()
     remembered = _explanations.setdefault(reference, OrderedDict())
-    key = digest_of(trace), tuple(verdict.differences)
+    key = behaviour_digest(trace), tuple(verdict.differences)
     if key in remembered:
         remembered.move_to_end(key)
     else:
@@ -91,10 +91,10 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
 def _explained(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
     """Return the explanation, found anew."""
     found = find_mistakes(reference, trace.runs, list(verdict.differences))
-    combinations = most_alike(found, trace, reference)
+    combinations = break_tie(found, trace, reference)
     mistakes = _explained_mistakes(combinations, found, trace, reference)
     pasted = _pasted(trace, verdict, reference)
-    near = None if mistakes or pasted else nearest(reference, trace.runs, verdict.differences)
+    near = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
     combination = combinations[0] if combinations else ()
     return Explanation(mistakes, combination, found.unexplained if mistakes else (), pasted, near)
 
@@ -165,7 +165,7 @@ def _evidence_suffices(
         return True
     for scenario in shows:
         theta, right = (
-            run.arrays.get("theta") for run in (trace.runs[scenario], reference.solution(scenario))
+            run.arrays.get("theta") for run in (trace.runs[scenario], reference.solution_run(scenario))
         )
         if theta is None or right is None or len(theta) <= _TOO_FEW_STATES:
             continue
@@ -182,17 +182,17 @@ def _raised_on_purpose(run: Run) -> bool:
 def _fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
     """Return the names of the arrays and facts in which the learner's run of a scenario differs from the solution's."""
     atol = reference.exercise.driver[scenario].atol
-    return differing_fields(trace.runs[scenario], reference.solution(scenario), atol)
+    return differing_fields(trace.runs[scenario], reference.solution_run(scenario), atol)
 
 
 def _pasted(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
     """Return the well-known wrong program (`Copy`) that behaves as the submission in every scenario; None if none."""
 
     def target(name: str) -> Run:
-        return trace.runs[name] if name in verdict.differences else reference.solution(name)
+        return trace.runs[name] if name in verdict.differences else reference.solution_run(name)
 
     scenarios = [s.name for s in reference.exercise.driver.scenarios if s.name in trace.runs]
     for copy in reference.exercise.copies:
-        if all(reference.agrees(copy.program, name, target(name)) for name in scenarios):
+        if all(reference.reproduces(copy.program, name, target(name)) for name in scenarios):
             return Pasted(copy.id, copy.title, copy.explain, copy.hint)
     return None

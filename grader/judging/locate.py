@@ -94,10 +94,10 @@ def _line_resembling(
     exercise, mistake = reference.exercise, variant.mistake
     solution, wrong = exercise_source(exercise), reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
-    with_others = reference.program_of_all(others) if others else None
+    with_others = reference.source_with_mistakes(others) if others else None
     if with_others and not mistake.near:
         all_variants = tuple(v for v in reference.variants if v == variant or v in others)  # in their order
-        with_all = reference.program_of_all(all_variants)
+        with_all = reference.source_with_mistakes(all_variants)
         if with_all:
             solution, wrong = with_others, with_all
     return locate_in_text(
@@ -118,7 +118,7 @@ def _event_line(mistake: ExplainedMistake, trace: Trace, reference: Reference) -
 
     Events that the solution lacks come before all others.
     """
-    runs = [(trace.runs[scenario], reference.solution(scenario)) for scenario in mistake.scenarios]
+    runs = [(trace.runs[scenario], reference.solution_run(scenario)) for scenario in mistake.scenarios]
     superfluous = (event for run, solution in runs for event in unpaired_events(run, solution))
     all_events = (event for run, _ in runs for event in run.events)
     for event in (*superfluous, *all_events):

@@ -1,4 +1,4 @@
-"""Find the known mistake that behaves most nearly like a program that no known mistake explains.
+"""Find the known mistake whose numbers are nearest to those of a program that no known mistake explains.
 
 Feedback says that the program is near this mistake, not that it makes it.
 """
@@ -13,49 +13,59 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
 _MAX_DISTANCE = 0.5
-"""Maximum distance between mistake and learner, as a share of the distance between solution and learner."""
+"""A mistake is near below this `_distance`: more than twice as near to the learner as the solution is."""
 
 
-def nearest(reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, Difference]) -> Mistake | None:
+def nearest_mistake(
+    reference: Reference, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
+) -> Mistake | None:
     """Return the nearest known mistake; None if none is near.
 
-    A near mistake changes the same scenarios as the learner's program, differs from the solution first in the same
-    array and row, and has values in this row that are near the learner's. The nearest has the smallest `_distance`.
+    A near mistake changes the same scenarios as the learner's program. In each of them it differs from the solution
+    first in the same row of the same array, and its numbers in this row are near the learner's (`_distance`).
 
     Args:
         reference: the reference of the exercise and seed that was played.
-        runs: the learner's runs.
+        runs: the learner's runs by name of the scenario.
         wrong: the learner's first difference from the solution, by name of the scenario; only scenarios that differ.
     """
-    names = [s.name for s in reference.exercise.driver.scenarios]
-    best: tuple[float, Mistake] | None = None
+    names = [scenario.name for scenario in reference.exercise.driver.scenarios]
+    nearest: Mistake | None = None
+    smallest_distance = _MAX_DISTANCE
     for variant in reference.variants:
         if any((reference.behaviour(variant, name) != 0) != (name in wrong) for name in names):
-            continue
+            continue  # it changes other scenarios
         distance = _distance(reference, reference.sources[variant.name], runs, wrong)
-        if distance < (_MAX_DISTANCE if best is None else best[0]):
-            best = (distance, variant.mistake)
-    return best[1] if best else None
+        if distance < smallest_distance:
+            nearest, smallest_distance = variant.mistake, distance
+    return nearest
 
 
 def _distance(
     reference: Reference, program: str, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
 ) -> float:
-    """Return the distance between a mistake's program and the learner's: the largest of all wrong scenarios.
+    """Return how far a mistake's program is from the learner's: the largest distance in any of the wrong scenarios.
 
-    In one scenario it is |learner - mistake| / |learner - solution|, for the row of the learner's first difference. It
-    is infinite if it exceeds `_MAX_DISTANCE`, or if mistake and learner first differ from the solution in different
-    rows or in something that is no number.
+    The distance in a scenario is |learner - mistake| / |learner - solution|, for the row of the learner's first
+    difference. 0: the mistake has the learner's numbers; 1: it is as far from them as the solution is. The result is
+    infinite if the distance in a scenario exceeds `_MAX_DISTANCE`, or if mistake and learner first differ from the
+    solution in different rows or in something that is no number.
+
+    Args:
+        reference: plays the mistake's program.
+        program: source of the mistake's program.
+        runs: the learner's runs by name of the scenario.
+        wrong: the learner's first difference, by name of the scenario.
     """
     largest = 0.0
-    for name, first in wrong.items():
-        if name not in runs or first.kind != "array":
+    for name, learner_difference in wrong.items():
+        if name not in runs or learner_difference.kind != "array":
             return np.inf
-        solution_run, mistake_run = reference.solution(name), reference.run(program, name)
-        of_mistake = difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
-        if of_mistake is None or _place(of_mistake) != _place(first):
+        solution_run, mistake_run = reference.solution_run(name), reference.complete_run(program, name)
+        mistake_difference = difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
+        if mistake_difference is None or _place(mistake_difference) != _place(learner_difference):
             return np.inf
-        rows = [_row(run, first) for run in (runs[name], mistake_run, solution_run)]
+        rows = [_row(run, learner_difference) for run in (runs[name], mistake_run, solution_run)]
         if len({row.shape for row in rows}) != 1 or not all(np.isfinite(row).all() for row in rows):
             return np.inf
         learner, mistake, solution = rows
@@ -67,12 +77,12 @@ def _distance(
     return largest
 
 
-def _place(first: Difference) -> tuple[str, str, tuple[int, ...]]:
-    """Return the kind and name of a difference and its row; the element within the row may be another."""
-    return first.kind, first.name, first.index[:1]
+def _place(found: Difference) -> tuple[str, str, tuple[int, ...]]:
+    """Return the kind, the array and the row of a difference, without the element in the row."""
+    return found.kind, found.name, found.index[:1]
 
 
-def _row(run: Run, first: Difference) -> Array:
-    """Return the row of an array in which a difference lies, flattened."""
-    row: Array = np.atleast_1d(run.arrays[first.name])[first.index[0]].astype(np.float64).ravel()
+def _row(run: Run, found: Difference) -> Array:
+    """Return the row in which a difference was found, as this run has it, flattened."""
+    row: Array = np.atleast_1d(run.arrays[found.name])[found.index[0]].astype(np.float64).ravel()
     return row

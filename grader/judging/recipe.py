@@ -1,12 +1,15 @@
 """Recover how much of which batch's gradient went into a wrong update, by least squares.
 
 In each update of plain SGD, (before - after) / lr = sum_j c_j * g_j, where g_j is the gradient of batch j at the
-parameters with which this batch went forward. The model and the batches can be rebuilt from the seed, so the g_j can be
-computed here, and solving for the c_j gives the recipe. This needs no list of known mistakes and works for several
-mistakes at once. The share of the update that no mixture of the gradients explains is the residual.
+parameters with which this batch went forward. The model and the batches can be built again from the seed, so the g_j
+can be computed here, and solving for the coefficients c_j gives the recipe. This needs no list of known mistakes and
+works for several mistakes at once. The share of the update that no mixture of the gradients explains is the residual.
 
-Example: for four micro-batches of equal size, c is 1/4 1/4 1/4 1/4 for right accumulation and 1 1 1 1 for a forgotten
-division. If gradients are never cleared, the second update has 1/4 for all eight batches so far.
+Example: with updates from four micro-batches of equal size each, the coefficients are 1/4 1/4 1/4 1/4 for right
+accumulation and 1 1 1 1 for a forgotten division. If gradients are never cleared, the second update has 1/4 eight
+times, for its own four batches and for those of the first update.
+
+In this module, a *state* is a row of `theta`: all parameters, flattened to one vector, after one of the updates.
 """
 
 from dataclasses import dataclass
@@ -19,23 +22,26 @@ from grader.course.feedback import Recipe
 from grader.observe.play import Env, Problem, Scenario
 from grader.observe.trace import Array, Event, Run
 
-_MAX_COLUMNS = 16
-"""Maximum number of gradients in the mixture: those of the last forward passes before the update."""
+_MAX_GRADIENTS = 16
+"""Maximum number of gradients in the mixture: those of the last forward passes before the update.
+
+Each costs a backward pass here, and a wrong loop may run very many forward passes.
+"""
 _NEGLIGIBLE = 5e-4
-"""Coefficients, differences of coefficients, and residuals up to this size are rounding."""
+"""Coefficients, differences of coefficients, and residuals up to this size count as 0: they come from rounding."""
 
 
 class _Ingredient(NamedTuple):
-    """What a gradient in the mixture is called. Gradients of one batch at several states are one ingredient."""
+    """What a coefficient of the recipe belongs to. Gradients of one batch at several states are one ingredient."""
 
-    away: bool
+    is_between_states: bool
     """True if the gradient was taken at parameters between two states, such as SAM's w + e."""
     batch: int
     """Index of the batch, from 0."""
 
 
-class _Column(NamedTuple):
-    """One gradient of the mixture, before it is computed."""
+class _GradientPoint(NamedTuple):
+    """A gradient that may have gone into the update, before it is computed."""
 
     parameters: Array
     """The parameters at which the gradient is taken, flattened."""
@@ -44,13 +50,14 @@ class _Column(NamedTuple):
 
 @dataclass(frozen=True)
 class _Mixture:
-    """The solved mixture of one update."""
+    """The mixture of gradients that was found for one update."""
 
     coefficients: dict[_Ingredient, float]
+    """The c_j; those of gradients with the same ingredient are added up."""
     residual: float
     """Share of the update, 0 to 1, that the mixture does not explain."""
 
-    def share(self, ingredient: _Ingredient) -> float:
+    def coefficient(self, ingredient: _Ingredient) -> float:
         """Return the coefficient of an ingredient; 0 if the mixture lacks it."""
         return self.coefficients.get(ingredient, 0.0)
 
@@ -58,8 +65,8 @@ class _Mixture:
 def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env: Env) -> Recipe | None:
     """Return the recipe of one of the learner's updates beside the solution's.
 
-    None if the scenario is not plain SGD, if a run has no such update or is not finite there, or if both recipes are
-    the same.
+    None if the scenario is not plain SGD (it has no `problem`), if a run lacks the update or has infinite numbers or
+    NaN there, or if both recipes are the same.
 
     Args:
         scenario: the scenario that was played.
@@ -71,83 +78,89 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
     if scenario.problem is None:
         return None
     problem = scenario.problem(env)
-    got = _solve(run, problem, update)
-    expected = _solve(solution, problem, update)
+    got = _solve_mixture(run, problem, update)
+    expected = _solve_mixture(solution, problem, update)
     if got is None or expected is None:
         return None
     shown = sorted(
         ingredient
         for ingredient in got.coefficients.keys() | expected.coefficients.keys()
-        if abs(got.share(ingredient)) > _NEGLIGIBLE or abs(expected.share(ingredient)) > _NEGLIGIBLE
+        if abs(got.coefficient(ingredient)) > _NEGLIGIBLE
+        or abs(expected.coefficient(ingredient)) > _NEGLIGIBLE
     )
-    same = all(abs(got.share(ingredient) - expected.share(ingredient)) <= _NEGLIGIBLE for ingredient in shown)
-    if same and got.residual <= _NEGLIGIBLE:
+    is_same = all(
+        abs(got.coefficient(ingredient) - expected.coefficient(ingredient)) <= _NEGLIGIBLE
+        for ingredient in shown
+    )
+    if is_same and got.residual <= _NEGLIGIBLE:
         return None  # the mixture is right: something else is wrong, such as the point w + e itself
-    moved = tuple(ingredient.away for ingredient in shown)
+    moved = tuple(ingredient.is_between_states for ingredient in shown)
     return Recipe(
         update=update,
         batches=tuple(ingredient.batch + 1 for ingredient in shown),
-        got=tuple(map(got.share, shown)),
-        expected=tuple(map(expected.share, shown)),
+        got=tuple(map(got.coefficient, shown)),
+        expected=tuple(map(expected.coefficient, shown)),
         residual=got.residual,
         moved=moved if any(moved) else (),
     )
 
 
-def _solve(run: Run, problem: Problem, update: int) -> _Mixture | None:
+def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
     """Return the mixture of an update, counted from 1; None if the run lacks it or its numbers are not usable."""
-    theta, rates = run.arrays.get("theta"), run.evidence.get("lr")
+    theta, rates = run.arrays.get("theta"), run.evidence.get("lr")  # each of shape (states, elements)
     if theta is None or rates is None or theta.shape != rates.shape or not 0 < update < len(theta):
         return None
-    updated = rates[update] > 0  # elements that no optimizer holds have the learning rate 0
-    width = sum(parameter.numel() for parameter in problem.model.parameters())
-    if theta.shape[1] != width or not updated.any():
+    is_updated = rates[update] > 0  # elements that no optimizer holds have the learning rate 0
+    element_count = sum(parameter.numel() for parameter in problem.model.parameters())
+    if theta.shape[1] != element_count or not is_updated.any():
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        combined = ((theta[update - 1] - theta[update])[updated]) / rates[update][updated]
-    if not np.isfinite(theta[: update + 1]).all() or not np.isfinite(combined).all():
+        used = (theta[update - 1] - theta[update])[is_updated] / rates[update][is_updated]
+    if not np.isfinite(theta[: update + 1]).all() or not np.isfinite(used).all():
         return None
-    columns = _columns(run, len(problem.batches), update)
+    points = _gradient_points(run, len(problem.batches), update)
     gradients = np.stack(
-        [_gradient(problem, column.parameters, column.ingredient.batch)[updated] for column in columns],
+        [
+            _compute_gradient(problem, point.parameters, point.ingredient.batch)[is_updated]
+            for point in points
+        ],
         axis=1,
     )
     if not np.isfinite(gradients).all():
         return None
-    # With rcond, gradients that are parallel up to rounding share a coefficient instead of getting huge opposite ones.
-    solved, *_ = np.linalg.lstsq(gradients, combined, rcond=1e-10)
-    with np.errstate(over="ignore", invalid="ignore"):
-        size = float(np.linalg.norm(combined))
-        residual = float(np.linalg.norm(combined - gradients @ solved)) / size if size > 0 else 0.0
-    coefficients: dict[_Ingredient, float] = {}
-    for column, value in zip(columns, solved, strict=True):
-        coefficients[column.ingredient] = coefficients.get(column.ingredient, 0.0) + float(value)
-    return _Mixture(coefficients, residual)
+    coefficients, residual = _least_squares(gradients, used)
+    by_ingredient: dict[_Ingredient, float] = {}
+    for point, value in zip(points, coefficients, strict=True):
+        by_ingredient[point.ingredient] = by_ingredient.get(point.ingredient, 0.0) + float(value)
+    return _Mixture(by_ingredient, residual)
 
 
-def _columns(run: Run, batch_count: int, update: int) -> list[_Column]:
+def _gradient_points(run: Run, batch_count: int, update: int) -> list[_GradientPoint]:
     """Return the gradients that may have gone into an update: those of the forward passes before it.
 
-    If none of these saw a batch of the scenario, return the gradient of every batch at the state before the update.
+    Two forward passes of one batch at the same parameters give one gradient. If no forward pass saw a batch of the
+    scenario, return the gradient of every batch at the state before the update.
     """
-    by_forward_pass: dict[tuple[int, int | None, int], _Column] = {}
+    by_forward_pass: dict[tuple[int, int | None, int], _GradientPoint] = {}
     for event in run.events:
         if event.kind != "forward" or event.batch is None or not 0 <= event.batch < batch_count:
             continue
         parameters = _parameters_at(run, event) if 0 <= event.state < update else None
         if parameters is not None:
             ingredient = _Ingredient(event.point is not None, event.batch)
-            by_forward_pass[event.state, event.point, event.batch] = _Column(parameters, ingredient)
+            by_forward_pass[event.state, event.point, event.batch] = _GradientPoint(parameters, ingredient)
     if by_forward_pass:
-        return list(by_forward_pass.values())[-_MAX_COLUMNS:]
+        return list(by_forward_pass.values())[-_MAX_GRADIENTS:]
     state = run.arrays["theta"][update - 1]
-    return [_Column(state, _Ingredient(False, batch)) for batch in range(min(batch_count, _MAX_COLUMNS))]
+    return [
+        _GradientPoint(state, _Ingredient(False, batch)) for batch in range(min(batch_count, _MAX_GRADIENTS))
+    ]
 
 
 def _parameters_at(run: Run, event: Event) -> Array | None:
     """Return the parameters at a forward pass: a state, or a point between two states.
 
-    None if the trace does not say which; a forged one may not.
+    None if the trace, which may be forged, does not have that point.
     """
     theta, points = run.arrays["theta"], run.evidence.get("points")
     if event.point is None:
@@ -155,12 +168,12 @@ def _parameters_at(run: Run, event: Event) -> Array | None:
         return state
     if points is None or points.ndim != 2 or points.shape[1] != theta.shape[1]:
         return None
-    known = 0 <= event.point < len(points) and bool(np.isfinite(points[event.point]).all())
-    return points[event.point] if known else None
+    is_usable = 0 <= event.point < len(points) and bool(np.isfinite(points[event.point]).all())
+    return points[event.point] if is_usable else None
 
 
-def _gradient(problem: Problem, values: Array, batch: int) -> Array:
-    """Return the gradient of one batch's loss, flattened, after giving the parameters these values."""
+def _compute_gradient(problem: Problem, values: Array, batch: int) -> Array:
+    """Return the gradient of one batch's loss, flattened. This sets the model's parameters to the given values."""
     parameters = list(problem.model.parameters())
     with torch.no_grad():
         torch.nn.utils.vector_to_parameters(
@@ -170,3 +183,18 @@ def _gradient(problem: Problem, values: Array, batch: int) -> Array:
     gradients = torch.autograd.grad(problem.loss_fn(problem.model(xb), yb), parameters)
     flat: Array = torch.cat([g.ravel() for g in gradients]).double().cpu().numpy()
     return flat
+
+
+def _least_squares(gradients: Array, used: Array) -> tuple[Array, float]:
+    """Return the coefficients with which the gradients come nearest to the gradient used, and the residual.
+
+    Args:
+        gradients: shape (elements, gradients).
+        used: shape (elements,): the mixed gradient that the update used.
+    """
+    # With rcond, gradients that are parallel up to rounding share a coefficient instead of getting huge opposite ones.
+    coefficients, *_ = np.linalg.lstsq(gradients, used, rcond=1e-10)
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = float(np.linalg.norm(used))
+        residual = float(np.linalg.norm(used - gradients @ coefficients)) / size if size > 0 else 0.0
+    return coefficients, residual

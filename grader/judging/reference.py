@@ -2,6 +2,9 @@
 
 Each run is made when it is first needed, and kept for the next submission of the class. The programs are played in this
 process and not in the sandbox, because they belong to the course.
+
+In this module, a program is named by its *source*: the text of the exercise's function or class with mistakes made in
+it. The empty source stands for the solution.
 """
 
 import itertools
@@ -24,35 +27,35 @@ from grader.judging.edits import (
     program_text,
     variants,
 )
-from grader.observe.play import Scenario, play_scenario
+from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
 
-_KEPT_PROGRAMS = 300
-"""Maximum number of loaded programs of mistakes per `Reference`; the least recently used is dropped first."""
-_KEPT_RUNS = 300
-"""Maximum number of the mistakes' runs per `Reference`, about 10 KB each; the next submission needs mostly the same."""
-_KEPT_REFERENCES = 32
-"""Maximum number of `Reference` objects that are kept.
+_MAX_KEPT_PROGRAMS = 300
+"""Maximum number of mistakes' programs that a `Reference` keeps loaded; the least recently used is dropped first."""
+_MAX_KEPT_RUNS = 300
+"""Maximum number of mistakes' runs that a `Reference` keeps, about 10 KB each; most submissions need the same ones."""
+_MAX_KEPT_REFERENCES = 32
+"""Maximum number of `Reference` objects that are kept; more than a submission has exercises.
 
 Every submission goes through the exercises in the same order, 27 of them without extras. With room for fewer, each
 `Reference` would be dropped before it is needed again.
 """
-_KEPT_LESSONS = 8
+_MAX_KEPT_SOLUTIONS = 8
 """Maximum number of lessons whose solutions stay loaded."""
 _program_numbers = itertools.count(1)
-"""Numbers for the names of the mistakes' modules, which are unique because classes are pickled by module name."""
+"""Numbers for the names of the mistakes' modules. The names are unique, because classes are pickled by module name."""
 
 
 class Reference:
-    """The runs of the solution and of the known mistakes, for one exercise and one seed."""
+    """Plays the solution and the known mistakes of one exercise with one seed, and keeps their runs."""
 
     def __init__(self, exercise: Exercise, seed: int, device: str = "cpu") -> None:
-        """Prepare; nothing is played before it is asked for.
+        """Load the lesson's solution; nothing is played yet.
 
         Args:
             exercise: the exercise.
-            seed: number from which all random numbers of the scenarios follow.
+            seed: seed of all random numbers in the scenarios.
             device: torch device on which scenarios are played.
         """
         self.exercise = exercise
@@ -63,9 +66,12 @@ class Reference:
         self._solution_program = _solution_program(exercise.lesson)
         self._solution_runs: dict[str, Run] = {}
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        """Loaded programs of mistakes by source, the least recently used first."""
         weakref.finalize(self, _unload, self._programs).atexit = False  # at exit, everything is gone anyway
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
+        """Runs of mistakes by (source, name of the scenario), the least recently used first."""
         self._new_behaviours: dict[tuple[str, str], int] = {}
+        """Behaviours that the table lacks, by (name of the variant, name of the scenario)."""
 
     @cached_property
     def variants(self) -> list[MistakeVariant]:
@@ -74,104 +80,120 @@ class Reference:
 
     @cached_property
     def sources(self) -> dict[str, str]:
-        """Source of the exercise with one mistake made, by name of the variant."""
+        """Source with one mistake made, by name of the variant."""
         return {variant.name: program_of(self.exercise, variant) for variant in self.variants}
 
-    @cached_property
-    def _table(self) -> Behaviours:
-        """The exercise's measured behaviours (`behaviour_table.Behaviours`)."""
-        return behaviours_of(self.exercise)
-
-    def solution(self, scenario: str) -> Run:
-        """Return the solution's run of a scenario."""
+    def solution_run(self, scenario: str) -> Run:
+        """Return the solution's run of the scenario of this name."""
         if scenario not in self._solution_runs:
-            self._solution_runs[scenario] = self._play("", self.exercise.driver[scenario])
+            self._solution_runs[scenario] = self._play("", scenario)
         return self._solution_runs[scenario]
 
-    def run(self, source: str, scenario: str) -> Run:
+    def complete_run(self, source: str, scenario: str) -> Run:
         """Return the complete run of a scenario by the program with this source."""
         kept = self._kept_run(source, scenario)
         if kept is None or not kept.complete:
-            kept = self._keep(source, scenario, self._play(source, self.exercise.driver[scenario]))
+            kept = self._store_run(source, scenario, self._play(source, scenario))
         return kept
 
-    def program_of_all(self, combination: Combination) -> str | None:
-        """Return the source of the exercise with these mistakes made; None if their edits cannot be combined."""
+    def run_so_far(self, source: str, scenario: str) -> Run:
+        """Return the program's kept run of a scenario, complete or not; without one, play the scenario to its end."""
+        kept = self._kept_run(source, scenario)
+        return self.complete_run(source, scenario) if kept is None else kept
+
+    def source_with_mistakes(self, combination: Combination) -> str | None:
+        """Return the source with all these mistakes made; None if their edits cannot be combined."""
         if len(combination) == 1:
             return self.sources[combination[0].name]
         return program_of_all(self.exercise, combination)
 
-    def run_of_all(self, combination: Combination, scenario: str) -> Run:
-        """Return the complete run of the program with these mistakes; the solution's if they cannot be combined."""
-        return self.run(self.program_of_all(combination) or "", scenario)
+    def run_with_mistakes(self, combination: Combination, scenario: str) -> Run:
+        """Return the complete run of the program with all these mistakes made.
+
+        If their edits cannot be combined, return the solution's run.
+        """
+        return self.complete_run(self.source_with_mistakes(combination) or "", scenario)
 
     def equivalent_variants(self, variant: MistakeVariant) -> Iterator[MistakeVariant]:
         """Yield the other variants of the same mistake that behave like this one in every scenario."""
         names = [scenario.name for scenario in self.exercise.driver.scenarios]
         for other in self.variants:
-            of_same_mistake = other != variant and other.mistake.id == variant.mistake.id
-            if of_same_mistake and all(self.behaviour(other, n) == self.behaviour(variant, n) for n in names):
+            is_of_same_mistake = other != variant and other.mistake.id == variant.mistake.id
+            if is_of_same_mistake and all(
+                self.behaviour(other, n) == self.behaviour(variant, n) for n in names
+            ):
                 yield other
 
     def behaviour(self, variant: MistakeVariant, scenario: str) -> int:
-        """Return the number of the variant's behaviour in a scenario; 0 is the solution's.
+        """Return the number of the variant's behaviour in a scenario.
 
-        Variants with equal numbers behave alike. The number comes from the behaviour table. A variant that is missing
-        there, because it is newer, is played; if it changes the scenario, it gets a negative number of its own.
+        0: it behaves as the solution does there. Variants with equal numbers behave alike. The number comes from the
+        behaviour table. A variant that is newer than the table is played; if it changes the scenario, it gets a
+        negative number of its own, so that it counts as unlike all others.
         """
         measured = self._table.get(scenario, {})
         if variant.name in measured:
             return measured[variant.name]
         key = (variant.name, scenario)
         if key not in self._new_behaviours:
-            right = self.agrees(self.sources[variant.name], scenario, self.solution(scenario))
-            self._new_behaviours[key] = 0 if right else -1 - self.variants.index(variant)
+            is_right = self.reproduces(self.sources[variant.name], scenario, self.solution_run(scenario))
+            self._new_behaviours[key] = 0 if is_right else -1 - self.variants.index(variant)
         return self._new_behaviours[key]
 
-    def agrees(self, source: str, scenario: str, run: Run) -> bool:
+    def reproduces(self, source: str, scenario: str, run: Run) -> bool:
         """Return True if the program with this source behaves as `run` does in a scenario.
 
         The program is played only until it is seen to differ. Most known mistakes differ from a wrong submission at its
         first wrong update, so hundreds of them can be compared while a learner waits.
         """
-        its = self.exercise.driver[scenario]
+        atol = self.exercise.driver[scenario].atol
         kept = self._kept_run(source, scenario)
-        if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, its.atol)):
-            kept = self._keep(source, scenario, self._play(source, its, against=run))
-        return kept.complete and difference(run, kept, its.atol, agree=has_same_cause) is None
+        # An incomplete run was broken off against another submission's run: it may be too short to tell.
+        if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, atol)):
+            kept = self._store_run(source, scenario, self._play(source, scenario, against=run))
+        return kept.complete and difference(run, kept, atol, agree=has_same_cause) is None
 
-    def run_so_far(self, source: str, scenario: str) -> Run:
-        """Return the program's run of a scenario as far as it was played; if it never was, play it to its end."""
-        kept = self._kept_run(source, scenario)
-        return self.run(source, scenario) if kept is None else kept
+    @cached_property
+    def _table(self) -> Behaviours:
+        """The exercise's behaviours as `grader build` measured them."""
+        return behaviours_of(self.exercise)
 
     def _kept_run(self, source: str, scenario: str) -> Run | None:
-        """Return the kept run, which may be incomplete; None if there is none. The empty source is the solution."""
+        """Return the kept run, which may be incomplete; None if there is none."""
         if not source:
-            return self.solution(scenario)
+            return self.solution_run(scenario)
         kept = self._runs.get((source, scenario))
         if kept is not None:
             self._runs.move_to_end((source, scenario))
         return kept
 
-    def _keep(self, source: str, scenario: str, run: Run) -> Run:
-        """Keep a run and return it; drop the least recently used one if there are too many."""
+    def _store_run(self, source: str, scenario: str, run: Run) -> Run:
+        """Keep a run for later, and return it; drop the least recently used one if there are too many."""
         self._runs[source, scenario] = run
-        if len(self._runs) > _KEPT_RUNS:
+        if len(self._runs) > _MAX_KEPT_RUNS:
             self._runs.popitem(last=False)
         return run
 
-    def _play(self, source: str, scenario: Scenario, against: Run | None = None) -> Run:
-        """Play a scenario; with `against`, stop at the first parameter state that differs from that run's."""
+    def _play(self, source: str, scenario: str, against: Run | None = None) -> Run:
+        """Play a scenario and return the run.
+
+        With `against`, the run is broken off, and so incomplete, at the first parameter state that differs from that
+        run's.
+        """
         self.plays += 1
-        program = self._program(source)
-        return play_scenario(scenario, program, seed=self.seed, device=self.device, against=against)
+        return play_scenario(
+            self.exercise.driver[scenario],
+            self._program(source),
+            seed=self.seed,
+            device=self.device,
+            against=against,
+        )
 
     def _program(self, source: str) -> Program:
-        """Return the loaded program with this source; the empty source is the solution.
+        """Return the loaded program with this source.
 
-        A source is one definition. What else it needs comes from the loaded solution, so that only this definition has
-        to be compiled.
+        A source is only one definition. Whatever else it uses, such as imports and helpers, is taken from the loaded
+        solution, so that nothing else has to be compiled.
         """
         if not source:
             return self._solution_program
@@ -179,13 +201,20 @@ class Reference:
             module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
-            module.__dict__.update({k: v for k, v in self._solution_program.names.items() if k in mentioned})
+            names = self._solution_program.names
+            module.__dict__.update({name: value for name, value in names.items() if name in mentioned})
             program = load_program(source, name=module.__name__, into=module)
             self._programs[source] = program
-            if len(self._programs) > _KEPT_PROGRAMS:
+            if len(self._programs) > _MAX_KEPT_PROGRAMS:
                 self._programs.popitem(last=False)[1].unload()
         self._programs.move_to_end(source)
         return self._programs[source]
+
+
+@lru_cache(maxsize=_MAX_KEPT_REFERENCES)
+def cached_reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
+    """Return the `Reference` of an exercise, the same one for every submission of a class."""
+    return Reference(load_course().exercise(exercise), seed, device)
 
 
 def _unload(programs: Mapping[str, Program]) -> None:
@@ -195,18 +224,15 @@ def _unload(programs: Mapping[str, Program]) -> None:
 
 
 def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
-    """Return True if the part of an incomplete run that was played already differs from `run`."""
+    """Return True if an incomplete run differs from `run` in the part that was played.
+
+    Only parameter states are compared, because a run is broken off only where these differ.
+    """
     theta = run.arrays.get("theta")
     return theta is None or not is_beginning(incomplete.arrays["theta"], theta, atol)
 
 
-@lru_cache(maxsize=_KEPT_LESSONS)
+@lru_cache(maxsize=_MAX_KEPT_SOLUTIONS)
 def _solution_program(lesson: str) -> Program:
-    """Return the loaded solution of a lesson, which its exercises share. Cached."""
+    """Return the loaded solution of a lesson, which its exercises share. Cached: do not modify."""
     return load_program(program_text(lesson), name=f"solution_{lesson}")
-
-
-@lru_cache(maxsize=_KEPT_REFERENCES)
-def reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
-    """Return the `Reference` of an exercise. Cached for the next submission."""
-    return Reference(load_course().exercise(exercise), seed, device)

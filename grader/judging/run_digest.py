@@ -1,7 +1,7 @@
 """Make a digest of what a submission did, equal for programs that behave alike to the bit.
 
-Lines are left out: they say where in the text something happened, not what happened. So the digest of two programs
-that differ only in their text is the same, and what follows from behaviour alone needs to be found only once.
+`explain` remembers explanations under this digest. It leaves out line numbers: they say where in the text something
+happened, not what happened. So if two learners' programs differ only in their text, the mistakes are searched once.
 """
 
 import hashlib
@@ -13,24 +13,27 @@ import numpy as np
 from grader.observe.trace import Array, Run, Trace
 
 
-def digest_of(trace: Trace) -> bytes:
-    """Return the digest of all runs of a trace, by the names of their scenarios."""
-    found = hashlib.blake2b(digest_size=16)
-    for name, run in trace.runs.items():
-        for piece in _pieces(name, run):
-            found.update(len(piece).to_bytes(8, "little"))
-            found.update(piece)
-    return found.digest()
+def behaviour_digest(trace: Trace) -> bytes:
+    """Return the digest of all runs of a trace and of the names of their scenarios."""
+    digest = hashlib.blake2b(digest_size=16)
+    for scenario, run in trace.runs.items():
+        for piece in _pieces(scenario, run):
+            digest.update(len(piece).to_bytes(8, "little"))  # so that "ab" + "c" is not "a" + "bc"
+            digest.update(piece)
+    return digest.digest()
 
 
-def _pieces(name: str, run: Run) -> Iterator[bytes]:
-    """Yield everything about a run that may differ between programs, but no line numbers."""
+def _pieces(scenario: str, run: Run) -> Iterator[bytes]:
+    """Yield the scenario's name and everything that the run records, except line numbers and printed output.
+
+    A new field of `Event` or `Failure` on which an explanation depends has to be added here.
+    """
     failure = run.failure
     yield from _array_pieces("arrays", run.arrays)
     yield from _array_pieces("evidence", run.evidence)
     yield _text_piece(
         [
-            name,
+            scenario,
             run.facts,
             [(parameter.name, parameter.size) for parameter in run.parameters],
             [
@@ -54,11 +57,12 @@ def _pieces(name: str, run: Run) -> Iterator[bytes]:
 
 
 def _array_pieces(kind: str, arrays: Mapping[str, Array]) -> Iterator[bytes]:
+    """Yield for each array its kind (`arrays` or `evidence`), name, type and shape, and then its bytes."""
     for name, values in arrays.items():
         yield _text_piece([kind, name, values.dtype.str, values.shape])
         yield np.ascontiguousarray(values).tobytes()
 
 
 def _text_piece(value: object) -> bytes:
-    """Return plain values as JSON in ASCII: a learner's message may hold half of a surrogate pair."""
+    """Return plain values as JSON in ASCII, because a learner's text may hold lone surrogates, which UTF-8 refuses."""
     return json.dumps(value, ensure_ascii=True).encode()

@@ -1,8 +1,11 @@
 """Compare the parameters of the learner's function with those of the exercise.
 
-The grader calls an exercise's function as the exercise writes it: required parameters by position, the others by name.
-So other names in the same places are as right. Another order, a missing parameter or another name of a parameter that
-is passed by name is not, and the exception that follows from it says nothing of the cause.
+The grader calls an exercise's function as the exercise defines it: required parameters by position, the others by name.
+So a required parameter may have another name. But the call fails if parameters are in another order, if one is missing,
+or if one that is passed by name has another name, and the exception then says little of the cause.
+
+Example: for `train_step(model, opt, xb, yb)`, a learner's `train_step(net, optim, x, y)` is right. Of
+`train_step(opt, model, xb, yb)`, the learner reads 「매개변수의 순서가 문제와 달라요」.
 """
 
 import ast
@@ -25,13 +28,14 @@ _SYNONYMS = (
     ("loader", "dataloader", "data_loader"),
     ("params", "parameters"),
 )
-"""Names under which learners know the same argument."""
-_LONGEST_DEFAULT = 20
-"""Maximum number of characters of a default value that is shown."""
-_LONGEST_SIGNATURE = 300
-"""Maximum number of characters of a signature that is shown."""
-_CALLED_IN_ANOTHER_WAY = {"staticmethod", "classmethod", "property"}
-"""Decorators of a method that is not simply called with the object as its first argument."""
+"""Groups of names that learners use for the same argument."""
+_MAX_DEFAULT_CHARACTERS = 20
+"""A default value with more characters is shown as `...`."""
+_MAX_SIGNATURE_CHARACTERS = 300
+"""A signature is cut after this many characters."""
+_OTHER_ORDER = "매개변수의 순서가 문제와 달라요"
+_NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
+"""Decorators of methods that are not called with the object as their first argument, so they are not compared."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,9 @@ class SignatureDifference:
 
 
 def signature_difference(exercise: Exercise, source: str) -> SignatureDifference | None:
-    """Return why the learner's function, or a method of the learner's class, cannot be called as the exercise says.
+    """Return the first difference that makes a call of the learner's function, or of a method of the class, fail.
 
-    None if it can, or if the text does not define it with `def` or `class`.
+    None if there is none, or if the text does not define the exercise with `def` or `class`.
 
     Args:
         exercise: the exercise.
@@ -61,130 +65,155 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
     solution = definition_of(exercise_source(exercise), exercise.name)
     if learner is None or solution is None:
         return None
-    for name, yours, right in _pairs(learner, solution):
-        bound = isinstance(solution, ast.ClassDef)
-        title = _difference(_Parameters(yours.args, bound), _Parameters(right.args, bound))
+    for name, yours, right in _functions_called(learner, solution):
+        is_method = isinstance(solution, ast.ClassDef)
+        title = _first_difference(
+            _Parameters(yours.args, is_method=is_method), _Parameters(right.args, is_method=is_method)
+        )
         if title is not None:
             return SignatureDifference(
-                title, _shown(name, yours.args), _shown(name, right.args), yours.lineno
+                title, _signature_text(name, yours.args), _signature_text(name, right.args), yours.lineno
             )
     return None
 
 
-def _pairs(
+def _functions_called(
     learner: Definition, solution: Definition
 ) -> Iterator[tuple[str, ast.FunctionDef, ast.FunctionDef]]:
-    """Yield the functions that the grader calls: name, the learner's and the solution's.
+    """Yield (name, learner's function, solution's function) for each function that the grader calls.
 
-    Of a class these are the methods that both define as plain ones, without `_CALLED_IN_ANOTHER_WAY`.
+    For a class, these are `__init__` and the public methods that both programs define as plain methods.
     """
     if isinstance(learner, ast.FunctionDef) and isinstance(solution, ast.FunctionDef):
         yield solution.name, learner, solution
     elif isinstance(learner, ast.ClassDef) and isinstance(solution, ast.ClassDef):
-        own = methods(learner)
+        learner_methods = methods(learner)
         for name, right in methods(solution).items():
-            yours = own.get(name)
+            yours = learner_methods.get(name)
             is_called = name == "__init__" or not name.startswith("_")
-            if yours is not None and is_called and _is_plain(yours) and _is_plain(right):
+            if yours is not None and is_called and _is_plain_method(yours) and _is_plain_method(right):
                 yield name, yours, right
 
 
-def _is_plain(method: ast.FunctionDef) -> bool:
-    """Return True if the method has none of the decorators in `_CALLED_IN_ANOTHER_WAY`."""
+def _is_plain_method(method: ast.FunctionDef) -> bool:
+    """Return True if the method is called with the object as its first argument."""
     names = {decorator.id for decorator in method.decorator_list if isinstance(decorator, ast.Name)}
-    return not names & _CALLED_IN_ANOTHER_WAY
+    return not names & _NON_PLAIN_DECORATORS
 
 
 class _Parameters:
-    """The parameters of a function: which it takes by position, by name, and which it requires."""
+    """The parameters of one function, by how they can be passed."""
 
-    def __init__(self, arguments: ast.arguments, bound: bool) -> None:
+    def __init__(self, arguments: ast.arguments, *, is_method: bool) -> None:
         """Read them.
 
         Args:
             arguments: the arguments of the definition.
-            bound: True for a method, whose first parameter is the object.
+            is_method: True for a method, whose first parameter is the object.
         """
-        every = [*arguments.posonlyargs, *arguments.args]
-        self.positional = [a.arg for a in every]
-        self.required = self.positional[: len(every) - len(arguments.defaults)]
-        by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        self.by_name = {argument.arg: default is None for argument, default in by_name}
+        positional = [*arguments.posonlyargs, *arguments.args]
+        self.positional = [argument.arg for argument in positional]
+        """Parameters that can be passed by position."""
+        self.required = self.positional[: len(positional) - len(arguments.defaults)]
+        """Those of `positional` that have no default."""
+        keyword_only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        self.keyword_only = {argument.arg: default is None for argument, default in keyword_only}
         """Parameters after `*`; True for those that are required."""
-        self.takes_more = arguments.vararg is not None
-        self.takes_any_name = arguments.kwarg is not None
-        self.bound = bound
+        self.has_varargs = arguments.vararg is not None
+        self.has_kwargs = arguments.kwarg is not None
+        self.is_method = is_method
 
     @property
     def optional(self) -> list[str]:
         """Parameters with a default, before or after `*`."""
         defaulted = [name for name in self.positional if name not in self.required]
-        return defaulted + [name for name, is_required in self.by_name.items() if not is_required]
+        return defaulted + [name for name, is_required in self.keyword_only.items() if not is_required]
 
-    def accepts(self, name: str) -> bool:
-        """Return True if the parameter can be passed by this name."""
-        return name in self.positional or name in self.by_name or self.takes_any_name
+    def accepts_keyword(self, name: str) -> bool:
+        """Return True if a call may pass an argument by this name."""
+        return name in self.positional or name in self.keyword_only or self.has_kwargs
 
 
-def _difference(yours: _Parameters, right: _Parameters) -> str | None:
+def _first_difference(yours: _Parameters, right: _Parameters) -> str | None:
     """Return a Korean sentence on the first difference that makes a call fail; None if there is none."""
-    if right.bound and (not yours.positional or yours.positional[0] in right.positional[1:]):
-        return None if yours.takes_more else "메서드의 첫 매개변수 `self`가 없어요"
-    return _difference_by_position(yours, right) or _difference_by_name(yours, right)
+    # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted. In `*args`,
+    # it does no harm.
+    if right.is_method and (not yours.positional or yours.positional[0] in right.positional[1:]):
+        return None if yours.has_varargs else "메서드의 첫 매개변수 `self`가 없어요"
+    return _difference_by_position(yours, right) or _difference_by_keyword(yours, right)
 
 
 def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return what differs in the parameters that the grader passes by position."""
+    """Return what differs in the parameters that the grader passes by position; None if nothing does."""
     wanted = right.required
-    translated = _translated([*yours.positional, *yours.by_name], right)
+    translated = _with_exercise_names([*yours.positional, *yours.keyword_only], right)
     names = translated[: len(yours.positional)]
     common = [name for name in names if name in wanted]
     if common != sorted(common, key=wanted.index):
-        return "매개변수의 순서가 문제와 달라요"
-    lacking = 0 if yours.takes_more else len(wanted) - len(names)
-    by_name = zip(translated[len(names) :], yours.by_name.values(), strict=True)
-    behind = [name for name, is_required in by_name if name in wanted and (is_required or lacking > 0)]
-    if behind:
-        return f"{_listed(behind, '이/가')} 문제와 달리 `*` 뒤에 있어요"
-    if lacking > 0:
-        missing = [name for name in wanted if name not in names]
-        is_known_which = len(missing) == lacking
-        return f"{_listed(missing, '이/가')} 없어요" if is_known_which else f"매개변수가 {lacking}개 모자라요"
+        return _OTHER_ORDER
+    missing_count = 0 if yours.has_varargs else len(wanted) - len(names)  # below 0 if there are more
+    # A parameter after `*` cannot be passed by position. With a default it does no harm, unless it is needed here.
+    keyword_only = zip(translated[len(names) :], yours.keyword_only.values(), strict=True)
+    behind_star = [
+        name for name, is_required in keyword_only if name in wanted and (is_required or missing_count > 0)
+    ]
+    if behind_star:
+        return f"{_list_of_parameters(behind_star, '이/가')} 문제와 달리 `*` 뒤에 있어요"
+    if missing_count > 0:
+        return _missing_from(wanted, names, missing_count)
+    # All are there and in order, but one that the exercise does not know stands before some of them.
     if any(names.index(name) != wanted.index(name) for name in common):
-        inserted = names[: names.index(common[-1])]
-        more = [name for name in inserted if name not in wanted]
-        if len(names) == len(wanted) or not more:
-            return "매개변수의 순서가 문제와 달라요"
-        return f"{_listed(more, '이/가')} 문제와 다른 자리에 있어요"
+        inserted = [name for name in names[: names.index(common[-1])] if name not in wanted]
+        if len(names) == len(wanted) or not inserted:
+            return _OTHER_ORDER
+        return f"{_list_of_parameters(inserted, '이/가')} 문제와 다른 자리에 있어요"
     return None
 
 
-def _difference_by_name(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return what differs in the parameters passed by name, or what else the learner's function requires."""
-    passed = [*right.by_name, *(name for name in right.positional if name not in right.required)]
-    missing = [name for name in passed if not yours.accepts(name)]
-    known = {*right.positional, *right.by_name}
-    still_required = yours.required[len(right.required) :] + [
-        name for name, is_required in yours.by_name.items() if is_required
-    ]
-    unknown = [
-        name for name in (*yours.positional[len(right.required) :], *yours.by_name) if name not in known
-    ]
+def _missing_from(wanted: Sequence[str], names: Sequence[str], missing_count: int) -> str:
+    """Return a Korean sentence that names the missing parameters, or only counts them if the names are not certain.
+
+    Example: where `model, opt, xb` are wanted, `(model, opt)` lacks `xb`, but `(model, z)` lacks `opt` or `xb`.
+    """
+    missing = [name for name in wanted if name not in names]
+    if len(missing) == missing_count:
+        return f"{_list_of_parameters(missing, '이/가')} 없어요"
+    return f"매개변수가 {missing_count}개 모자라요"
+
+
+def _difference_by_keyword(yours: _Parameters, right: _Parameters) -> str | None:
+    """Return what differs in the parameters that the grader passes by name; None if nothing does.
+
+    This includes parameters that the grader does not pass at all although the learner's function requires them.
+    """
+    passed = [*right.keyword_only, *(name for name in right.positional if name not in right.required)]
+    missing = [name for name in passed if not yours.accepts_keyword(name)]
+    known = {*right.positional, *right.keyword_only}
+    not_by_position = [*yours.positional[len(right.required) :], *yours.keyword_only]
+    unknown = [name for name in not_by_position if name not in known]
     if missing and unknown:
-        return f"{_listed(missing, '이/가')} 없고, 대신 {_listed(unknown, '이/가')} 있어요"
+        return f"{_list_of_parameters(missing, '이/가')} 없고, 대신 {_list_of_parameters(unknown, '이/가')} 있어요"
     if missing:
-        return f"{_listed(missing, '이/가')} 없어요"
+        return f"{_list_of_parameters(missing, '이/가')} 없어요"
+    still_required = yours.required[len(right.required) :] + [
+        name for name, is_required in yours.keyword_only.items() if is_required
+    ]
     superfluous = [name for name in still_required if name not in known]
     if superfluous:
-        return f"문제에 없는 {_listed(superfluous, '이/가')} 더 있어요"
-    undefaulted = [name for name in still_required if name in right.optional]
-    if undefaulted:
-        return f"{_listed(undefaulted, '에는/에는')} 기본값이 없어요"
+        return f"문제에 없는 {_list_of_parameters(superfluous, '이/가')} 더 있어요"
+    without_default = [name for name in still_required if name in right.optional]
+    if without_default:
+        return f"{_list_of_parameters(without_default, '에는/에는')} 기본값이 없어요"
     return None
 
 
-def _listed(names: Sequence[str], forms: str) -> str:
-    """Return the first parameters, and the number of the others, with the particle that follows the last word."""
+def _list_of_parameters(names: Sequence[str], forms: str) -> str:
+    """Return `매개변수`, the first names and the number of the others, and a particle.
+
+    Args:
+        names: the names, at least one.
+        forms: the particle after a consonant and after a vowel, as `이/가`.
+    """
     shown = ", ".join(f"`{short(name)}`" for name in names[:LISTED])
     if len(names) > LISTED:
         shown, last = f"{shown} 외 {len(names) - LISTED:,}개", "개"
@@ -193,35 +222,37 @@ def _listed(names: Sequence[str], forms: str) -> str:
     return f"매개변수 {shown}{particle(last, forms)}"
 
 
-def _translated(names: Sequence[str], right: _Parameters) -> list[str]:
-    """Return the names with each synonym of a parameter replaced by the exercise's name for it.
+def _with_exercise_names(names: Sequence[str], right: _Parameters) -> list[str]:
+    """Return the names with each synonym of a required parameter replaced by the exercise's name for it.
 
     Names that would become the same one stay as they are: nobody knows which of `y` and `target` is `yb`.
     """
-    wanted = {
+    exercise_names = {
         synonym: name for name in right.required for group in _SYNONYMS if name in group for synonym in group
     }
-    translated = [name if name in right.positional else wanted.get(name, name) for name in names]
+    translated = [name if name in right.positional else exercise_names.get(name, name) for name in names]
     count = Counter(translated)
     return [new if count[new] == 1 else name for name, new in zip(names, translated, strict=True)]
 
 
-def _shown(name: str, arguments: ast.arguments) -> str:
-    """Return a signature without types, cut if it is very long: `fit(model, opt, *, zero_grad=True)`."""
+def _signature_text(name: str, arguments: ast.arguments) -> str:
+    """Return the signature without types, cut if it is very long: `fit(model, opt, *, zero_grad=True)`."""
     bare = ast.arguments(
         posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],
         args=[ast.arg(a.arg) for a in arguments.args],
         vararg=None if arguments.vararg is None else ast.arg(arguments.vararg.arg),
         kwonlyargs=[ast.arg(a.arg) for a in arguments.kwonlyargs],
-        kw_defaults=[None if default is None else _short(default) for default in arguments.kw_defaults],
+        kw_defaults=[
+            None if default is None else _shortened_default(default) for default in arguments.kw_defaults
+        ],
         kwarg=None if arguments.kwarg is None else ast.arg(arguments.kwarg.arg),
-        defaults=[_short(default) for default in arguments.defaults],
+        defaults=[_shortened_default(default) for default in arguments.defaults],
     )
     shown = f"{name}({ast.unparse(bare)})"
-    return shown if len(shown) <= _LONGEST_SIGNATURE else f"{shown[:_LONGEST_SIGNATURE]}…"
+    return shown if len(shown) <= _MAX_SIGNATURE_CHARACTERS else f"{shown[:_MAX_SIGNATURE_CHARACTERS]}…"
 
 
-def _short(default: ast.expr) -> ast.expr:
-    """Return a default value, or `...` in the place of a long one."""
+def _shortened_default(default: ast.expr) -> ast.expr:
+    """Return a default value to show: itself if it is a short constant or name, else `...`."""
     text = ast.unparse(default) if isinstance(default, ast.Constant | ast.Name) else ""
-    return default if 0 < len(text) <= _LONGEST_DEFAULT else ast.Constant(...)
+    return default if 0 < len(text) <= _MAX_DEFAULT_CHARACTERS else ast.Constant(...)

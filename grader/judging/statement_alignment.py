@@ -1,7 +1,10 @@
 """Align the statements of two programs: find pairs in the same order on both sides, as alike as possible in total.
 
-Two statements are as alike as their words overlap. A word that few statements of the two programs contain counts more
-than a common one. The algorithm, for any two sequences, is `align`.
+The likeness of two statements is the share of their words that both have. A word that few statements of the two
+programs contain counts more than a common one. The algorithm, for any two sequences, is `align`.
+
+Example: of the statements `total = 0`, `total += loss.item()`, `return total` and `total += loss.item() * n`,
+`return total / n`, the second is paired with the first, and the third with the second. `total = 0` has no partner.
 """
 
 import keyword
@@ -16,22 +19,25 @@ from grader.judging.compared_statements import Statement, Words
 _MIN_LIKENESS = 0.2
 """Two statements are aligned only if their likeness, from 0 to 1, is above this."""
 _ALIGNED_BONUS = 0.15
-"""Added in `most_similar` to the likeness of two statements that are aligned."""
-_TAKEN_PENALTY = 0.3
-"""Subtracted in `most_similar` if the learner's statement belongs to another course statement (`_is_taken`)."""
+"""Added in `best_match` to the likeness of two statements that are aligned."""
+_ELSEWHERE_PENALTY = 0.3
+"""Subtracted in `best_match` if the learner's statement is the partner of another course statement."""
 _RIGHT_PENALTY = 0.15
-"""Subtracted in `most_similar` if it is more like a right statement than like the mistake's (`_is_right`)."""
+"""Subtracted in `best_match` if the learner's statement is more like a right statement than like the mistake's."""
 
 
-class Similar(NamedTuple):
-    """The learner's statement most like one of some course statements (`StatementAlignment.most_similar`)."""
+class BestMatch(NamedTuple):
+    """The learner's statement that `StatementAlignment.best_match` found."""
 
     likeness: float = 0.0
-    """Likeness of the two statements with bonus and penalty, so it may be below 0 or slightly above 1."""
+    """Likeness of the two statements, plus `_ALIGNED_BONUS`, minus `_ELSEWHERE_PENALTY`, where these apply.
+
+    So it may be below 0 or slightly above 1.
+    """
     line: int | None = None
     """Line of the learner's statement; None if there were no statements to compare."""
     fit: float = 0.0
-    """The likeness, less a penalty if the learner's statement is more like a right statement."""
+    """`likeness` minus `_RIGHT_PENALTY`, where that applies: how well the mistake fits the learner's text."""
 
 
 class _Score(NamedTuple):
@@ -40,9 +46,9 @@ class _Score(NamedTuple):
     position: int
     """Position of the learner's statement, counted from 0."""
     likeness: float
-    """As in `Similar`."""
+    """As in `BestMatch`."""
     fit: float
-    """As in `Similar`."""
+    """As in `BestMatch`."""
     weight: float
     """Weight of its words that the mistake adds or removes."""
 
@@ -57,6 +63,8 @@ def align(gain: Sequence[Sequence[float]]) -> dict[int, int]:
 
     Returns:
         Position in the second sequence by position in the first, for items with a partner.
+
+    Example: `align([[2, 0], [9, 1]])` is `{1: 0}`. Its gain is 9; the pairs `{0: 0, 1: 1}` together gain 3.
     """
     rows = len(gain)
     columns = len(gain[0]) if gain else 0
@@ -65,6 +73,7 @@ def align(gain: Sequence[Sequence[float]]) -> dict[int, int]:
     for i in reversed(range(rows)):
         for j in reversed(range(columns)):
             best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + gain[i][j])
+    # Walk from the first items on; an item is left out wherever that loses no gain.
     pairs = {}
     i = j = 0
     while i < rows and j < columns:
@@ -80,24 +89,28 @@ def align(gain: Sequence[Sequence[float]]) -> dict[int, int]:
 
 
 class StatementAlignment:
-    """Compares the statements of a program of the course with those of the learner's, and aligns them."""
+    """Compares the statements of a program of the course with those of the learner's, and aligns them.
+
+    All positions are counted from 0.
+    """
 
     def __init__(self, course: Sequence[Statement], learner: Sequence[Statement]) -> None:
+        """Count the words.
+
+        Args:
+            course: the statements of the course's program: the solution, or the solution with mistakes.
+            learner: the learner's statements, with variables renamed as the course's program names them.
+        """
         self.course, self.learner = course, learner
         counts = Counter(word for statement in (*course, *learner) for word in statement.words)
         size = len(course) + len(learner)
         self._rarity = {word: math.log((1 + size) / count) for word, count in counts.items()}
 
     @cached_property
-    def pairs(self) -> dict[int, int]:
-        """The alignment: position in `learner` by position in `course`, both counted from 0."""
-        return align([[self._gain(one, other) for other in self.learner] for one in self.course])
-
-    def _gain(self, one: Statement, other: Statement) -> float:
-        """Return the gain of pairing two statements; not above 0 if they are not to be paired."""
-        if self._in_different_methods(one, other):
-            return 0.0
-        return self._likeness(one.words, other.words) - _MIN_LIKENESS
+    def learner_positions(self) -> dict[int, int]:
+        """The alignment: position in `learner` by position in `course`, for statements with a partner."""
+        gain = [[self._gain(one, other) for other in self.learner] for one in self.course]
+        return align(gain)
 
     @cached_property
     def shared_methods(self) -> set[str]:
@@ -110,87 +123,67 @@ class StatementAlignment:
         The one before is aligned with the last course statement before `start` that has a partner, the one after with
         the first course statement from `end` on that has one. None where no course statement has a partner.
         """
-        earlier = [self.pairs[i] for i in range(start) if i in self.pairs]
-        later = [self.pairs[i] for i in range(end, len(self.course)) if i in self.pairs]
+        partners = self.learner_positions
+        earlier = [partners[i] for i in range(start) if i in partners]
+        later = [partners[i] for i in range(end, len(self.course)) if i in partners]
         before = self.learner[earlier[-1]] if earlier else None
         after = self.learner[later[0]] if later else None
         return before, after
 
-    def most_similar(self, positions: Sequence[int], replaced: Sequence[Statement]) -> Similar:
+    def best_match(self, positions: Sequence[int], replaced: Sequence[Statement]) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
 
-        Statements that are more like a right one rank lower. Of statements that rank equally, the one
-        with more changed words counts, then the first.
+        Statements that are more like a right one rank lower. Of statements that rank equally, the one with more changed
+        words counts, then the first.
 
         Args:
             positions: positions in `course` of the statements that a mistake adds.
             replaced: the solution's statements in their place. Words that are not in these count twice, because they
                 are what the mistake is about.
         """
-        old = sum((s.words for s in replaced), Words())
-        new = sum((self.course[position].words for position in positions), Words())
-        changed = (new - old) + (old - new)
-        unchanged = [one for position, one in enumerate(self.course) if position not in positions]
-        telling = self._telling(positions, (*unchanged, *replaced))
-        scores = []
-        for position in telling:
-            for i, statement in enumerate(self.learner):
-                if self._in_different_methods(self.course[position], statement):
-                    continue
-                likeness = self._likeness(
-                    self.course[position].words, statement.words, twice=new.keys() - old.keys()
-                )
-                score = likeness
-                if self.pairs.get(position) == i:
-                    score += _ALIGNED_BONUS
-                if self._is_taken(i, positions, likeness):
-                    score -= _TAKEN_PENALTY
-                right = _RIGHT_PENALTY if self._is_right(statement, position, replaced or unchanged) else 0.0
-                scores.append(_Score(i, score, score - right, self._weight(statement.words & changed)))
+        added = [self.course[position] for position in positions]
+        unchanged = [statement for i, statement in enumerate(self.course) if i not in positions]
+        changed = _changed_words(replaced, added)
+        new_words = _words_of_all(added).keys() - _words_of_all(replaced).keys()
+        scores = [
+            self._score(
+                i,
+                position,
+                positions,
+                right=replaced or unchanged,
+                new_words=new_words,
+                changed=changed,
+            )
+            for position in self._most_specific(positions, (*unchanged, *replaced))
+            for i, statement in enumerate(self.learner)
+            if not self._in_different_methods(self.course[position], statement)
+        ]
         if not scores:
-            return Similar()
+            return BestMatch()
+        # Fits that are equal to two digits count as equal: then the words that the mistake changes decide.
         best = max(scores, key=lambda s: (round(s.fit, 2), s.weight, -s.position, s.likeness))
-        return Similar(best.likeness, self.line_in(self.learner[best.position], changed), best.fit)
+        line = self.line_of_changed_words(self.learner[best.position], changed)
+        return BestMatch(best.likeness, line, best.fit)
 
-    def _telling(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
-        """Return those of the positions whose statements tell most about the mistake.
+    def likeness_of_closest(self, statement: Statement) -> float:
+        """Return the likeness, 0 to 1, of a course statement and the learner's statement most like it.
 
-        Prefer statements with names that no other statement has, and any statement to a mere initialisation.
-        """
-        usual = {word for one in others for word in one.words}
-        introduced = {i: sum(map(_is_name, self.course[i].words.keys() - usual)) for i in positions}
-        acting = [i for i in positions if not self.course[i].is_initialisation] or list(positions)
-        most = max((introduced[i] for i in acting), default=0)
-        return [i for i in acting if 2 * introduced[i] >= most]
-
-    def best_likeness(self, one: Statement) -> float:
-        """Return how much a course statement resembles the learner's statement most like it, from 0 to 1.
-
-        Learner's statements that are aligned with something else are left out.
+        Learner's statements that are aligned with something else are left out. 0 if none is left.
         """
         free = [
             other
-            for j, other in enumerate(self.learner)
-            if j not in self._course_positions and not self._in_different_methods(one, other)
+            for i, other in enumerate(self.learner)
+            if i not in self._course_positions and not self._in_different_methods(statement, other)
         ]
-        return max((self._likeness(one.words, other.words) for other in free), default=0.0)
-
-    def _is_right(self, statement: Statement, position: int, right: Sequence[Statement]) -> bool:
-        """Return True if a learner's statement is more like one of the right ones than like the course's at `position`.
-
-        `right` holds the statements that the mistake replaces, or all others if it replaces none.
-        """
-        likeness = self._likeness(self.course[position].words, statement.words)
-        return any(self._likeness(one.words, statement.words) > likeness for one in right)
+        return max((self._likeness(statement.words, other.words) for other in free), default=0.0)
 
     def weight_of_changed(
         self, statement: Statement, old: Sequence[Statement], new: Sequence[Statement]
     ) -> float:
         """Return the weight of a learner's words that a change from `old` to `new` adds or removes."""
-        before, after = (sum((s.words for s in statements), Words()) for statements in (old, new))
-        return self._weight(statement.words & ((after - before) + (before - after)))
+        return self._weight(statement.words & _changed_words(old, new))
 
-    def line_in(self, statement: Statement, changed: Words) -> int:
+    def line_of_changed_words(self, statement: Statement, changed: Words) -> int:
         """Return the line of a statement of several lines that has the most and rarest of the changed words.
 
         Return its first line if no line has any, or if it is a compound statement or has only one line.
@@ -199,10 +192,63 @@ class StatementAlignment:
         weight, line = max(weights, key=lambda pair: pair[0], default=(0.0, statement.line))
         return line if weight > 0 else statement.line
 
-    def _is_taken(self, i: int, positions: Sequence[int], likeness: float) -> bool:
-        """Return True if the learner's statement at position i belongs to a course statement outside `positions`.
+    def _gain(self, one: Statement, other: Statement) -> float:
+        """Return the gain of pairing two statements; 0 or less if they are not to be paired."""
+        if self._in_different_methods(one, other):
+            return 0.0
+        return self._likeness(one.words, other.words) - _MIN_LIKENESS
 
-        That is so if the two statements are aligned, and their likeness is at least `likeness`.
+    def _most_specific(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
+        """Return those of the positions whose statements tell most about the mistake.
+
+        Mere initialisations are left out if there is anything else. Of the rest, a statement is kept if it has at least
+        half as many names that no statement in `others` has as the statement with most such names.
+        """
+        usual_words = {word for statement in others for word in statement.words}
+        new_names = {i: sum(map(_is_name, self.course[i].words.keys() - usual_words)) for i in positions}
+        candidates = [i for i in positions if not self.course[i].is_initialisation] or list(positions)
+        most = max((new_names[i] for i in candidates), default=0)
+        return [i for i in candidates if 2 * new_names[i] >= most]
+
+    def _score(
+        self,
+        i: int,
+        position: int,
+        positions: Sequence[int],
+        *,
+        right: Sequence[Statement],
+        new_words: Set[str],
+        changed: Words,
+    ) -> _Score:
+        """Return how well the learner's statement at position i fits the course statement at `position`.
+
+        Args:
+            i: position in `learner`.
+            position: position in `course`, one of `positions`.
+            positions: positions in `course` of the statements that the mistake adds.
+            right: the statements that the mistake replaces, or all others if it replaces none.
+            new_words: words that count twice.
+            changed: words that the mistake adds or removes.
+        """
+        one, other = self.course[position], self.learner[i]
+        plain_likeness = self._likeness(one.words, other.words, counted_twice=new_words)
+        likeness = plain_likeness
+        if self.learner_positions.get(position) == i:
+            likeness += _ALIGNED_BONUS
+        if self._belongs_elsewhere(i, positions, plain_likeness):
+            likeness -= _ELSEWHERE_PENALTY
+        fit = likeness - (_RIGHT_PENALTY if self._is_more_like_right(other, position, right) else 0.0)
+        return _Score(i, likeness, fit, self._weight(other.words & changed))
+
+    def _is_more_like_right(self, statement: Statement, position: int, right: Sequence[Statement]) -> bool:
+        """Return True if a learner's statement is more like one of `right` than like the course's at `position`."""
+        likeness = self._likeness(self.course[position].words, statement.words)
+        return any(self._likeness(one.words, statement.words) > likeness for one in right)
+
+    def _belongs_elsewhere(self, i: int, positions: Sequence[int], likeness: float) -> bool:
+        """Return True if the learner's statement at position i is the partner of a course statement not in `positions`.
+
+        The two also need to be at least as alike as `likeness` says.
 
         Args:
             i: position of the learner's statement.
@@ -218,29 +264,38 @@ class StatementAlignment:
     @cached_property
     def _course_positions(self) -> dict[int, int]:
         """The alignment inverted: position in `course` by position in `learner`."""
-        return {j: i for i, j in self.pairs.items()}
+        return {j: i for i, j in self.learner_positions.items()}
 
     def _in_different_methods(self, one: Statement, other: Statement) -> bool:
         """Return True if two statements stand in different methods that both classes have: then they never match."""
         return one.method != other.method and {one.method, other.method} <= self.shared_methods
 
-    def _likeness(self, one: Words, other: Words, twice: Set[str] = frozenset()) -> float:
-        """Return the words that both statements have as a share of all their words, weighted by rarity, from 0 to 1.
+    def _likeness(self, one: Words, other: Words, counted_twice: Set[str] = frozenset()) -> float:
+        """Return the words that both statements have as a share of all their words, weighted by rarity, from 0 to 1."""
+        total = self._weight(one, counted_twice) + self._weight(other, counted_twice)
+        return 2 * self._weight(one & other, counted_twice) / total if total > 0 else 0.0
 
-        Words in `twice` have twice their weight.
-        """
-        total = self._weight(one, twice) + self._weight(other, twice)
-        return 2 * self._weight(one & other, twice) / total if total > 0 else 0.0
+    def _weight(self, words: Words, counted_twice: Set[str] = frozenset()) -> float:
+        """Return the sum of the words' rarities, those of `counted_twice` doubled.
 
-    def _weight(self, words: Words, twice: Set[str] = frozenset()) -> float:
-        """Return the sum of the words' rarities, in which words in `twice` count twice.
-
-        A word's rarity is log((1 + number of statements) / number of those that contain it), and 1 if none does, as for
-        words of the solution and of single lines, which are not renamed.
+        A word's rarity is log((1 + number of statements) / number of statements with the word). It is 1 if no statement
+        has the word, which is possible for words of the solution and of single lines, because these are not renamed.
         """
         return sum(
-            self._rarity.get(word, 1.0) * count * (2 if word in twice else 1) for word, count in words.items()
+            self._rarity.get(word, 1.0) * count * (2 if word in counted_twice else 1)
+            for word, count in words.items()
         )
+
+
+def _words_of_all(statements: Sequence[Statement]) -> Words:
+    """Return the words of all the statements together."""
+    return sum((statement.words for statement in statements), Words())
+
+
+def _changed_words(old: Sequence[Statement], new: Sequence[Statement]) -> Words:
+    """Return the words that are more frequent in one of the two lists, as often as they are more frequent."""
+    before, after = _words_of_all(old), _words_of_all(new)
+    return (after - before) + (before - after)
 
 
 def _is_name(word: str) -> bool:

@@ -1,19 +1,20 @@
 """Find the line of the learner's program that does what a known mistake does, by comparing texts.
 
-A mistake replaces *old* statements of the solution with *new* ones (`Change`); either may be none. The learner rarely
-writes the new ones word for word. So the learner's variables get the names that play the same roles in the program with
-the mistake (`variable_roles`), and the statements of the two programs are aligned by likeness (`statement_alignment`).
+A mistake replaces *old* statements of the solution with *new* ones (`Change`); either list may be empty. The learner
+rarely writes the new ones word for word. So the learner's variables get the names that play the same roles in the
+program with the mistake (`variable_roles`), and the statements of the two programs are aligned by likeness
+(`statement_alignment`). The course may also name a line of the solution at which the mistake is found (`Mistake.near`).
 
-Four ways to find the line are tried, and the first that finds one counts:
+Four ways to find the line are tried, the surest first, and the first that finds one counts:
 
-1. If the course names a line of the solution (`Mistake.near`) but does not insist on it (`only_near`): the learner's
-   line that repeats a new statement almost word for word.
-2. The place where a block of the learner's lacks an old statement that a similar block of the learner's has
-   (`twin_blocks`).
+1. If there is a `near` that does not have to be used (`Mistake.only_near`): the learner's line that repeats a new
+   statement almost word for word. There the learner wrote the mistake itself.
+2. The place where one of the learner's blocks lacks an old statement that a similar block of the learner's has
+   (`twin_blocks`). There the learner's own program shows what is missing.
 3. If there is a `near`: the learner's line that corresponds to it.
 4. The learner's line most like a new statement, preferably one that is aligned with it. If the mistake only removes
    statements, it is the line before which they should stand. Guards and returned values have rules of their own
-   (`_Finder.place_of_first_change`).
+   (`_LineFinder.place_of_first_change`).
 
 Example of the fourth way (`test_a_line_is_found_under_other_names`): the mistake turns
 `total += loss.item() * len(xb)` into `total += loss * len(xb)`. The learner wrote `s += out * len(a)`. With `s`, `out`
@@ -32,29 +33,30 @@ from grader.judging.compared_statements import (
     number_of_statements,
     statements_of,
 )
-from grader.judging.statement_alignment import Similar, StatementAlignment
+from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
-from grader.judging.variable_roles import roles
+from grader.judging.variable_roles import match_variables
 from grader.submission.syntax import Definition, is_compound
 
 _MIN_LIKENESS_OF_CHANGE = 0.25
-"""Minimum likeness to a new statement of the line that is taken for it; below it, the gap where it belongs is taken."""
+"""A line is taken for a new statement if it is at least this like it; else the gap where the statement belongs is."""
 _MIN_LIKENESS_OF_COPY = 0.95
 """Minimum likeness of a line that counts as a new statement written almost word for word."""
 _MIN_LIKENESS_OF_RETURN = 0.5
-"""Minimum likeness if the mistake is about the returned value; below it, the learner's `return` is taken."""
+"""The same limit if the mistake is about the returned value; below it, the learner's `return` is taken."""
 _MIN_LIKENESS_BESIDE_NEAR = 0.4
-"""Minimum likeness of a line that is taken for what the mistake puts in the place of `near`."""
+"""Minimum likeness of a line that is taken for the statement that the mistake puts in the place of `near`."""
 _FIT_OF_ABSENCE = 0.5
-"""Largest fit of a mistake that only leaves statements out, reached if no line of the learner's resembles them.
+"""Largest fit of a mistake that only leaves statements out; it has this fit if no line of the learner's is like them.
 
-This is more than the fit of a mistake whose new statement resembles a line by chance, and less than that of one whose
-new statement the learner wrote.
+The number lies between two others: the fit of a new statement that is like a line by chance, and the fit of a new
+statement that the learner wrote.
 """
 _LAST_POSITION_OF_GUARDS = 2
 """Largest position in the solution, counted from 0, of a change that can belong to guards.
 
-A guard is a `raise` or an `assert` that checks arguments, so it stands at the beginning.
+A guard is a `raise` or an `assert` that checks arguments, so it stands at the beginning. A `raise` further behind is
+compared like any other statement.
 """
 
 
@@ -64,10 +66,10 @@ class Location:
 
     line: int
     """Number of the line, counted from 1."""
-    before: bool = False
-    """True if something is missing that should stand before this line."""
-    after: bool = False
-    """True if something is missing that should stand after this line."""
+    is_before: bool = False
+    """True if the place is before the line, because something is missing there."""
+    is_after: bool = False
+    """True if the place is after the line, because something is missing there."""
     fit: float = field(default=0.0, compare=False)
     """How well the mistake fits the learner's text, up to slightly above 1, to choose between variants of the mistake.
 
@@ -95,7 +97,7 @@ def locate_in_text(
         learner: the learner's whole program.
         name: name of the exercise's function or class in the learner's program.
         at: what the mistake is about (see `Mistake.at`); only `return`, the returned value, makes a difference here.
-        near: line of the solution whose counterpart is the place, if the edits do not tell it; else empty.
+        near: line of the solution at whose counterpart the mistake is found, if the edits do not tell that; else empty.
         only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
         with_other_mistakes: source of the solution with the learner's other mistakes made, which may have changed the
@@ -103,7 +105,7 @@ def locate_in_text(
 
     Returns:
         None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
-        statements there, or resembles the other two nowhere.
+        statements in that definition, or is nowhere like the other two programs.
     """
     definition = inlined_definition(learner, name)
     right_program, wrong_program = course_program(solution), course_program(wrong)
@@ -119,28 +121,48 @@ def locate_in_text(
         )
 
     changed = ChangedStatements(right_program.statements, wrong_program.statements)
-    finder = _Finder(right_program.statements, changed, align_learner_with(wrong_program))
+    finder = _LineFinder(right_program.statements, changed, align_learner_with(wrong_program))
     aligned_with_solution = align_learner_with(right_program)
+    # The four ways of the module's docstring, in order.
     found = finder.line_repeating_change() if near and not only_near else None
-    found = found or _place_in_twin(definition, changed, aligned_with_solution, near)
+    if found is None:
+        found = _place_in_twin_block(definition, changed, aligned_with_solution, has_near=bool(near))
     if found is None and near:
         other_program = course_program(with_other_mistakes)
         aligned = aligned_with_solution if other_program is None else align_learner_with(other_program)
-        found = _Finder(right_program.statements, changed, aligned).place_near(
-            near, side, finder.line_replacing(near)
-        )
+        near_finder = _LineFinder(right_program.statements, changed, aligned)
+        found = near_finder.place_near(near, side, otherwise=finder.line_replacing(near))
     if found is None:
         found = finder.place_of_first_change(at)
-    return found and replace(found, fit=finder.fit())
+    return None if found is None else replace(found, fit=finder.fit())
 
 
-def _place_in_twin(
-    definition: Definition, changed: ChangedStatements, aligned_with_solution: StatementAlignment, near: str
+def is_line_of(solution: str, line: str) -> bool:
+    """Return True if the line of code is a statement of the solution, as a mistake's `near` has to be."""
+    program = course_program(solution)
+    try:
+        return program is not None and any(is_written_as(s, line) for s in program.statements)
+    except SyntaxError:
+        return False
+
+
+def _place_in_twin_block(
+    definition: Definition,
+    changed: ChangedStatements,
+    aligned_with_solution: StatementAlignment,
+    *,
+    has_near: bool,
 ) -> Location | None:
     """Find a block of the learner's that lacks an old statement although a similar block has it.
 
     None if there is no such block. None also if the learner's program or the solution contains a new statement: then
     the learner wrote the mistake out, or the mistake only moves or repeats statements.
+
+    Args:
+        definition: the learner's definition.
+        changed: what the mistake changes.
+        aligned_with_solution: the learner's statements, in the solution's names, with the solution's.
+        has_near: True if the mistake has a `near`.
     """
     learner = aligned_with_solution.learner
     learner_texts = {statement.text for statement in learner}
@@ -153,23 +175,14 @@ def _place_in_twin(
     for statement in learner:
         # Without `near`, compound statements do not count: where the mistake makes a condition hold more rarely, the
         # learner's `if` may have the right condition, but stand in the wrong block.
-        is_old = statement.text in old and (near or not is_compound(statement.node))
-        gap = twins.gap(statement.node) if is_old else None
-        if gap is not None:
-            return Location(gap.line, before=gap.before, after=not gap.before)
+        is_old = statement.text in old and (has_near or not is_compound(statement.node))
+        place = twins.missing_place(statement.node) if is_old else None
+        if place is not None:
+            return Location(place.line, is_before=place.is_before, is_after=not place.is_before)
     return None
 
 
-def is_line_of(solution: str, line: str) -> bool:
-    """Return True if the line of code is a statement of the solution, as `Mistake.near` has to be."""
-    program = course_program(solution)
-    try:
-        return program is not None and any(is_written_as(s, line) for s in program.statements)
-    except SyntaxError:
-        return False
-
-
-class _Finder:
+class _LineFinder:
     """Chooses the learner's line for what a mistake changes."""
 
     def __init__(
@@ -180,14 +193,17 @@ class _Finder:
         Args:
             solution: the solution's statements.
             changed: what the mistake changes in them.
-            alignment: the learner's program aligned with the program with the mistake. For `place_near`, and for no
-                other method, it is aligned with the solution, or with the solution with other mistakes made.
+            alignment: the learner's program aligned with the program with the mistake. A finder that is only asked for
+                `place_near` needs another: with the solution, or with the solution with other mistakes made.
         """
         self._solution, self._changed, self._alignment = solution, changed, alignment
         self._learner = alignment.learner
 
     def place_of_first_change(self, at: str) -> Location | None:
-        """Return the place of the first change that has one; insertions come first, then replacements, then removals.
+        """Return the place of the first change that has one, in the order of `ChangedStatements.changes`.
+
+        A change of guards or of a returned value has a place by rules of its own. For every other change, it is the
+        learner's line most like a new statement. If no line is like one, it is the gap where the change belongs.
 
         Args:
             at: what the mistake is about (see `Mistake.at`).
@@ -200,16 +216,16 @@ class _Finder:
                 return self._first_guard(self._solution[change.position].method, is_condition)
             if _only_reorders_return(change):
                 return self._last_return()
-            likeness, line, _ = self._most_similar(change)
+            likeness, line, _ = self._best_match(change)
             if change.new and at == "return" and likeness < _MIN_LIKENESS_OF_RETURN:
-                line_of_return = self._return(change)
-                if line_of_return is not None:
-                    return line_of_return
+                returned_value = self._line_of_returned_value(change)
+                if returned_value is not None:
+                    return returned_value
             if line is not None and likeness >= _MIN_LIKENESS_OF_CHANGE:
                 return Location(line)
-            between = self._between(change.new_positions.start, change.new_positions.stop)
-            if between is not None:
-                return between
+            gap = self._gap_at(change.new_positions.start, change.new_positions.stop)
+            if gap is not None:
+                return gap
         return None
 
     def line_repeating_change(self) -> Location | None:
@@ -224,7 +240,7 @@ class _Finder:
                 for position, statement in zip(change.new_positions, change.new, strict=True)
                 if statement.text not in solution_texts
             ]
-            likeness, line, _ = self._alignment.most_similar(positions, change.old)
+            likeness, line, _ = self._alignment.best_match(positions, change.old)
             if likeness >= _MIN_LIKENESS_OF_COPY:
                 return None if line is None else Location(line)
         return None
@@ -235,128 +251,47 @@ class _Finder:
         None if the mistake does not replace that statement, or if no learner's line is like its replacement.
         """
         changes = [c for c in self._changed.changes if c.new and any(is_written_as(s, line) for s in c.old)]
-        similar = self._most_similar(changes[0]) if changes else Similar()
-        is_like = similar.likeness >= _MIN_LIKENESS_BESIDE_NEAR
-        return Location(similar.line) if similar.line is not None and is_like else None
+        match = self._best_match(changes[0]) if changes else BestMatch()
+        is_like = match.likeness >= _MIN_LIKENESS_BESIDE_NEAR
+        return Location(match.line) if match.line is not None and is_like else None
 
     def place_near(self, line: str, side: Side, otherwise: Location | None = None) -> Location | None:
         """Return the place in the learner's program of the solution's statement `line`.
 
         If the solution has several such statements, the one nearest to the first change counts. If other mistakes
-        replace it, the statement in its place counts.
+        replace it, the statement in its place counts. If no learner's statement is aligned with it, the place is:
 
-        1. If no learner's statement is aligned with it, and the mistake only reorders statements: the learner's line
-           most like it, wherever that stands.
-        2. If none is aligned with it otherwise: `otherwise`, and without that the gap where the statement belongs.
-        3. If the aligned statement has several lines, and the words that the mistake changes are mostly in a later one:
-           that line.
-        4. Else the first line of the aligned statement, or the gap on the given side of it.
+        1. if the mistake only reorders statements: the learner's line most like it, wherever that stands;
+        2. else `otherwise`, and if that is None, the gap where the statement belongs.
 
-        In the fourth case without a side, it is the gap before if the mistake only removes statements, the first of
-        them before `line`, and the gap after if the mistake removes the statement after `line`.
+        Args:
+            line: a statement of the solution, as `is_line_of` says.
+            side: the side of the learner's statement at which something is missing; empty: as the mistake says.
+            otherwise: the place if no learner's statement is aligned with the solution's.
         """
         positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, line))
         position = min(positions, key=lambda i: abs(i - self._changed.first_position))
-        counterpart = self._position_in_alignment(position)
-        if counterpart not in self._alignment.pairs:
-            likeness, found, _ = self._alignment.most_similar([counterpart], ())
-            is_elsewhere = self._changed.only_reorders and likeness >= _MIN_LIKENESS_OF_CHANGE
-            if is_elsewhere and found is not None:
-                return Location(found)
-            return otherwise or self._between(counterpart, counterpart + 1)
-        statement = self._learner[self._alignment.pairs[counterpart]]
-        found = self._alignment.line_in(statement, self._changed.words)
-        if found != statement.line:
-            return Location(found)
-        first_missing = self._changed.first_missing_position
-        is_missing_before = first_missing is not None and first_missing < position
-        is_missing_next = any(not c.new and c.position == position + 1 for c in self._changed.changes)
-        return Location(
-            found,
-            before=side == "before" or (not side and is_missing_before),
-            after=side == "after" or (not side and is_missing_next),
-        )
-
-    def _position_in_alignment(self, position: int) -> int:
-        """Return where the aligned program of the course has the solution's statement at `position`.
-
-        If other mistakes replace the statement, this is the position of the statement in its place. Else it is the
-        position of the nearest statement with the same text, and `position` itself if there is none.
-        """
-        course = self._alignment.course
-        for change in ChangedStatements(self._solution, course).changes:
-            offset = position - change.position
-            if 0 <= offset < len(change.old) and change.new:
-                return change.new_positions[min(offset, len(change.new) - 1)]
-        same = (i for i, statement in enumerate(course) if statement.text == self._solution[position].text)
-        return min(same, key=lambda i: abs(i - position), default=position)
+        counterpart = self._position_in_course(position)
+        partner = self._alignment.learner_positions.get(counterpart)
+        if partner is not None:
+            return self._place_at(self._learner[partner], position, side)
+        likeness, similar_line, _ = self._alignment.best_match([counterpart], ())
+        is_elsewhere = self._changed.only_reorders and likeness >= _MIN_LIKENESS_OF_CHANGE
+        if is_elsewhere and similar_line is not None:
+            return Location(similar_line)
+        return otherwise or self._gap_at(counterpart, counterpart + 1)
 
     def fit(self) -> float:
-        """Return how well the mistake fits the learner's text: the best fit of any change; 0 without a change."""
-        return max((self._fit(change) for change in self._changed.changes), default=0.0)
+        """Return how well the mistake fits the learner's text (`Location.fit`): the best fit of any of its changes.
 
-    def _fit(self, change: Change) -> float:
-        """Return the fit of the learner's line most like a new statement.
-
-        A change that only removes statements fits the better, the less any line resembles them.
+        0 if the mistake changes no statement.
         """
-        if all(statement.kind == "Pass" for statement in change.new):
-            return _FIT_OF_ABSENCE * (1 - max(map(self._alignment.best_likeness, change.old), default=1.0))
-        return self._most_similar(change).fit
-
-    def _most_similar(self, change: Change) -> Similar:
-        return self._alignment.most_similar(change.new_positions, change.old)
-
-    def _between(self, start: int, end: int) -> Location | None:
-        """Return the gap in the learner's program where the course statements `start` to `end` - 1 belong.
-
-        The gap is before the learner's statement that comes next. If there is none, or if it stands in another method
-        than the statement before the gap (the end of a method is missing), the gap is after the statement before.
-        None if there is no statement on either side.
-        """
-        before, after = self._alignment.neighbours(start, end)
-        if after is not None and (before is None or not self._leaves_method(before, after)):
-            return Location(after.line, before=True)
-        return None if before is None else Location(before.line, after=True)
-
-    def _leaves_method(self, before: Statement, after: Statement) -> bool:
-        """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
-        return before.method not in ("", after.method) and before.method in self._alignment.shared_methods
-
-    def _last_return(self) -> Location | None:
-        """Return the learner's last `return`; None without one."""
-        return next((Location(s.line) for s in reversed(self._learner) if s.is_return), None)
-
-    def _return(self, change: Change) -> Location | None:
-        """Return the learner's last `return`, or a line that computes what it returns; None without a `return`.
-
-        If the `return` only passes on names, the statements before it that last changed these names are looked at. Of
-        them, those compute that use an operator of the solution's last statement, usually its `return`. If the last
-        statement looked at computes, the answer is the computing one with most of the words that the change adds or
-        removes. Else the answer is the `return`.
-        """
-        last = next((i for i in reversed(range(len(self._learner))) if self._learner[i].is_return), None)
-        if last is None:
-            return None
-        returning = self._learner[last]
-        names_left = set(returning.names_passed_on)
-        changing = []
-        for statement in reversed(self._learner[:last]):
-            if statement.names_changed & names_left:
-                changing.append(statement)
-                names_left -= statement.names_changed
-        operators = _operators(self._solution[-1])
-        computing = [s for s in changing if operators & _operators(s)]
-        if not changing or changing[0] not in computing:
-            return Location(returning.line)
-        return Location(
-            max(computing, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line
-        )
+        return max((self._fit_of(change) for change in self._changed.changes), default=0.0)
 
     def _first_guard(self, method: str, is_condition: bool) -> Location | None:
         """Return the learner's first guard; without one, the gap before the first line, where guards belong.
 
-        Only statements of the method are looked at, if both classes have it. None if there are no statements.
+        If both classes have the method, only its statements count. None if there are no statements.
 
         Args:
             method: name of the method; empty in functions.
@@ -370,7 +305,105 @@ class _Finder:
             found = next(conditions, guard) if is_condition else guard
             return Location(found.line)
         first_line = next((s.line for s in statements if s.kind != "FunctionDef"), None)
-        return None if first_line is None else Location(first_line, before=True)
+        return None if first_line is None else Location(first_line, is_before=True)
+
+    def _last_return(self) -> Location | None:
+        """Return the learner's last `return`; None without one."""
+        return next((Location(s.line) for s in reversed(self._learner) if s.is_return), None)
+
+    def _line_of_returned_value(self, change: Change) -> Location | None:
+        """Return the line that computes what the learner's last `return` returns; None without a `return`.
+
+        If the `return` only passes on names, as in `return total, count`, their values come from earlier statements:
+        for each name, from the last one that changes it. Such a statement computes if it uses an operator of the
+        solution's last statement, usually its `return`.
+
+        If the last of these statements computes, the answer is the computing one that has most of the words that the
+        change adds or removes. Else the answer is the `return` itself.
+        """
+        last = next((i for i in reversed(range(len(self._learner))) if self._learner[i].is_return), None)
+        if last is None:
+            return None
+        returning = self._learner[last]
+        names_left = set(returning.names_passed_on)
+        sources = []
+        for statement in reversed(self._learner[:last]):
+            if statement.names_changed & names_left:
+                sources.append(statement)
+                names_left -= statement.names_changed
+        operators = _operators(self._solution[-1])
+        computing = [s for s in sources if operators & _operators(s)]
+        if not sources or sources[0] not in computing:
+            return Location(returning.line)
+        return Location(
+            max(computing, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line
+        )
+
+    def _gap_at(self, start: int, end: int) -> Location | None:
+        """Return the gap in the learner's program where the course statements `start` to `end` - 1 belong.
+
+        It is before the learner's statement that follows. If there is none, or if it stands in another method than the
+        statement that precedes (then the end of a method is missing), it is after the preceding statement. None if
+        there is no statement on either side.
+        """
+        before, after = self._alignment.neighbours(start, end)
+        if after is not None and (before is None or not self._leaves_method(before, after)):
+            return Location(after.line, is_before=True)
+        return None if before is None else Location(before.line, is_after=True)
+
+    def _leaves_method(self, before: Statement, after: Statement) -> bool:
+        """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
+        return before.method not in ("", after.method) and before.method in self._alignment.shared_methods
+
+    def _position_in_course(self, position: int) -> int:
+        """Return the position in the aligned program of the course of the solution's statement at `position`.
+
+        The two differ if that program makes other mistakes. If these replace the statement, return the position of the
+        statement in its place; else of the nearest statement with the same text, and `position` itself without one.
+        """
+        course = self._alignment.course
+        for change in ChangedStatements(self._solution, course).changes:
+            offset = position - change.position
+            if 0 <= offset < len(change.old) and change.new:
+                return change.new_positions[min(offset, len(change.new) - 1)]
+        same = (i for i, statement in enumerate(course) if statement.text == self._solution[position].text)
+        return min(same, key=lambda i: abs(i - position), default=position)
+
+    def _place_at(self, statement: Statement, position: int, side: Side) -> Location:
+        """Return the place at a learner's statement whose partner in the solution stands at `position`.
+
+        If the statement has several lines, and a later one has most of the changed words, it is that line. Else it is
+        the first line, or the gap on the given side of it. Without a given side, it is the gap before if all that the
+        mistake does is to remove statements, beginning before `position`; and the gap after if the mistake removes the
+        statement that follows.
+        """
+        line = self._alignment.line_of_changed_words(statement, self._changed.words)
+        if line != statement.line:
+            return Location(line)
+        first_missing = self._changed.first_missing_position
+        is_missing_before = first_missing is not None and first_missing < position
+        is_missing_next = any(not c.new and c.position == position + 1 for c in self._changed.changes)
+        return Location(
+            line,
+            is_before=side == "before" or (not side and is_missing_before),
+            is_after=side == "after" or (not side and is_missing_next),
+        )
+
+    def _fit_of(self, change: Change) -> float:
+        """Return the fit of the learner's line most like a new statement.
+
+        A change that only removes statements fits the better, the less any line is like them.
+        """
+        # A `pass` is what a mistake leaves in a block that would be empty, so it also counts as a removal.
+        if all(statement.kind == "Pass" for statement in change.new):
+            return _FIT_OF_ABSENCE * (
+                1 - max(map(self._alignment.likeness_of_closest, change.old), default=1.0)
+            )
+        return self._best_match(change).fit
+
+    def _best_match(self, change: Change) -> BestMatch:
+        """Return the learner's statement most like a new one; if there are no new ones, an empty match."""
+        return self._alignment.best_match(change.new_positions, change.old)
 
 
 def _only_reorders_return(change: Change) -> bool:
@@ -386,14 +419,14 @@ def _operators(statement: Statement) -> set[str]:
 
 
 def _course_name_of_each(learner: Definition, course: Definition) -> dict[str, str]:
-    """Return learner's name -> course program's name, for the learner's variables that have a match.
+    """Return the course program's name of each of the learner's variables that has a match.
 
     Empty if one definition is a class and the other a function.
     """
     if type(learner) is not type(course):
         return {}
     found: dict[str, str] = {}
-    for course_name, learner_names in roles(learner, course).items():
+    for course_name, learner_names in match_variables(learner, course).items():
         if learner_names:
             found.setdefault(learner_names[0], course_name)
     return found

@@ -1,11 +1,11 @@
 """Tell whether a set of known mistakes behaves as the learner's program does in a scenario, within a budget of plays.
 
-`mistake_search` asks this of hundreds of sets. Playing every set in every scenario would take too long, so two
-assumptions save plays:
+To play a set is to run the solution with all its mistakes made in one scenario. `mistake_search` asks about hundreds of
+sets. Playing each of them in every scenario would take too long, so two assumptions save plays:
 
 - Only the *acting* mistakes of a set matter in a scenario: those that change it when made alone (the behaviour table
   says which).
-- If one mistake acts, all variants that behave alike in the scenario may be represented by the first of them.
+- If only one mistake acts, any variant that behaves like it in the scenario may be played in its place.
 
 So in a scenario that only `no-division` changes, the set {no-division, no-accum-check} costs one play, and every other
 set in which only `no-division` acts costs none. Where mistakes interact, the first assumption is wrong; therefore the
@@ -26,13 +26,17 @@ from grader.observe.trace import Run
 _MAX_PLAYS = 360
 """Maximum number of plays for one submission, of 1 to 10 ms each on two cores; divided by the driver's `cost`."""
 _RESERVED_PLAYS = 80
-"""How many of `_MAX_PLAYS` are reserved for playing the best sets whole; divided by the driver's `cost`."""
+"""How many of `_MAX_PLAYS` are the reserve, for playing the best sets whole; divided by the driver's `cost`."""
+
+MistakeSet = frozenset[MistakeVariant]
+"""Variants of different mistakes that one program makes together; a `Combination` without an order."""
 
 
 class Trials:
-    """Compare sets of mistakes with the learner's runs.
+    """Compares sets of mistakes with one learner's runs. To *agree* is to give the learner's run of a scenario.
 
-    Once the budget is spent, a set that would have to be played counts as one that does not agree.
+    Once the budget is spent, a set that would have to be played counts as one that does not agree. A part of the
+    budget, the reserve, is kept for the end of a search: it can be used only after `release_reserve`.
     """
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
@@ -45,9 +49,12 @@ class Trials:
         """
         self._reference, self._runs, self._wrong = reference, runs, wrong
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
-        self._answers: dict[tuple[str, frozenset[MistakeVariant]], bool] = {}
+        self._answers: dict[tuple[str, MistakeSet], bool] = {}
+        """Answers of `program_agrees`, by (name of the scenario, mistakes)."""
         self._representatives: dict[str, dict[int, MistakeVariant]] = {}
+        """First variant with each behaviour, by name of the scenario and number of the behaviour."""
         self._sources: dict[Combination, str | None] = {}
+        """Sources of programs (`_source`)."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
@@ -63,97 +70,104 @@ class Trials:
         """Allow the reserve to be used from now on."""
         self._held_back = 0
 
-    def ensure(self, plays: int) -> None:
-        """Allow at least this many plays from now on, however many have been made."""
+    def ensure_plays_left(self, plays: int) -> None:
+        """Enlarge the budget, if necessary, so that this many plays are left, the reserve included."""
         self._budget = max(self._budget, self.plays + plays)
 
-    def in_course_order(self, combination: Iterable[MistakeVariant]) -> Combination:
-        """Return the variants in the order of the course file."""
-        return tuple(sorted(combination, key=self._positions.__getitem__))
+    def in_course_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
+        """Return the variants in the order of the course file; a set has another order in each process."""
+        return tuple(sorted(mistakes, key=self._positions.__getitem__))
 
-    def changes(self, variant: MistakeVariant, scenario: str) -> bool:
+    def acts_in(self, variant: MistakeVariant, scenario: str) -> bool:
         """Return True if this variant, made alone, changes the run of the scenario."""
         return self._reference.behaviour(variant, scenario) != 0
 
-    def acting(self, combination: Iterable[MistakeVariant], scenario: str) -> frozenset[MistakeVariant]:
-        """Return those of the variants that change the run of the scenario when made alone."""
-        return frozenset(variant for variant in combination if self.changes(variant, scenario))
+    def acting_mistakes(self, mistakes: Iterable[MistakeVariant], scenario: str) -> MistakeSet:
+        """Return those of the variants that act in the scenario."""
+        return frozenset(variant for variant in mistakes if self.acts_in(variant, scenario))
 
-    def behaviours(
+    def grouped_by_behaviour(
         self, variants: Iterable[MistakeVariant], scenario: str
     ) -> dict[int, list[MistakeVariant]]:
-        """Return the variants grouped by the number of their behaviour in the scenario."""
+        """Return the variants grouped by the number of their behaviour in the scenario (`Reference.behaviour`)."""
         groups: dict[int, list[MistakeVariant]] = {}
         for variant in variants:
             groups.setdefault(self._reference.behaviour(variant, scenario), []).append(variant)
         return groups
 
-    def agrees(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if the acting mistakes of the set give the learner's run of the scenario.
+    def acting_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
+        """Return True if the acting mistakes of the set agree in the scenario.
 
-        This is the cheap question, which makes both assumptions of the module.
+        This question costs fewest plays, because it makes both assumptions of the module.
         """
-        acting = self.acting(combination, scenario)
+        acting = self.acting_mistakes(mistakes, scenario)
         if len(acting) == 1:
             (variant,) = acting
             acting = frozenset([self._representative(variant, scenario)])
-        return self.exact_program_agrees(acting, scenario)
+        return self.program_agrees(acting, scenario)
 
     def _representative(self, variant: MistakeVariant, scenario: str) -> MistakeVariant:
-        """Return the first variant of all that behave in the scenario as this one does."""
+        """Return the first variant, of any mistake, that behaves in the scenario as this one does."""
         if scenario not in self._representatives:
-            groups = self.behaviours(self._reference.variants, scenario)
+            groups = self.grouped_by_behaviour(self._reference.variants, scenario)
             self._representatives[scenario] = {number: alike[0] for number, alike in groups.items()}
         return self._representatives[scenario][self._reference.behaviour(variant, scenario)]
 
-    def whole_program_agrees(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if the program with all mistakes of the set gives the learner's run of the scenario.
+    def all_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
+        """Return True if the program with all mistakes of the set agrees in the scenario.
 
-        Unlike `agrees`, this notices mistakes that change nothing alone but something together. If the edits cannot be
-        combined into one program, it is the same as `agrees`.
+        Unlike `acting_mistakes_agree`, this notices mistakes that change nothing alone but something together. If the
+        edits cannot be combined into one program, it asks for the acting mistakes instead.
         """
-        if self._source(combination) is None:
-            return self.agrees(combination, scenario)
-        return self.exact_program_agrees(combination, scenario)
+        if self._source(mistakes) is None:
+            return self.acting_mistakes_agree(mistakes, scenario)
+        return self.program_agrees(mistakes, scenario)
 
-    def agrees_whole_or_acting(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if all mistakes of the set, or else only its acting mistakes, give the learner's run.
+    def agrees_everywhere(self, mistakes: MistakeSet, scenarios: Iterable[str]) -> bool:
+        """Return True if the program with all mistakes of the set agrees in each of the scenarios."""
+        return all(self.all_mistakes_agree(mistakes, scenario) for scenario in scenarios)
 
-        This is for edits that can be combined but spoil each other's effect.
+    def all_or_acting_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
+        """Return True if all mistakes of the set, or else only its acting mistakes, agree in the scenario.
+
+        This is for edits that can be combined, but of which one undoes the effect of another.
         """
-        return self.whole_program_agrees(combination, scenario) or self.agrees(combination, scenario)
+        return self.all_mistakes_agree(mistakes, scenario) or self.acting_mistakes_agree(mistakes, scenario)
 
-    def exact_program_agrees(self, combination: frozenset[MistakeVariant], scenario: str) -> bool:
-        """Return True if the program with exactly these variants gives the learner's run of the scenario.
+    def program_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
+        """Return True if the program with exactly these variants agrees in the scenario.
 
         The empty set is the solution. False if the edits cannot be combined, or if the set was not played before and
         the budget is spent.
         """
-        if not combination:
+        if not mistakes:
             return scenario not in self._wrong
-        key = (scenario, combination)
+        key = (scenario, mistakes)
         if key not in self._answers:
             if self._is_budget_spent():
                 return False
             self.plays += 1
-            source = self._source(combination)
-            target = self._target(scenario)
-            self._answers[key] = source is not None and self._reference.agrees(source, scenario, target)
+            source = self._source(mistakes)
+            target = self._learner_run(scenario)
+            self._answers[key] = source is not None and self._reference.reproduces(source, scenario, target)
         return self._answers[key]
 
-    def progress(self, combination: frozenset[MistakeVariant], scenario: str) -> int:
+    def progress(self, mistakes: MistakeSet, scenario: str) -> int:
         """Return how much nearer the acting mistakes of the set come to the learner's run than the solution does.
 
-        This is the number of leading parameter states that agree with the learner's, minus the same number for the
-        solution. If all states agree, the number of arrays and facts in which the solution differs from the learner's
-        run and the set does not is added. 0 if the set cannot be played.
+        Count the leading parameter states that equal the learner's, and subtract the same count for the solution. If
+        all states are equal, add the number of arrays and facts in which the solution differs from the learner's run
+        but the set does not. 0 if the set cannot be played.
+
+        Example: of the learner's states, 0 and 1 are the solution's, and 0 to 4 are those of the set: 5 - 2 = 3.
         """
-        source = self._source(self.acting(combination, scenario))
+        source = self._source(self.acting_mistakes(mistakes, scenario))
         if source is None or self._is_budget_spent():
             return 0
         self.plays += 1
-        target, solution = self._target(scenario), self._reference.solution(scenario)
-        self._reference.agrees(source, scenario, target)  # plays the set as far as it agrees: enough here
+        target, solution = self._learner_run(scenario), self._reference.solution_run(scenario)
+        # The answer is not needed here, but the question plays the set as far as it agrees, which is far enough.
+        self._reference.reproduces(source, scenario, target)
         run = self._reference.run_so_far(source, scenario)
         nearer = _shared_leading_states(run, target) - _shared_leading_states(solution, target)
         atol = self._reference.exercise.driver[scenario].atol
@@ -165,22 +179,23 @@ class Trials:
         return nearer + len(differing_fields(solution, target, atol) - differing)
 
     def _is_budget_spent(self) -> bool:
+        """Return True if no play is left, or only the reserve while that is held back."""
         return self._budget - self.plays <= self._held_back
 
-    def _target(self, scenario: str) -> Run:
-        """Return the learner's run; the solution's if the learner is right, because the two agree but for rounding."""
-        return self._runs[scenario] if scenario in self._wrong else self._reference.solution(scenario)
+    def _learner_run(self, scenario: str) -> Run:
+        """Return the learner's run; if the learner is right, the solution's, which is equal but for rounding."""
+        return self._runs[scenario] if scenario in self._wrong else self._reference.solution_run(scenario)
 
-    def _source(self, combination: Iterable[MistakeVariant]) -> str | None:
+    def _source(self, mistakes: Iterable[MistakeVariant]) -> str | None:
         """Return the source with all these mistakes made; None if their edits cannot be combined."""
-        variants = self.in_course_order(combination)
+        variants = self.in_course_order(mistakes)
         if variants not in self._sources:
-            self._sources[variants] = self._reference.program_of_all(variants)
+            self._sources[variants] = self._reference.source_with_mistakes(variants)
         return self._sources[variants]
 
 
 def _shared_leading_states(run: Run, target: Run) -> int:
-    """Return how many parameter states (rows of `theta`) of two runs agree before the first that does not."""
+    """Return the number of parameter states (rows of `theta`) before the first one in which two runs differ."""
     one = run.arrays.get("theta")
     other = target.arrays.get("theta")
     if one is None or other is None or one.shape[1:] != other.shape[1:]:

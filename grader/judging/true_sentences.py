@@ -2,13 +2,14 @@
 
 What a mistake's code does stays true whatever else is wrong. What happened does not: 「매개변수가 하나도 움직이지
 않았어요」 is false once another mistake moves them. Such a sentence stands in braces after a condition
-(`course.conditions`), which is checked here on the learner's runs; a sentence whose condition fails is left out.
+(`course.conditions`), which is checked here on the learner's runs. If it does not hold, the sentence is left out.
 
-Conditions are joined by ` and `; `in SCENARIO` behind one makes it look at this scenario only:
+A condition is one or more of these pieces, joined by ` and `. With ` in SCENARIO` behind it, a piece looks at this
+scenario only. FIELD is the name of an array or fact of a run, such as `theta` or `returned`.
 
     alone                  nothing else is wrong, and the program behaves as the usual one with this mistake
-    unmixed                wherever the usual program with this mistake goes wrong, the learner's goes wrong just so:
-                           what else is wrong shows in other scenarios
+    unmixed                in every scenario that the usual program with this mistake changes, the learner's program
+                           behaves as that one does: anything else that is wrong shows in other scenarios
     still                  no parameter ever moves, although the solution moves them
     raises [TYPE]          an exception (of this type) that the solution does not raise ends a scenario
     returns TYPE           something that is returned is of this type, where the solution returns another one
@@ -28,7 +29,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.course.conditions import told
+from grader.course.conditions import true_text
 from grader.course.course import CourseError
 from grader.judging.compare_runs import difference, differing_fields, tolerances
 from grader.judging.edits import Combination, MistakeVariant
@@ -43,22 +44,22 @@ _TYPE_FACT = "반환 타입"
 def true_explanation(
     mistake: ExplainedMistake, explanation: Explanation, trace: Trace, reference: Reference
 ) -> str:
-    """Return what is said of a mistake: its explanation without the sentences that are not true of these runs.
+    """Return what the card says of a mistake: its explanation without the sentences that are not true of these runs.
 
     Args:
         mistake: the mistake; if several are named together, the first of them is explained.
         explanation: everything that explains the submission.
         trace: the submission's trace.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
     """
     made, first = mistake.variant, mistake.names[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
-    runs = Runs(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
-    return told(text, lambda condition: condition_holds(condition, runs))
+    runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
+    return true_text(text, lambda condition: condition_holds(condition, runs))
 
 
 def true_explanations(combination: Combination, reference: Reference) -> tuple[str, ...]:
-    """Return what is true of each of these mistakes in the program that makes all of them.
+    """Return for each of these mistakes what is true of it in the program that makes all of them.
 
     Args:
         combination: the mistakes, whose edits can be combined.
@@ -67,11 +68,11 @@ def true_explanations(combination: Combination, reference: Reference) -> tuple[s
     Raises:
         ValueError: the edits exclude each other.
     """
-    program = reference.program_of_all(combination)
+    program = reference.source_with_mistakes(combination)
     if program is None:
         raise ValueError(f"edits that exclude each other: {[variant.name for variant in combination]}")
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
-    trace = Trace(runs={name: reference.run(program, name) for name in names})
+    trace = Trace(runs={name: reference.complete_run(program, name) for name in names})
     explanation = Explanation(combination=combination)
     return tuple(
         true_explanation(ExplainedMistake(variant, (variant.mistake,), ()), explanation, trace, reference)
@@ -79,86 +80,104 @@ def true_explanations(combination: Combination, reference: Reference) -> tuple[s
     )
 
 
-def condition_holds(condition: str, runs: "Runs") -> bool:
-    """Return True if every part of the condition is true of the runs.
+def condition_holds(condition: str, runs: "ComparedRuns") -> bool:
+    """Return True if every piece of the condition is true of the runs.
 
     Raises:
-        CourseError: it is written in other words than those above, or names a scenario that does not exist.
+        CourseError: a piece begins with none of the words above, or names a scenario that does not exist.
     """
-    return all(_part_holds(part, runs) for part in condition.split(" and "))
+    return all(_piece_holds(piece, runs) for piece in condition.split(" and "))
 
 
-def _part_holds(part: str, runs: "Runs") -> bool:
-    word, _, rest = part.partition(" ")
-    if word not in _CHECKS:
+def _piece_holds(piece: str, runs: "ComparedRuns") -> bool:
+    """Return True if a condition without ` and `, such as `more returned in sgd`, is true of the runs."""
+    word, _, rest = piece.partition(" ")
+    if word not in _PREDICATES:
         raise CourseError(
-            f"실수 설명의 조건을 읽을 수 없어요: {part!r}. 쓸 수 있는 낱말: {', '.join(_CHECKS)}. "
+            f"실수 설명의 조건을 읽을 수 없어요: {piece!r}. 쓸 수 있는 낱말: {', '.join(_PREDICATES)}. "
             "solutions/의 explain을 고쳐 주세요."
         )
-    if word == "same":
-        return _CHECKS[word](runs.limited_to(rest), "")
+    if word == "same":  # the only word that is followed by a scenario and not by a field
+        return _PREDICATES[word](runs.limited_to(rest), "")
+    # `rest` is `FIELD in SCENARIO`, `in SCENARIO`, `FIELD` or empty.
     field, _, scenario = f" {rest}".rpartition(" in ") if " in " in f" {rest}" else (rest, "", "")
-    return _CHECKS[word](runs.limited_to(scenario) if scenario else runs, field.strip())
+    return _PREDICATES[word](runs.limited_to(scenario) if scenario else runs, field.strip())
 
 
 @dataclass(frozen=True)
-class Runs:
+class ComparedRuns:
     """The learner's runs beside the solution's, and what explains them."""
 
     usual: MistakeVariant
-    """The usual way to make the mistake that is explained: sentences are written for it."""
+    """The usual variant of the mistake that is explained: its sentences are written for this one."""
     made: MistakeVariant
-    """The way in which the learner's program makes it."""
+    """The variant that the learner's program makes. It may be of another mistake that behaves alike."""
     explanation: Explanation
+    """Everything that explains the learner's runs."""
     learner: Mapping[str, Run]
+    """The learner's runs by name of the scenario."""
     reference: Reference
-    scenario: str = ""
+    """Gives the runs of the solution and of the mistakes."""
+    only_scenario: str = ""
     """Name of the only scenario that is looked at; empty for all."""
 
-    def limited_to(self, scenario: str) -> "Runs":
+    def limited_to(self, scenario: str) -> "ComparedRuns":
         """Return the same runs, of which only one scenario is looked at.
 
         Raises:
             CourseError: the exercise has no scenario with this name.
         """
-        names = [s.name for s in self.reference.exercise.driver.scenarios]
+        names = self.scenario_names()
         if scenario not in names:
             raise CourseError(
                 f"실수 설명의 조건에 있는 시나리오 {scenario!r}이 {self.reference.exercise.name}에 없어요. "
                 f"있는 시나리오: {', '.join(names)}."
             )
-        return replace(self, scenario=scenario)
+        return replace(self, only_scenario=scenario)
 
-    def pairs(self) -> Iterator[tuple[Run, Run, float]]:
-        """Yield the learner's run, the solution's, and the tolerance, for each scenario that is looked at."""
+    def scenario_names(self) -> list[str]:
+        """Return the names of all scenarios of the exercise, whether they are looked at or not."""
+        return [scenario.name for scenario in self.reference.exercise.driver.scenarios]
+
+    def with_solution(self) -> Iterator[tuple[Run, Run, float]]:
+        """Yield (learner's run, solution's run, absolute tolerance) for each scenario that is looked at.
+
+        Scenarios without a run of the learner's are left out.
+        """
         for scenario in self.reference.exercise.driver.scenarios:
             run = self.learner.get(scenario.name)
-            if run is not None and self.scenario in ("", scenario.name):
-                yield run, self.reference.solution(scenario.name), scenario.atol
+            if run is not None and self.only_scenario in ("", scenario.name):
+                yield run, self.reference.solution_run(scenario.name), scenario.atol
 
-    def differing(self) -> set[str]:
+    def wrong_fields(self) -> set[str]:
         """Return the names of all arrays and facts that differ in some scenario, and `failure` for an exception."""
         return {
-            name for run, solution, atol in self.pairs() for name in differing_fields(run, solution, atol)
+            name
+            for run, solution, atol in self.with_solution()
+            for name in differing_fields(run, solution, atol)
         }
 
 
-def _alone(runs: Runs, _: str) -> bool:
+# Below is one function for each word, in the order of `_PREDICATES`. Each takes the runs and the field or type that
+# follows the word (empty without one), and returns True if the condition that the module describes holds.
+
+
+def _is_alone(runs: ComparedRuns, _: str) -> bool:
     if runs.explanation.unexplained or len(runs.explanation.combination) > 1:
         return False
     behaviour = runs.reference.behaviour
-    names = [scenario.name for scenario in runs.reference.exercise.driver.scenarios]
-    return all(behaviour(runs.usual, name) == behaviour(runs.made, name) for name in names)
+    return all(behaviour(runs.usual, name) == behaviour(runs.made, name) for name in runs.scenario_names())
 
 
-def _unmixed(runs: Runs, _: str) -> bool:
-    names = [scenario.name for scenario in runs.reference.exercise.driver.scenarios]
-    acting = [name for name in names if runs.reference.behaviour(runs.usual, name) != 0]
-    return _alone(runs, "") or all(_same(runs.limited_to(name), "") for name in acting)
+def _is_unmixed(runs: ComparedRuns, _: str) -> bool:
+    changed = [name for name in runs.scenario_names() if runs.reference.behaviour(runs.usual, name) != 0]
+    return _is_alone(runs, "") or all(_is_same(runs.limited_to(name), "") for name in changed)
 
 
-def _still(runs: Runs, _: str) -> bool:
-    states = [run.arrays.get("theta") for run, solution, _ in runs.pairs() if _only_steps_move(solution)]
+def _is_still(runs: ComparedRuns, _: str) -> bool:
+    states = [
+        run.arrays.get("theta") for run, solution, _ in runs.with_solution() if _only_steps_move(solution)
+    ]
     return bool(states) and all(theta is not None and bool((theta == theta[:1]).all()) for theta in states)
 
 
@@ -171,86 +190,95 @@ def _only_steps_move(solution: Run) -> bool:
     return updates > 0 and updates == sum(event.kind == "step" for event in solution.events)
 
 
-def _raises(runs: Runs, kind: str) -> bool:
+def _raises(runs: ComparedRuns, type_name: str) -> bool:
     return any(
-        run.failure is not None and solution.failure is None and kind in ("", run.failure.type)
-        for run, solution, _ in runs.pairs()
+        run.failure is not None and solution.failure is None and type_name in ("", run.failure.type)
+        for run, solution, _ in runs.with_solution()
     )
 
 
-def _returns(runs: Runs, kind: str) -> bool:
+def _returns(runs: ComparedRuns, type_name: str) -> bool:
     facts = [
         (run.facts[_TYPE_FACT], solution.facts.get(_TYPE_FACT))
-        for run, solution, _ in runs.pairs()
+        for run, solution, _ in runs.with_solution()
         if _TYPE_FACT in run.facts
     ]
     return any(
-        got != expected and kind in (got if isinstance(got, list) else [got]) for got, expected in facts
+        got != expected and type_name in (got if isinstance(got, list) else [got]) for got, expected in facts
     )
 
 
-def _right(runs: Runs, field: str) -> bool:
-    recorded = any(field in {**run.arrays, **run.facts} for run, _, _ in runs.pairs())
-    return recorded and field not in runs.differing()
+def _is_right(runs: ComparedRuns, field: str) -> bool:
+    is_recorded = any(field in {**run.arrays, **run.facts} for run, _, _ in runs.with_solution())
+    return is_recorded and field not in runs.wrong_fields()
 
 
-def _wrong(runs: Runs, field: str) -> bool:
-    return field in runs.differing()
+def _is_wrong(runs: ComparedRuns, field: str) -> bool:
+    return field in runs.wrong_fields()
 
 
-def _more(runs: Runs, field: str) -> bool:
-    return _all_beyond(runs, field, 1)
+def _is_more(runs: ComparedRuns, field: str) -> bool:
+    return _differs_only_to_side(runs, field, 1)
 
 
-def _less(runs: Runs, field: str) -> bool:
-    return _all_beyond(runs, field, -1)
+def _is_less(runs: ComparedRuns, field: str) -> bool:
+    return _differs_only_to_side(runs, field, -1)
 
 
-def _all_beyond(runs: Runs, field: str, sign: int) -> bool:
-    """Return True if numbers of the array differ, and all that do lie on this side of the solution's."""
-    some = False
-    for run, solution, atol in runs.pairs():
+def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
+    """Return True if numbers of the array differ from the solution's, and all that do lie on one side of them.
+
+    Args:
+        runs: the runs.
+        field: name of the array.
+        sign: 1 for the side of larger numbers, -1 for that of smaller ones.
+    """
+    has_difference = False
+    for run, solution, atol in runs.with_solution():
         got, expected = run.arrays.get(field), solution.arrays.get(field)
         if expected is None:
             continue
         if got is None or got.shape != expected.shape or got.dtype.kind not in "fiu":
+            return False  # "fiu": floats and integers; a forged trace may hold arrays of text
+        excess = sign * (np.atleast_1d(got).astype(float) - np.atleast_1d(expected).astype(float))
+        by_row = tolerances(field, expected, atol)
+        tolerance = by_row.reshape(-1, *[1] * (excess.ndim - 1))  # the same for all elements of a row
+        if not np.isfinite(excess).all() or (excess < -tolerance).any():
             return False
-        gap = sign * (np.atleast_1d(got).astype(float) - np.atleast_1d(expected).astype(float))
-        room = tolerances(field, expected, atol).reshape(-1, *[1] * (gap.ndim - 1))
-        if not np.isfinite(gap).all() or (gap < -room).any():
-            return False
-        some = some or bool((gap > room).any())
-    return some
+        has_difference = has_difference or bool((excess > tolerance).any())
+    return has_difference
 
 
-def _later(runs: Runs, _: str) -> bool:
-    found = [difference(run, solution, atol) for run, solution, atol in runs.pairs()]
-    at = [d.index[0] if d.kind == "array" else 0 for d in found if d is not None and d.name == "theta"]
-    return bool(at) and min(at) > 1
+def _is_later(runs: ComparedRuns, _: str) -> bool:
+    first = [difference(run, solution, atol) for run, solution, atol in runs.with_solution()]
+    # Rows of `theta`: 0 is the start, 1 comes after the first update. A wrong shape counts as wrong from the start.
+    rows = [d.index[0] if d.kind == "array" else 0 for d in first if d is not None and d.name == "theta"]
+    return bool(rows) and min(rows) > 1
 
 
-def _only(runs: Runs, field: str) -> bool:
-    return runs.differing() == {field}
+def _is_only_difference(runs: ComparedRuns, field: str) -> bool:
+    return runs.wrong_fields() == {field}
 
 
-def _same(runs: Runs, _: str) -> bool:
-    run = runs.learner.get(runs.scenario)
-    return run is not None and runs.reference.agrees(
-        runs.reference.sources[runs.usual.name], runs.scenario, run
+def _is_same(runs: ComparedRuns, _: str) -> bool:
+    run = runs.learner.get(runs.only_scenario)
+    return run is not None and runs.reference.reproduces(
+        runs.reference.sources[runs.usual.name], runs.only_scenario, run
     )
 
 
-_CHECKS: Mapping[str, Callable[[Runs, str], bool]] = {
-    "alone": _alone,
-    "unmixed": _unmixed,
-    "still": _still,
+_PREDICATES: Mapping[str, Callable[[ComparedRuns, str], bool]] = {
+    "alone": _is_alone,
+    "unmixed": _is_unmixed,
+    "still": _is_still,
     "raises": _raises,
     "returns": _returns,
-    "right": _right,
-    "wrong": _wrong,
-    "more": _more,
-    "less": _less,
-    "later": _later,
-    "only": _only,
-    "same": _same,
+    "right": _is_right,
+    "wrong": _is_wrong,
+    "more": _is_more,
+    "less": _is_less,
+    "later": _is_later,
+    "only": _is_only_difference,
+    "same": _is_same,
 }
+"""The function for each word with which a piece may begin, in the order of `course.conditions.CONDITION_WORDS`."""

@@ -3,10 +3,10 @@
 Parameters are matched by name, then by position. Every other variable is described by words: what is assigned to it,
 which attributes are read from it, to which calls it is passed, and at which position it stands in a loop's targets or
 in the returned tuple. Two variables are as alike as their words overlap, with a bonus for the same spelling; the most
-alike pairs are matched first. This is done twice, because in the second round the words can mention what was matched
-in the first.
+alike pairs are matched first. Variables are described and matched twice: the second time, the words also mention the
+variables that were matched the first time, so they tell more.
 
-The name of a variable is its spelling `x`, or `self.x` for an attribute of the object.
+A variable is named `x`, or `self.x` if it is an attribute of the object.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()`. `s` is matched with
 `total` (the target of `+=`, read by `return`) and `value` with `loss` (bound to the call of `model`, read by
@@ -15,62 +15,51 @@ Example: the solution has `total += loss.item() * len(xb)`, the learner `s += va
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from grader.submission.syntax import Definition, methods
 
 _SAME_SPELLING_BONUS = 0.35
-"""Bonus on the likeness of two variables with the same spelling; likeness is from 0 to 1."""
+"""Added to the likeness, which is from 0 to 1, of two variables with the same spelling."""
 _MIN_SCORE = 0.2
-"""Minimum of likeness and bonus together for two variables that are matched."""
+"""Two variables are matched only if their likeness and the bonus add up to at least this."""
 
-Roles = dict[str, list[str]]
-"""For each of the solution's variables, at most two of the learner's, the match first."""
+VariableMatches = dict[str, list[str]]
+"""By each of the solution's variables, at most two of the learner's: its match, then a second choice.
+
+The list is empty if the learner has no variable like it.
+"""
+_Matches = dict[str, str]
+"""The learner's variable by the solution's."""
+_Uses = dict[str, Counter[str]]
+"""The words that describe how a variable is bound and used, by the variable."""
+_Binding = Literal["for", "with", "=", "def"]
+"""How a variable gets its value: as target of a loop, of a `with` or of an assignment, or as a parameter."""
 
 
-def roles(learner: Definition, solution: Definition) -> Roles:
-    """Match the learner's variables with the solution's; one of the solution's without a match has an empty list.
+def match_variables(learner: Definition, solution: Definition) -> VariableMatches:
+    """Match the learner's variables with the solution's.
 
     Args:
         learner: the learner's definition.
         solution: the solution's.
     """
     parameters = _match_parameters(learner, solution)
-    solution_names = bound_names(solution) - set(parameters)
-    learner_names = bound_names(learner) - set(parameters.values())
-    solution_bindings, learner_bindings = _bindings(solution), _bindings(learner)
-    alike: Roles = {}
-    matches = parameters
-    for _ in range(2):  # the second round describes variables by the matches of the first
-        labels = {name: f"#{number}" for number, name in enumerate(sorted(matches))}
-        solution_uses = _uses(solution, solution_names, labels)
-        learner_uses = _uses(learner, learner_names, {matches[name]: label for name, label in labels.items()})
-        scores = sorted(
-            # Negative, so that the best pairs come first; equally good ones are in the order of the alphabet.
-            (-_score(name, other, solution_uses, learner_uses), name, other)
-            for name in solution_names
-            for other in learner_names
-            if solution_bindings[name] & learner_bindings[other]
-        )
-        alike = {
-            name: [] for name in sorted(solution_names)
-        }  # sorted: sets have another order in each process
-        matches = dict(parameters)
-        taken = set(parameters.values())
-        for negative_score, name, other in scores:
-            if -negative_score < _MIN_SCORE:
-                break
-            alike[name].append(other)
-            if name not in matches and other not in taken:
-                matches[name] = other
-                taken.add(other)
-    for name, others in alike.items():
-        if name in matches:
-            # A variable that is more alike may have been matched with another; it stays as the second choice.
-            others.remove(matches[name])
-            others.insert(0, matches[name])
-        del others[2:]
-    return alike | {name: [other] for name, other in parameters.items()}
+    first_matches = _match_best_first(_similar_pairs(learner, solution, parameters, parameters), parameters)
+    pairs = _similar_pairs(learner, solution, parameters, first_matches)
+    matches = _match_best_first(pairs, parameters)
+    # Sorted, because a set has another order in each process.
+    similar: VariableMatches = {name: [] for name in sorted(bound_names(solution) - set(parameters))}
+    for solution_name, learner_name in pairs:
+        similar[solution_name].append(learner_name)
+    for solution_name, learner_names in similar.items():
+        if solution_name in matches:
+            # The variable most like it may have been matched with another; then that one stays as the second choice.
+            learner_names.remove(matches[solution_name])
+            learner_names.insert(0, matches[solution_name])
+        del learner_names[2:]
+    return similar | {solution_name: [learner_name] for solution_name, learner_name in parameters.items()}
 
 
 def rename_variables(node: ast.AST, new_names: dict[str, str]) -> ast.AST:
@@ -92,25 +81,25 @@ def rename_variables(node: ast.AST, new_names: dict[str, str]) -> ast.AST:
     return ast.copy_location(copy, node)
 
 
-def _rename_in_field(value: object, new_names: dict[str, str]) -> object:
-    """Return a copy of the value of an AST field (a node, a list of nodes, or anything else) with new names."""
-    if isinstance(value, list):
-        return [_rename_in_field(item, new_names) for item in value]
-    return rename_variables(value, new_names) if isinstance(value, ast.AST) else value
-
-
 def bound_names(node: ast.AST) -> set[str]:
     """Return the names that a definition binds: parameters, variables, and attributes that it stores on `self`."""
     return {name for child in ast.walk(node) if (name := _name_bound_by(child)) is not None}
 
 
 def variable_name(node: ast.AST) -> str | None:
-    """Return `x` or `self.x` if the node is such a variable; None otherwise."""
+    """Return the name of the variable that the node is, `x` or `self.x`; None if it is anything else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
         return f"self.{node.attr}"
     return None
+
+
+def _rename_in_field(value: object, new_names: dict[str, str]) -> object:
+    """Return a copy of the value of an AST field (a node, a list of nodes, or anything else) with new names."""
+    if isinstance(value, list):
+        return [_rename_in_field(item, new_names) for item in value]
+    return rename_variables(value, new_names) if isinstance(value, ast.AST) else value
 
 
 def _name_bound_by(node: ast.AST) -> str | None:
@@ -122,23 +111,24 @@ def _name_bound_by(node: ast.AST) -> str | None:
     return None
 
 
-def _match_parameters(learner: Definition, solution: Definition) -> dict[str, str]:
-    """Return the learner's parameter for each of the solution's: the one of that name, else the one at that position.
+def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
+    """Return the parameters' matches: the learner's parameter of the same name, else the one at the same position.
 
-    Parameters of methods are matched between methods of the same name.
+    Parameters of methods are matched between methods of the same name. If two methods of the solution have a parameter
+    of the same name, the last match counts for both.
     """
-    matches: dict[str, str] = {}
+    matches: _Matches = {}
     learner_functions = {f.name: f for f in _functions(learner)}
     for function in _functions(solution):
-        other = learner_functions.get(function.name)
-        if other is None:
+        learner_function = learner_functions.get(function.name)
+        if learner_function is None:
             continue
-        solutions, learners = _parameter_names(function), _parameter_names(other)
-        matches |= {name: name for name in solutions if name in learners}
+        solution_names, learner_names = _parameter_names(function), _parameter_names(learner_function)
+        matches |= {name: name for name in solution_names if name in learner_names}
         matches |= {
-            name: learners_name
-            for name, learners_name in zip(solutions, learners, strict=False)
-            if name not in learners and learners_name not in solutions
+            solution_name: learner_name
+            for solution_name, learner_name in zip(solution_names, learner_names, strict=False)
+            if solution_name not in learner_names and learner_name not in solution_names
         }
     return matches
 
@@ -156,41 +146,81 @@ def _parameter_names(function: ast.FunctionDef) -> list[str]:
     return [p.arg for p in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)]
 
 
-def _bindings(definition: ast.AST) -> dict[str, set[str]]:
-    """Return how each name is bound: by `for`, `with`, `=`, or else (a parameter) by `def`.
+def _similar_pairs(
+    learner: Definition, solution: Definition, parameters: _Matches, matches: _Matches
+) -> list[tuple[str, str]]:
+    """Return pairs of similar variables, the solution's and the learner's, the most alike first.
 
-    Names that share no way are never matched: a loop variable does not play the role of an assigned one.
+    A variable may be in several pairs.
+
+    Args:
+        learner: the learner's definition.
+        solution: the solution's.
+        parameters: matches of the parameters, which are in no pair.
+        matches: all matches known so far, which the descriptions mention.
     """
-    found: dict[str, set[str]] = {}
+    solution_names = bound_names(solution) - set(parameters)
+    learner_names = bound_names(learner) - set(parameters.values())
+    solution_bindings, learner_bindings = _bindings(solution), _bindings(learner)
+    labels = {name: f"#{number}" for number, name in enumerate(sorted(matches))}
+    learner_labels = {matches[name]: label for name, label in labels.items()}
+    solution_uses = _describe_uses(solution, solution_names, labels)
+    learner_uses = _describe_uses(learner, learner_names, learner_labels)
+    scored = sorted(
+        # Negative, so that the best pairs come first; equally good ones are in the order of the alphabet.
+        (-_score(solution_name, learner_name, solution_uses, learner_uses), solution_name, learner_name)
+        for solution_name in solution_names
+        for learner_name in learner_names
+        # Names that are never bound in the same way are no pair: a loop variable does not play an assigned one's role.
+        if solution_bindings[solution_name] & learner_bindings[learner_name]
+    )
+    return [(name, other) for negative_score, name, other in scored if -negative_score >= _MIN_SCORE]
+
+
+def _match_best_first(pairs: Sequence[tuple[str, str]], parameters: _Matches) -> _Matches:
+    """Return the parameters' matches and those of the pairs: the first pair in which both variables are free counts."""
+    matches = dict(parameters)
+    taken = set(parameters.values())
+    for solution_name, learner_name in pairs:
+        if solution_name not in matches and learner_name not in taken:
+            matches[solution_name] = learner_name
+            taken.add(learner_name)
+    return matches
+
+
+def _bindings(definition: ast.AST) -> dict[str, set[_Binding]]:
+    """Return the ways in which each variable of a definition is bound; a variable may be bound in several."""
+    found: dict[str, set[_Binding]] = {}
     for node in ast.walk(definition):
         targets = [getattr(node, "target", None), getattr(node, "optional_vars", None)]
         targets += getattr(node, "targets", [])
-        way = (
-            "for"
-            if isinstance(node, ast.For | ast.comprehension)
-            else "with"
-            if isinstance(node, ast.withitem)
-            else "="
-        )
         for target in filter(None, targets):
             for inner in ast.walk(target):
                 if (name := variable_name(inner)) is not None:
-                    found.setdefault(name, set()).add(way)
+                    found.setdefault(name, set()).add(_binding_by(node))
     return {name: found.get(name, {"def"}) for name in bound_names(definition)}
 
 
-def _uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> dict[str, Counter[str]]:
+def _binding_by(node: ast.AST) -> _Binding:
+    """Return how a node with targets binds them."""
+    if isinstance(node, ast.For | ast.comprehension):
+        return "for"
+    return "with" if isinstance(node, ast.withitem) else "="
+
+
+def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> _Uses:
     """Return the words that describe how each of the names is bound and used.
 
     Names within a word are replaced by their labels, or by `_`. Matched variables of two programs have the same label,
-    so words of the two can be equal.
+    so words of the two can be equal. Example: in `loss = loss_fn(model(xb), yb)`, with the labels #0 to #3 for the
+    parameters in the order of the alphabet, `loss` gets the word `= #0(#1(#2), #3)`.
     """
-    uses: dict[str, Counter[str]] = {name: Counter() for name in names}
+    uses: _Uses = {name: Counter() for name in names}
     for parent in ast.walk(definition):
         for child in ast.iter_child_nodes(parent):
             name = variable_name(child)
             if name in uses:
-                uses[name].update(_words(parent, child, labels))
+                uses[name].update(_words_of_occurrence(parent, child, labels))
         if isinstance(parent, ast.For | ast.comprehension):
             for index, target in enumerate(_targets(parent.target)):
                 name = variable_name(target)
@@ -205,7 +235,7 @@ def _uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> dict[
     return uses
 
 
-def _words(parent: ast.AST, child: ast.AST, labels: dict[str, str]) -> Iterator[str]:
+def _words_of_occurrence(parent: ast.AST, child: ast.AST, labels: dict[str, str]) -> Iterator[str]:
     """Yield the words for one occurrence of a variable: the node `child`, directly inside the node `parent`."""
     if isinstance(parent, ast.Attribute):
         yield f".{parent.attr}"
@@ -236,15 +266,13 @@ def _code_with_labels(node: ast.AST, labels: dict[str, str]) -> str:
     return ast.unparse(rename_variables(node, new_names))
 
 
-def _score(
-    name: str, other: str, solution_uses: dict[str, Counter[str]], learner_uses: dict[str, Counter[str]]
-) -> float:
-    """Return the likeness of the solution's variable `name` and the learner's variable `other`, with the bonus."""
-    bonus = _SAME_SPELLING_BONUS if name == other else 0.0
-    return _likeness(solution_uses[name], learner_uses[other]) + bonus
+def _score(solution_name: str, learner_name: str, solution_uses: _Uses, learner_uses: _Uses) -> float:
+    """Return the likeness of two variables, plus the bonus if they have the same spelling."""
+    bonus = _SAME_SPELLING_BONUS if solution_name == learner_name else 0.0
+    return _likeness(solution_uses[solution_name], learner_uses[learner_name]) + bonus
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Return the words in common as a share of all words, from 0 to 1; 0 if there are none."""
+    """Return the number of common words as a share of all words, from 0 to 1; 0 if there are no words."""
     total = sum((one | other).values())
     return sum((one & other).values()) / total if total else 0.0

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from grader.base.errors import HanstepError
 from grader.base.files import open_regular, write_whole
+from grader.base.installing import install_command
 from grader.learner.event import LearnerEvent, events_of_json
 from grader.learner.progress import Progress
 
@@ -90,6 +91,6 @@ def _read(file: Path) -> list[LearnerEvent]:
     if document.schema != SCHEMA:
         raise ExchangeError(
             f"{file}: 모르는 형식이에요: {document.schema!r} (아는 것: {SCHEMA}). "
-            "hanstep을 업데이트해 주세요: pip install --upgrade hanstep"
+            f"hanstep을 업데이트해 주세요: {install_command(again='--upgrade')}"
         )
     return document.events

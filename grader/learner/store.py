@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
+from grader.base.installing import install_command
 from grader.learner.event import LearnerEvent, events_of_json, in_order
 
 FILE = "progress.sqlite3"
@@ -98,7 +99,7 @@ class Store:
             except _NewerFile:
                 self._tell(
                     f"더 새로운 버전의 hanstep이 쓴 진도 파일이라 건드리지 않았어요: {self.path}. "
-                    "업데이트해 주세요: pip install --upgrade hanstep"
+                    f"업데이트해 주세요: {install_command(again='--upgrade')}"
                 )
                 return None
             except (sqlite3.Error, OSError) as error:

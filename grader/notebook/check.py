@@ -16,7 +16,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.grading.in_process import SECONDS, KernelIsBroken, play_and_judge
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
@@ -130,7 +130,7 @@ def judge_in_kernel(
     _freeze_loaded_objects()
     if trace is None or not wants_repair(feedback):
         return feedback
-    known = reference(exercise.name, SEED, device)
+    known = cached_reference(exercise.name, SEED, device)
     with attempts(exercise, _surroundings(exercise, function, origin.source), device) as runner:
         if runner is None:
             return feedback

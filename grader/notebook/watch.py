@@ -19,7 +19,7 @@ from grader.base.errors import CommandError, NothingToCheck
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
-from grader.grading.own_file import OwnFile, require_file
+from grader.grading.own_file import OwnFile
 from grader.learner.earned import PassNotes, pass_notes, recorded_check
 from grader.learner.progress import Progress
 from grader.notebook.hints import next_hints
@@ -33,12 +33,7 @@ _KEYS = (("n", "다음 문제"), ("h", "힌트"), ("r", "다시 확인"), ("q", 
 
 
 def watch_file(file: Path, console: Console) -> None:
-    """Check the file until the learner quits.
-
-    Raises:
-        CommandError: there is no such file.
-    """
-    require_file(file)
+    """Check the file, which exists, until the learner quits."""
     watch = Watch(file, load_course(), console)
     with _interruptible() as interrupted, pressed_keys() as pressed:
         watch.look()

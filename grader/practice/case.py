@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 
-from grader.course.conditions import told_always
+from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
 from grader.judging.edits import Combination, MistakeVariant, exercise_source, program_text, variants
-from grader.judging.reference import Reference, reference
+from grader.judging.reference import Reference, cached_reference
 from grader.judging.true_sentences import true_explanations
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
@@ -53,8 +53,8 @@ class Case:
     def explanations(self) -> tuple[str, ...]:
         """Return what is true of each of `mistakes` in this function; it is played for that."""
         if not self.made:
-            return tuple(told_always(mistake.explain) for mistake in self.mistakes)
-        return true_explanations(self.made, reference(self.exercise.name, SEED))
+            return tuple(unconditional_text(mistake.explain) for mistake in self.mistakes)
+        return true_explanations(self.made, cached_reference(self.exercise.name, SEED))
 
     @property
     def is_class(self) -> bool:
@@ -113,7 +113,7 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
     """
     if not is_short(exercise):
         return None
-    known = reference(exercise.name, SEED)
+    known = cached_reference(exercise.name, SEED)
     every = {
         id_: [
             variant
@@ -151,7 +151,7 @@ def _contains_another_mistake(exercise: Exercise, variant: MistakeVariant) -> bo
 def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case | None:
     """Return a case that makes the mistakes in these variants, or None if it cannot be proved wrong."""
     exercise = known.exercise
-    raw = known.program_of_all(chosen)
+    raw = known.source_with_mistakes(chosen)
     if raw is None:
         return None
     solution = exercise_source(exercise)
@@ -186,9 +186,9 @@ def _first_failing_scenario(known: Reference, chosen: Combination, raw: str, bro
     for scenario in (s.name for s in known.exercise.driver.scenarios):
         if all(known.behaviour(variant, scenario) == 0 for variant in chosen):
             continue
-        if not known.agrees(broken, scenario, known.run(raw, scenario)):
+        if not known.reproduces(broken, scenario, known.complete_run(raw, scenario)):
             return None
-        if not known.agrees(broken, scenario, known.solution(scenario)):
+        if not known.reproduces(broken, scenario, known.solution_run(scenario)):
             found = scenario
             break
     if found is None or len(chosen) == 1:
@@ -199,11 +199,11 @@ def _first_failing_scenario(known: Reference, chosen: Combination, raw: str, bro
 def _changes_pair(known: Reference, variant: MistakeVariant, chosen: Combination, raw: str) -> bool:
     """Return True if the pair behaves differently, in some scenario, than without this mistake."""
     others = tuple(other for other in chosen if other != variant)
-    rest = known.program_of_all(others)
+    rest = known.source_with_mistakes(others)
     if rest is None:
         return False
     acting = (s.name for s in known.exercise.driver.scenarios if known.behaviour(variant, s.name) != 0)
-    return any(not known.agrees(raw, name, known.run(rest, name)) for name in acting)
+    return any(not known.reproduces(raw, name, known.complete_run(rest, name)) for name in acting)
 
 
 def _changed(right: str, broken: str) -> set[int]:

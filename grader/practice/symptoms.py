@@ -10,7 +10,7 @@ from grader.course.feedback import FirstDifference
 from grader.grading import SEED
 from grader.judging.compare_runs import difference
 from grader.judging.first_difference import UPDATES, describe_first_difference
-from grader.judging.reference import Reference, reference
+from grader.judging.reference import Reference, cached_reference
 from grader.practice.case import Case
 
 _CHOICES = 4
@@ -44,7 +44,7 @@ def question(case: Case, chance: random.Random) -> Question | None:
     """
     if len(case.mistakes) > 1 or not case.scenario:
         return None
-    known = reference(case.exercise.name, SEED)
+    known = cached_reference(case.exercise.name, SEED)
     right = _symptom(known, case.program, case.scenario)
     if right is None:
         return None
@@ -89,8 +89,8 @@ def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str
 
 def _symptom(known: Reference, program: str, name: str) -> str | None:
     """Return the first difference between a program and the solution as a sentence; None if they agree."""
-    scenario, solution = known.exercise.driver[name], known.solution(name)
-    run = known.run(program, name)
+    scenario, solution = known.exercise.driver[name], known.solution_run(name)
+    run = known.complete_run(program, name)
     found = difference(run, solution, scenario.atol)
     return (
         None if found is None else symptom_in_words(describe_first_difference(scenario, found, run, solution))

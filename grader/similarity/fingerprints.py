@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.base.errors import HanstepError
+from grader.base.installing import install_command
 
 Hashes = NDArray[np.int64]
 _PASSAGE_LENGTH = 30
@@ -164,6 +165,6 @@ def _copydetect() -> tuple[Any, Any]:
         from copydetect import detector, utils
     except ModuleNotFoundError as error:
         raise NotInstalled(
-            "닮은 제출물을 찾는 데 필요한 copydetect가 없어요. 설치해 주세요: pip install 'hanstep[similar]'"
+            f"닮은 제출물을 찾는 데 필요한 copydetect가 없어요. 설치해 주세요: {install_command('similar')}"
         ) from error
     return detector, utils

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import paths
+from grader.base.installing import install_command
 from grader.course.course import Course, Lesson
 from grader.site.finished_html import finished
 from grader.site.gallery import PAGE as GALLERY
@@ -92,7 +93,7 @@ def _require_sphinx() -> None:
         import myst_nb  # noqa: F401
     except ImportError as error:
         raise SiteError(
-            f"사이트를 만드는 데 필요한 패키지가 없어요: {error.name}. 설치해 주세요: pip install 'hanstep[site]'"
+            f"사이트를 만드는 데 필요한 패키지가 없어요: {error.name}. 설치해 주세요: {install_command('site')}"
         ) from error
 
 

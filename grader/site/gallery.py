@@ -7,7 +7,7 @@ from grader.course.reading import read_typed
 from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.trace import Trace
 from grader.paths import asset_path
 from grader.report.html import feedback_html
@@ -67,10 +67,10 @@ def card_of(exercise: Exercise, mistake: str) -> str:
 
     The program itself is not shown: it is one line away from the answer.
     """
-    its = reference(exercise.name, SEED)
+    its = cached_reference(exercise.name, SEED)
     variant = next(v for v in its.variants if v.mistake.id == mistake)
     program = its.sources[variant.name]
-    runs = {scenario.name: its.run(program, scenario.name) for scenario in exercise.driver.scenarios}
+    runs = {scenario.name: its.complete_run(program, scenario.name) for scenario in exercise.driver.scenarios}
     return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program, 1)))
 
 

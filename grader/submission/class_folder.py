@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.base.errors import HanstepError
+from grader.base.files import require_class
 from grader.base.names import display_name, escaped, listed, natural, shown_name, unique
 from grader.submission.find_files import ARCHIVES, LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
 from grader.submission.submission import Submission, read_files
@@ -23,7 +24,7 @@ _LINK_TO_OTHER = "다른 학생이 낸 것을 가리키는 링크라서 읽지 �
 
 
 class ClassFolderError(HanstepError):
-    """The folder to grade does not exist, cannot be listed, or holds no student."""
+    """The folder to grade cannot be listed, or holds no student."""
 
 
 def read_class(
@@ -42,17 +43,10 @@ def read_class(
         The submissions, in natural order of the students' names.
 
     Raises:
-        ClassFolderError: there is no such folder, it cannot be listed, or it holds no student.
+        CommandError: there is no such folder.
+        ClassFolderError: it cannot be listed, or holds no student.
     """
-    if not os.path.isdir(folder):
-        if os.path.lexists(folder):
-            raise ClassFolderError(
-                f"폴더가 아니에요: {folder}. 파일 하나는 grader check로 확인하고,"
-                " 채점하려면 학생들의 파일이 든 폴더를 알려 주세요."
-            )
-        raise ClassFolderError(
-            f"채점할 폴더가 없어요: {folder} (지금 폴더: {Path.cwd()}). ls로 경로를 확인해 주세요."
-        )
+    require_class(folder)
     try:
         with os.scandir(folder) as listing:
             entries = [entry for entry in listing if not is_skipped(entry.name)]

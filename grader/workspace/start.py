@@ -18,12 +18,11 @@ from urllib.parse import quote
 
 from grader.base.files import write_whole
 from grader.base.menus import REOPEN
-from grader.course.course import Course, Exercise, Lesson
+from grader.course.course import Course, Exercise, Lesson, unknown_exercise
 from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
 from grader.learner.next_section import next_exercise
 from grader.learner.progress import Progress
-from grader.observe.wording import with_particle
 from grader.paths import asset_path, lessons_path
 from grader.workspace import update
 from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
@@ -219,16 +218,16 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
 
 
 def _lesson_key(course: Course, name: str) -> str:
+    """Return the lesson's id or name.
+
+    Raises:
+        CourseError: it is none.
+    """
     known = {key for one in course.lessons for key in (one.id, one.id.lstrip("0"), one.name)}
     stem = name.removesuffix(".ipynb")
     if stem in known:
         return stem
-    asked = with_particle(f"'{name}'", "이라는/라는")
-    raise StartError(
-        f"{asked} 연습 문제도 레슨도 없어요. "
-        f"연습 문제: {', '.join(course.exercises)} / "
-        f"레슨: {', '.join(one.id for one in course.lessons)}"
-    )
+    raise unknown_exercise(name, course.exercises)
 
 
 def _find_notebook(place: Path, lesson: Lesson) -> Path:

@@ -2402,14 +2402,14 @@ if importlib.util.find_spec("lightning"):
     WAYS["Lightning"] = (lambda *args: with_lightning(*args, interval="step"), "lightning")
     WAYS["Lightning, interval 없음"] = (with_lightning, "lightning")
 else:
-    print('Lightning이 없어서 건너뜁니다. 설치: pip install "hanstep[frameworks]"')
+    print("Lightning이 없어서 건너뜁니다. 설치: pip install lightning")
 if importlib.util.find_spec("transformers"):
     import transformers
 
     transformers.logging.set_verbosity_error()
     WAYS["Trainer"] = (with_trainer, "transformers")
 else:
-    print('Transformers가 없어서 건너뜁니다. 설치: pip install "hanstep[frameworks]"')
+    print("Transformers가 없어서 건너뜁니다. 설치: pip install transformers")
 
 
 # %%

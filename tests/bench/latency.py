@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.edits import exercise_source, program_of, program_of_all, solution_text, variants
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.notebook.check import check
 from grader.observe.program import load_program
 from tests.places import ROOT
@@ -108,7 +108,7 @@ def measured(exercise: Exercise, most: int, *, kept: bool) -> dict[str, list[Too
         took[kind] = []
         for source in programs(exercise, kind, most):
             if not kept:
-                reference.cache_clear()
+                cached_reference.cache_clear()
                 checked(exercise, right)
             one, passed = checked(exercise, source)
             if passed == (kind == "right"):  # a synthetic mistake may turn out to be none

@@ -17,7 +17,7 @@ from statistics import median
 
 from grader.course.reading import load_course
 from grader.grading.time_limit import time_limit
-from grader.judging.reference import Reference, reference
+from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.search import Repair, search
 from grader.observe.play import TimeLimit, play, play_scenario
 from grader.observe.program import load_program
@@ -90,7 +90,7 @@ def changed_lines(base: str, text: str) -> set[int]:
 
 
 def repaired(wrong: Wrong, budget: int) -> tuple[Repair | None, float] | None:
-    its = reference(wrong.exercise, SEED)
+    its = cached_reference(wrong.exercise, SEED)
     try:
         with time_limit(20):
             program = load_program(wrong.text, name="wrong")
@@ -101,9 +101,9 @@ def repaired(wrong: Wrong, budget: int) -> tuple[Repair | None, float] | None:
     if trace.load_failure is not None:
         return None
     for scenario in its.exercise.driver.scenarios:
-        its.solution(scenario.name)
+        its.solution_run(scenario.name)
     started = time.perf_counter()
-    found = search(its.exercise, wrong.text, trace.runs, its.solution, InProcess(its), budget=budget)
+    found = search(its.exercise, wrong.text, trace.runs, its.solution_run, InProcess(its), budget=budget)
     return found, time.perf_counter() - started
 
 

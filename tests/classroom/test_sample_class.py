@@ -2,7 +2,7 @@
 
 It is graded three times (module-scoped fixtures): all students with one seed; every twelfth of them with it once more;
 and every sixth with another seed, in bad company that no repository should carry. Where `.ci/run` has graded the whole
-class already, as README's first command says, its report is the first of the three.
+class already, as README's command for teachers does, its report is the first of the three.
 """
 
 import csv

@@ -7,7 +7,7 @@ import pytest
 
 from grader.course.reading import load_course
 from grader.judging.judge import judge
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.submission.submission import read_submission
@@ -33,7 +33,7 @@ def test_right_style_gets_full_marks(sample: Sample, seeds: range, tmp_path: Pat
     try:
         for seed in seeds:
             trace = play(exercise.driver, program, seed=seed)
-            verdict = judge(exercise, trace, reference(exercise.name, seed).solution)
+            verdict = judge(exercise, trace, cached_reference(exercise.name, seed).solution_run)
             failed = {name: (found, trace.runs[name].failure) for name, found in verdict.differences.items()}
             assert verdict.status == "passed", f"seed {seed}: {failed or verdict.failure}"
     finally:

@@ -5,7 +5,7 @@ import pytest
 from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
 from grader.judging.judge import judge
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 
@@ -30,7 +30,7 @@ def test_train_gpt_passes_whatever_lr_at_is(lr_at: str, noted: bool) -> None:
     before = program.names.get("lr_at")
     trace = play(TRAIN_GPT.driver, program, seed=1)
     program.unload()
-    assert judge(TRAIN_GPT, trace, reference("train_gpt", 1).solution).status == "passed"
+    assert judge(TRAIN_GPT, trace, cached_reference("train_gpt", 1).solution_run).status == "passed"
     assert [("lr_at" in warning) for warning in trace.warnings] == [True] * noted
     assert program.names.get("lr_at") is before
     assert not program.warnings, "the note is about this exercise, and none of the next ones"

@@ -12,7 +12,7 @@ from grader.course.course import Exercise
 from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.trace import Trace
 from grader.report.text import feedback_text
 from tests.places import TESTS
@@ -46,14 +46,14 @@ def wording(text: str) -> str:
 
 
 def _entries(exercise: Exercise) -> Iterator[str]:
-    its = reference(exercise.name, SEED)
+    its = cached_reference(exercise.name, SEED)
     seen: set[str] = set()
     for variant in its.variants:
         mistake, program = variant.mistake.id, its.sources[variant.name]
         if mistake in seen:
             continue
         seen.add(mistake)
-        runs = {s.name: its.run(program, s.name) for s in exercise.driver.scenarios}
+        runs = {s.name: its.complete_run(program, s.name) for s in exercise.driver.scenarios}
         feedback = assess(exercise, Trace(runs=runs), its, Origin(None, program, 1))
         body = feedback_text(feedback).rstrip()
         yield f"#### {mistake}\n\n{body}\n"

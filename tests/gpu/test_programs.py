@@ -9,7 +9,7 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.edits import solution_text
 from grader.judging.judge import judge
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Trace
@@ -90,7 +90,9 @@ def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(sample: Sample, tm
     program = load_program(source.text, name=f"style_{sample.name}_on_a_gpu")
     try:
         verdict = judge(
-            exercise, traced(program, exercise, "cuda"), reference(exercise.name, 1, "cuda").solution
+            exercise,
+            traced(program, exercise, "cuda"),
+            cached_reference(exercise.name, 1, "cuda").solution_run,
         )
     finally:
         program.unload()

@@ -66,7 +66,7 @@ def _looks_right(exercise: Exercise, text: str, references: dict[int, Reference]
         return False
     for seed, reference in references.items():
         for scenario in exercise.driver.scenarios:
-            right = reference.solution(scenario.name)
+            right = reference.solution_run(scenario.name)
             run = play_scenario(scenario, program, seed=seed, against=right)
             if not run.complete or difference(run, right, scenario.atol) is not None:
                 return False
@@ -78,7 +78,7 @@ def found(exercise: Exercise) -> tuple[list[Passed], int]:
     references = {seed: Reference(exercise, seed) for seed in SEEDS}
     for reference in references.values():
         for scenario in exercise.driver.scenarios:
-            reference.solution(scenario.name)  # once here, not in each child
+            reference.solution_run(scenario.name)  # once here, not in each child
     every = list(edits_of(exercise))
     return [
         Passed(exercise.name, "\n".join(edit.old), "\n".join(edit.new), edit.where)

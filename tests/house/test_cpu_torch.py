@@ -1,4 +1,4 @@
-"""README's first command downloads no CUDA where no GPU could use it: `.ci/cpu-torch` with a pip that only notes."""
+"""README's commands download no CUDA where no GPU could use it: `.ci/cpu-torch` with a pip that only notes."""
 
 import re
 import subprocess

@@ -49,12 +49,12 @@ JOINED = {
 def runs_of(program: str, its: Reference) -> dict[str, Run]:
     """Every scenario of a wrong program, or of the solution (`""`)."""
     names = [scenario.name for scenario in its.exercise.driver.scenarios]
-    return {n: its.run(program, n) if program else its.solution(n) for n in names}
+    return {n: its.complete_run(program, n) if program else its.solution_run(n) for n in names}
 
 
 def examined(trace: Trace, its: Reference) -> tuple[Verdict, Diagnosis]:
     feedback = assess(its.exercise, trace, its, Origin(None, "", 1))
-    return judge(its.exercise, trace, its.solution), feedback.diagnosis
+    return judge(its.exercise, trace, its.solution_run), feedback.diagnosis
 
 
 def named(diagnosis: Diagnosis) -> list[str]:

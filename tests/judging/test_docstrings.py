@@ -6,7 +6,7 @@ import pytest
 
 from grader.course.course import Exercise
 from grader.judging.edits import exercise_source
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from tests.judging.examined import COURSE
 
 EXERCISES = [pytest.param(exercise, id=name) for name, exercise in COURSE.exercises.items()]
@@ -35,7 +35,7 @@ def test_every_sentence_is_a_promise(exercise: Exercise) -> None:
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_promise_is_broken_by_a_mistake_that_a_scenario_shows(exercise: Exercise) -> None:
     """The table says so; where it has not been measured, the mistake is played."""
-    its = reference(exercise.name, 1)
+    its = cached_reference(exercise.name, 1)
     usual = {variant.mistake.id: variant for variant in its.variants if variant.number == 0}
     scenarios = [scenario.name for scenario in exercise.driver.scenarios]
     for promise in exercise.promises:

@@ -5,7 +5,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 
@@ -43,7 +43,7 @@ def diagnosis_of(exercise: str, text: str) -> Diagnosis:
     driver = load_course().exercise(exercise).driver
     trace = play(driver, load_program(text), seed=SEED)
     origin = Origin(None, text, 1)
-    return assess(load_course().exercise(exercise), trace, reference(exercise, SEED), origin).diagnosis
+    return assess(load_course().exercise(exercise), trace, cached_reference(exercise, SEED), origin).diagnosis
 
 
 def test_the_first_difference_is_that_of_the_first_mistake() -> None:
@@ -79,7 +79,7 @@ def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=N
 
 
 def test_an_event_that_is_too_many_where_the_program_is_right_is_not_pointed_at() -> None:
-    exercise, its = load_course().exercise("train_step_extras"), reference("train_step_extras", SEED)
+    exercise, its = load_course().exercise("train_step_extras"), cached_reference("train_step_extras", SEED)
     trace = play(exercise.driver, load_program(CLEARS_TWICE), seed=SEED)
     feedback = assess(exercise, trace, its, Origin(None, CLEARS_TWICE, 1))
     assert feedback.status == "failed"

@@ -13,7 +13,7 @@ from grader.judging.assess import assess
 from grader.judging.explain import explain
 from grader.judging.judge import judge
 from grader.judging.origin import Origin
-from grader.judging.reference import Reference, reference
+from grader.judging.reference import Reference, cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Failure, Run, Trace
@@ -133,7 +133,7 @@ def told(exercise: str, text: str) -> Feedback:
     its = load_course().exercise(exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(its.driver, load_program(text), seed=SEED)
-    return assess(its, trace, reference(exercise, SEED), Origin(None, text, 1))
+    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text, 1))
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def cut_off(runs: dict[str, Run], scenario: str) -> Trace:
 
 def named_beside(its: Reference, mistake: str, scenario: str) -> list[set[str]]:
     """Ids named of a known mistake's program that also raises in one scenario."""
-    runs = {s.name: its.run(its.sources[mistake], s.name) for s in its.exercise.driver.scenarios}
+    runs = {s.name: its.complete_run(its.sources[mistake], s.name) for s in its.exercise.driver.scenarios}
     trace = cut_off(runs, scenario)
-    explanation = explain(trace, judge(its.exercise, trace, its.solution), its)
+    explanation = explain(trace, judge(its.exercise, trace, its.solution_run), its)
     return [{one.id for one in named.names} for named in explanation.mistakes]
 
 
@@ -213,7 +213,7 @@ def named_beside(its: Reference, mistake: str, scenario: str) -> list[set[str]]:
 def test_what_ran_to_its_end_is_evidence_beside_an_exception(
     exercise: str, mistake: str, scenario: str
 ) -> None:
-    (named,) = named_beside(reference(exercise, SEED), mistake, scenario)
+    (named,) = named_beside(cached_reference(exercise, SEED), mistake, scenario)
     assert mistake in named  # one that only the missing scenario would tell apart may stand beside it
 
 

@@ -21,7 +21,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.edits import solution_text
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import Program, load_program
 from tests.sample_programs import Sample, samples
@@ -76,7 +76,7 @@ def counted(only: tuple[str, ...], tries: tuple[Sample, ...] = TRIES) -> Counter
         name, text = sample.exercise, sample.text
         if name not in only:
             continue
-        exercise, its, told = load_course().exercise(name), reference(name, SEED), read(sample)
+        exercise, its, told = load_course().exercise(name), cached_reference(name, SEED), read(sample)
         with contextlib.redirect_stdout(io.StringIO()):
             trace = play(exercise.driver, program_of(text, exercise), seed=SEED)
         feedback = assess(exercise, trace, its, Origin(None, text, 1))

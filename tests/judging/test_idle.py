@@ -4,7 +4,7 @@ import pytest
 
 from grader.course.course import Exercise
 from grader.judging.judge import judge
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from tests.judging.examined import quickly
@@ -15,8 +15,8 @@ EXERCISES = quickly("clip_global_norm", "token_mean_accumulate", "amp_step", "sh
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_doing_nothing_earns_nothing(exercise: Exercise) -> None:
-    its = reference(exercise.name, 1)
+    its = cached_reference(exercise.name, 1)
     for body in IDLE:
         program = load_program(f"def {exercise.name}(*args, **kwargs):\n    {body}\n")
-        verdict = judge(exercise, play(exercise.driver, program, seed=1), its.solution)
+        verdict = judge(exercise, play(exercise.driver, program, seed=1), its.solution_run)
         assert [check.title for check in verdict.checks if check.passed] == [], body

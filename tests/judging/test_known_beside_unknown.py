@@ -10,7 +10,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.report import words
@@ -110,7 +110,7 @@ def told(exercise: str, text: str) -> Feedback:
     its = load_course().exercise(exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(its.driver, load_program(text), seed=SEED)
-    return assess(its, trace, reference(exercise, SEED), Origin(None, text, 1))
+    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text, 1))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.judging import mistake_search, trials
+from grader.judging import beam_search, trials
 from grader.judging.edits import Combination, exercise_source, solution_text
 from grader.judging.judge import judge
 from grader.judging.mistake_search import find_mistakes
@@ -35,7 +35,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 
 def wrong(source: str, its: Reference) -> tuple[dict[str, Run], list[str]]:
     trace = play(its.exercise.driver, load_program(source), seed=its.seed)
-    return trace.runs, list(judge(its.exercise, trace, its.solution).differences)
+    return trace.runs, list(judge(its.exercise, trace, its.solution_run).differences)
 
 
 def names(sets: tuple[Combination, ...]) -> set[str]:
@@ -81,10 +81,12 @@ def test_without_a_table_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch)
     """A mistake that is newer than `behaviours.json` is played where the table says nothing."""
     its = Reference(COURSE.exercise("sgd_update"), 5)
     variant = its.variants[0]
-    runs = {s.name: its.run(its.sources[variant.name], s.name) for s in its.exercise.driver.scenarios}
+    runs = {
+        s.name: its.complete_run(its.sources[variant.name], s.name) for s in its.exercise.driver.scenarios
+    }
     monkeypatch.setattr("grader.judging.reference.behaviours_of", lambda _: {})
     bare = Reference(COURSE.exercise("sgd_update"), 5)
-    differ = [s for s in runs if not bare.agrees("", s, runs[s])]
+    differ = [s for s in runs if not bare.reproduces("", s, runs[s])]
     assert names(find_mistakes(bare, runs, differ).combinations) == names(
         find_mistakes(its, runs, differ).combinations
     )
@@ -101,7 +103,7 @@ def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPa
 
     def plays_made(hope: int) -> int:
         its = Reference(exercise, 5)
-        monkeypatch.setattr(mistake_search, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
+        monkeypatch.setattr(beam_search, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
         assert not find_mistakes(its, runs, differing).combinations
         return its.plays
 
@@ -112,14 +114,14 @@ def test_what_brings_a_set_nearer_does_not_depend_on_how_far_it_was_played() -> 
     """Every variant's run is broken off at the first difference from the learner's, or known to its end."""
     exercise, scenario = COURSE.exercise("sgd_update"), "moves"
     fresh, played = Reference(exercise, 5), Reference(exercise, 5)
-    learner = {scenario: fresh.run(fresh.sources["moves-without-no-grad"], scenario)}
+    learner = {scenario: fresh.complete_run(fresh.sources["moves-without-no-grad"], scenario)}
     fresh = Reference(exercise, 5)
     for source in played.sources.values():
-        played.run(source, scenario)
+        played.complete_run(source, scenario)
 
     def progress(its: Reference) -> list[int]:
         made = trials.Trials(its, learner, [scenario])
-        made.ensure(10**6)
+        made.ensure_plays_left(10**6)
         return [made.progress(frozenset([variant]), scenario) for variant in its.variants]
 
     assert progress(fresh) == progress(played)

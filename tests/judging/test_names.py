@@ -11,7 +11,7 @@ from grader.judging.behaviour_table import behaviours_of
 from grader.judging.compare_runs import has_same_cause, tolerances
 from grader.judging.edits import exercise_source
 from grader.judging.judge import judge
-from grader.judging.reference import Reference, reference
+from grader.judging.reference import Reference, cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run, Trace
@@ -23,10 +23,10 @@ from tests.judging.examined import EXERCISES, SEEDS, examined, joined, named, ru
 def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, seed: int) -> None:
     head = exercise_source(exercise).split("# BEGIN SOLUTION", 1)[0]
     starter = load_program(f"{head}raise NotImplementedError\n", name="starter")
-    its = reference(exercise.name, seed)
+    its = cached_reference(exercise.name, seed)
     played = Trace(runs=runs_of("", Reference(exercise, seed)))
-    assert judge(exercise, played, its.solution).status == "passed"
-    verdict = judge(exercise, play(exercise.driver, starter, seed=seed), its.solution)
+    assert judge(exercise, played, its.solution_run).status == "passed"
+    verdict = judge(exercise, play(exercise.driver, starter, seed=seed), its.solution_run)
     assert verdict.status == "error"
     assert not any(check.passed for check in verdict.checks)
 
@@ -35,7 +35,7 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
     """All with the first seed, and each with one of the two others, of which CI has one."""
-    its = reference(exercise.name, seed)
+    its = cached_reference(exercise.name, seed)
     wrong = []
     for variant in its.variants if seed == 1 else its.variants[seed // 2 :: 2]:
         program, mistake = its.sources[variant.name], variant.mistake.id
@@ -50,7 +50,7 @@ def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_table_that_guides_the_search_is_what_is_measured(exercise: Exercise) -> None:
     """As `grader build --check` says, which plays everything anew: here it has been played."""
-    measured = measured_behaviour.measure(exercise, reference(exercise.name, measured_behaviour.SEED))
+    measured = measured_behaviour.measure(exercise, cached_reference(exercise.name, measured_behaviour.SEED))
     assert measured == behaviours_of(exercise), "grader build --tables"
 
 
@@ -83,7 +83,7 @@ def _ratio(one: Run, other: Run, atol: float) -> float:
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_behaviours_lie_far_apart_or_are_one(exercise: Exercise, seed: int) -> None:
     """Nothing near the tolerance: rounding is well below it, and the nearest two mistakes well above."""
-    its = reference(exercise.name, seed)
+    its = cached_reference(exercise.name, seed)
     programs = [("solution", runs_of("", its))]
     programs += [(variant.mistake.id, runs_of(its.sources[variant.name], its)) for variant in its.variants]
     for (name, runs), (other, others) in itertools.combinations(programs, 2):

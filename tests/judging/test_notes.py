@@ -4,7 +4,7 @@ from grader.course.reading import load_course
 from grader.judging.assess import assess
 from grader.judging.edits import exercise_source
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.trace import Trace
 from grader.submission.source_file import Place
 
@@ -14,7 +14,9 @@ def test_a_failed_import_is_said_of_its_cell() -> None:
     source = text + exercise_source(load_course().exercise("sgd_update"))
     places = tuple(Place(2 + (line > 0), line + 3) for line in range(source.count("\n") + 1))
     trace = Trace(warnings=["1번째 줄: pandas를 불러오지 못했어요 (…)", "`lr_at`이 아직 맞지 않아요."])
-    feedback = assess(exercise, trace, reference(exercise.name, 3), Origin("kim.ipynb", source, 1, places))
+    feedback = assess(
+        exercise, trace, cached_reference(exercise.name, 3), Origin("kim.ipynb", source, 1, places)
+    )
     assert feedback.notes == (
         "코드 셀 2의 3번째 줄: pandas를 불러오지 못했어요 (…)",
         "`lr_at`이 아직 맞지 않아요.",

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from grader.course.conditions import told_in_full
+from grader.course.conditions import full_text
 from grader.course.course import Exercise
 from grader.judging.edits import exercise_source
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.text_location import is_line_of
 from tests.judging.examined import COURSE, EXERCISES
 
@@ -93,7 +93,7 @@ def test_every_mistake_is_described(exercise: Exercise) -> None:
             assert "**" not in text, mistake.id
             assert text.count("`") % 2 == 0, mistake.id
         assert "\n" not in mistake.title
-        assert told_in_full(mistake.explain).endswith("요."), mistake.id
+        assert full_text(mistake.explain).endswith("요."), mistake.id
         assert mistake.hint.endswith(("요.", "요?")), mistake.id
 
 
@@ -116,7 +116,7 @@ def test_neither_hints_nor_feedback_give_a_line_of_the_answer_away(exercise: Exe
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_edit_makes_a_program(exercise: Exercise) -> None:
-    sources = list(reference(exercise.name, 1).sources.values())
+    sources = list(cached_reference(exercise.name, 1).sources.values())
     for source in sources:
         ast.parse(source)
     assert len(sources) == len(set(sources)), "two ways to make a mistake are one text"

@@ -15,13 +15,17 @@ def test_a_run_that_was_broken_off_is_played_on_where_its_parameters_overflow() 
     its = Reference(load_course().exercise("amp_accumulate"), 1)
     variant = next(variant for variant in its.variants if variant.mistake.id == "step-without-scaler")
     source = its.sources[variant.name]
-    whole = Reference(its.exercise, 1).run(source, "overflow")
+    whole = Reference(its.exercise, 1).complete_run(source, "overflow")
     assert not np.isfinite(whole.arrays["theta"]).all()
     others = [
-        its.run(its.sources[w.name], "overflow") for w in its.variants if w.mistake.id != variant.mistake.id
+        its.complete_run(its.sources[w.name], "overflow")
+        for w in its.variants
+        if w.mistake.id != variant.mistake.id
     ]
-    assert not any(its.agrees(source, "overflow", other) for other in others if other.facts != whole.facts)
-    assert its.agrees(source, "overflow", whole)
+    assert not any(
+        its.reproduces(source, "overflow", other) for other in others if other.facts != whole.facts
+    )
+    assert its.reproduces(source, "overflow", whole)
 
 
 def test_states_follow_where_both_are_not_finite() -> None:
@@ -39,7 +43,7 @@ def test_programs_of_two_references_are_different_modules() -> None:
     before = {name for name in sys.modules if name.startswith("mistake_")}
     references = [Reference(exercise, 1), Reference(exercise, 2)]
     for its in references:
-        its.run(its.sources[its.variants[0].name], scenario)
+        its.complete_run(its.sources[its.variants[0].name], scenario)
     assert len({name for name in sys.modules if name.startswith("mistake_")} - before) == 2
     del its
     references.clear()

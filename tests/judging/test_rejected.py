@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from tests.judging.examined import COURSE, examined, named
@@ -23,7 +23,7 @@ def test_mistake_is_named_in_another_style(sample: Sample) -> None:
     expect = sample.header["expect"]
     program = load_program(sample.text, name="wrong_style")
     try:
-        its = reference(sample.exercise, 1)
+        its = cached_reference(sample.exercise, 1)
         trace = play(its.exercise.driver, program, seed=its.seed)
     finally:
         program.unload()

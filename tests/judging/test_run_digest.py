@@ -7,7 +7,7 @@ from grader.judging import explain as module
 from grader.judging.explain import Explanation, explain
 from grader.judging.judge import judge
 from grader.judging.reference import Reference
-from grader.judging.run_digest import digest_of
+from grader.judging.run_digest import behaviour_digest
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Trace
@@ -27,7 +27,7 @@ def played(text: str) -> Trace:
 
 
 def explained(trace: Trace, its: Reference) -> Explanation:
-    return explain(trace, judge(EXERCISE, trace, its.solution), its)
+    return explain(trace, judge(EXERCISE, trace, its.solution_run), its)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def explained(trace: Trace, its: Reference) -> Explanation:
     ],
 )
 def test_the_digest_is_of_what_happened(text: str, same: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (digest_of(played(text)) == digest_of(played(FORGETS))) is same
+    assert (behaviour_digest(played(text)) == behaviour_digest(played(FORGETS))) is same
 
 
 def test_an_explanation_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,11 +71,11 @@ def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_message_that_is_no_text_has_a_digest() -> None:
     trace = played(FORGETS.replace("    return", '    raise ValueError("\\ud83d")\n    return'))
-    assert digest_of(trace) != digest_of(played(FORGETS))
+    assert behaviour_digest(trace) != behaviour_digest(played(FORGETS))
 
 
 def test_what_is_compared_and_what_is_evidence_are_told_apart() -> None:
     trace, other = played(FORGETS), played(FORGETS)
     run = other.runs["sgd"]
     run.arrays, run.evidence = run.evidence, run.arrays
-    assert digest_of(trace) != digest_of(other)
+    assert behaviour_digest(trace) != behaviour_digest(other)

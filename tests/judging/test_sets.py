@@ -8,7 +8,7 @@ import pytest
 
 from grader.course.course import Exercise
 from grader.judging.edits import Combination
-from grader.judging.reference import Reference, reference
+from grader.judging.reference import Reference, cached_reference
 from grader.observe.trace import Trace
 from tests.judging.examined import examined, quickly, runs_of
 
@@ -27,7 +27,7 @@ def sets_of(its: Reference, size: int, seed: int) -> list[tuple[Combination, str
     drawn = [combination for other in range(seed) for combination, _ in sets_of(its, size, other)]
     found = []
     for combination in random.Random(seed).sample(every, min(len(every), 20 * SETS_PER_EXERCISE)):
-        program = its.program_of_all(combination) if combination not in drawn else None
+        program = its.source_with_mistakes(combination) if combination not in drawn else None
         if program is not None:
             found.append((combination, program))
         if len(found) == SETS_PER_EXERCISE:
@@ -39,12 +39,12 @@ def is_what_some_are_together(its: Reference, mistake: str, combination: Combina
     """Whether some of the mistakes are this one when made together: leaving out both states saves the model only."""
     meant = next(variant for variant in its.variants if variant.mistake.id == mistake)
     programs = [
-        its.program_of_all(some)
+        its.source_with_mistakes(some)
         for size in range(2, len(combination) + 1)
         for some in combinations(combination, size)
     ]
     return any(
-        all(its.agrees(its.sources[meant.name], name, run) for name, run in runs_of(program, its).items())
+        all(its.reproduces(its.sources[meant.name], name, run) for name, run in runs_of(program, its).items())
         for program in programs
         if program is not None
     )
@@ -53,7 +53,7 @@ def is_what_some_are_together(its: Reference, mistake: str, combination: Combina
 @cache
 def counted(exercise: str, size: int, seed: int) -> tuple[int, int, int]:
     """Of a sample of sets: how many are named, how many mistakes are named rightly, and how many that were not made."""
-    its = reference(exercise, seed)
+    its = cached_reference(exercise, seed)
     named = right = other = 0
     undone: list[list[str]] = []
     for combination, program in sets_of(its, size, seed):
@@ -84,7 +84,7 @@ def test_several_mistakes_at_once_are_named(exercise: Exercise, size: int) -> No
     hides part of another, the named set behaves the same in every scenario, and no grader can tell.
     """
     results = [counted(exercise.name, size, seed) for seed in SET_SEEDS]
-    tried = sum(len(sets_of(reference(exercise.name, seed), size, seed)) for seed in SET_SEEDS)
+    tried = sum(len(sets_of(cached_reference(exercise.name, seed), size, seed)) for seed in SET_SEEDS)
     named, right, other = (sum(numbers) for numbers in zip(*results, strict=True))
     assert named >= 0.8 * tried, (named, tried)
     assert other <= max(1, (right + other) // 8), (right, other)

@@ -12,7 +12,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.edits import solution_text
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair
 from grader.judging.signature import signature_difference
 from grader.observe.play import play
@@ -29,7 +29,7 @@ def told(exercise: str, text: str) -> Feedback:
     its = load_course().exercise(exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(its.driver, load_program(text), seed=SEED)
-    return assess(its, trace, reference(exercise, SEED), Origin(None, text, 1))
+    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text, 1))
 
 
 @pytest.mark.parametrize(

@@ -4,36 +4,36 @@ import re
 
 import pytest
 
-from grader.course.conditions import CONDITIONS, parts_of, told_always, told_in_full
+from grader.course.conditions import CONDITION_WORDS, full_text, parts_of, unconditional_text
 from grader.course.course import CourseError, Exercise
 from grader.judging.edits import MistakeVariant
 from grader.judging.explain import Explanation
-from grader.judging.reference import Reference, reference
-from grader.judging.true_sentences import _CHECKS, Runs, condition_holds, true_explanations
+from grader.judging.reference import Reference, cached_reference
+from grader.judging.true_sentences import _PREDICATES, ComparedRuns, condition_holds, true_explanations
 from tests.judging.examined import EXERCISES, runs_of
 
 SEED = 1
 
 
-def runs(its: Reference, *ids: str) -> Runs:
+def runs(its: Reference, *ids: str) -> ComparedRuns:
     """The runs of the program with these mistakes; sentences of the first are looked at."""
     made = tuple(variant for id_ in ids for variant in its.variants if variant.name == id_)
-    program = its.program_of_all(tuple(sorted(made, key=its.variants.index)))
+    program = its.source_with_mistakes(tuple(sorted(made, key=its.variants.index)))
     assert program is not None
-    return Runs(made[0], made[0], Explanation(combination=made), runs_of(program, its), its)
+    return ComparedRuns(made[0], made[0], Explanation(combination=made), runs_of(program, its), its)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_condition_holds_where_the_mistake_is_made_alone(exercise: Exercise) -> None:
     """Otherwise a sentence would never be told of the program that it was written for."""
-    its = reference(exercise.name, SEED)
+    its = cached_reference(exercise.name, SEED)
     for mistake in exercise.mistakes:
         for number in range(len(mistake.programs)):
             text = mistake.explanation(number)
             if number and text == mistake.explain:
                 continue
             variant = MistakeVariant(mistake, number)
-            conditions = [part.when for part in parts_of(text) if part.when]
+            conditions = [part.condition for part in parts_of(text) if part.condition]
             alone = runs(its, variant.name) if conditions else None
             for condition in conditions:
                 assert alone is not None
@@ -45,14 +45,12 @@ def test_something_is_true_whatever_else_is_wrong(exercise: Exercise) -> None:
     for mistake in exercise.mistakes:
         for number in range(len(mistake.programs)):
             text = mistake.explanation(number)
-            assert told_always(text).endswith("요."), mistake.id
-            assert not re.search(r"\{[a-z ]+:|[.}][가-힣]", told_in_full(text)), (
-                "a condition that is not read"
-            )
+            assert unconditional_text(text).endswith("요."), mistake.id
+            assert not re.search(r"\{[a-z ]+:|[.}][가-힣]", full_text(text)), "a condition that is not read"
 
 
 def test_a_value_is_called_right_only_if_it_is() -> None:
-    its = reference("train_step", SEED)
+    its = cached_reference("train_step", SEED)
     told = {
         variants: true_explanations(tuple(v for v in its.variants if v.name in variants), its)
         for variants in (("returns-tensor",), ("softmax-before-loss", "returns-tensor"))
@@ -91,14 +89,14 @@ def test_a_value_is_called_right_only_if_it_is() -> None:
     ],
 )
 def test_conditions(exercise: str, ids: list[str], condition: str, holds: bool) -> None:
-    assert condition_holds(condition, runs(reference(exercise, SEED), *ids)) is holds
+    assert condition_holds(condition, runs(cached_reference(exercise, SEED), *ids)) is holds
 
 
 @pytest.mark.parametrize("condition", ["sometimes", "right returned in nowhere", "same nowhere"])
 def test_a_condition_that_cannot_be_read_is_refused(condition: str) -> None:
     with pytest.raises(CourseError, match="실수 설명의 조건"):
-        condition_holds(condition, runs(reference("train_step", SEED), "missing-step"))
+        condition_holds(condition, runs(cached_reference("train_step", SEED), "missing-step"))
 
 
 def test_the_words_that_are_read_are_those_that_are_checked() -> None:
-    assert tuple(_CHECKS) == CONDITIONS
+    assert tuple(_PREDICATES) == CONDITION_WORDS

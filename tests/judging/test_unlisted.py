@@ -17,7 +17,7 @@ from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.edits import exercise_source, solution_text
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.judging.repair.imports_and_helpers import imports_of
 from grader.observe.play import play
@@ -33,7 +33,7 @@ QUICK = ("clip_global_norm", "evaluate", "sgd_update", "train_step", "zero_gradi
 def told(sample: Sample) -> Feedback:
     """What a learner reads in a notebook."""
     text = whole(sample)
-    exercise, its = load_course().exercise(sample.exercise), reference(sample.exercise, SEED)
+    exercise, its = load_course().exercise(sample.exercise), cached_reference(sample.exercise, SEED)
     program, origin = load_program(text), Origin(None, text, 1)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program, seed=SEED)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.base.installing import install_command
 from grader.learner import store as storing
 from grader.learner.event import LearnerEvent, events_of_json, happened
 from grader.learner.progress import Progress
@@ -205,7 +206,7 @@ def test_a_file_of_a_later_version_is_not_touched(tmp_path: Path, monkeypatch: p
     store = Store(tmp_path)
     store.add([happened("hint", "fit", number=2)])
     assert [event.detail["number"] for event in store.read()] == [2]
-    assert "pip install --upgrade hanstep" in store.notices[0]
+    assert install_command(again="--upgrade") in store.notices[0]
     assert (tmp_path / FILE).read_bytes() == before
 
 

@@ -13,7 +13,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.compare_runs import difference
 from grader.judging.edits import exercise_source
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.repair.search import Runner
 from grader.notebook import attempts as module
 from grader.notebook.attempts import attempts, end_server, start_server
@@ -47,7 +47,7 @@ def _no_server_stays() -> Iterator[None]:
 
 def plays_right(runner: Runner, text: str = RIGHT) -> bool:
     run = runner.run(text, SCENARIO.name)
-    solution = reference("train_step", SEED).solution(SCENARIO.name)
+    solution = cached_reference("train_step", SEED).solution_run(SCENARIO.name)
     return run is not None and difference(run, solution, SCENARIO.atol) is None
 
 

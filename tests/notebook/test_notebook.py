@@ -17,7 +17,7 @@ from torch import nn
 from grader import check, hint
 from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.submission.source_file import read_source
 
 RIGHT = {name: exercise_source(e) for name, e in load_course().exercises.items() if e.lesson == "01"}
@@ -222,7 +222,7 @@ def test_a_broken_kernel_passes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     def half_imported(*_args: object, **_kwargs: object) -> None:
         raise AttributeError("partially initialized module 'torch._dynamo'")
 
-    reference.cache_clear()
+    cached_reference.cache_clear()
     with monkeypatch.context() as broken:
         broken.setattr(torch.optim.SGD, "__init__", half_imported)
         broken.setattr(torch.optim.AdamW, "__init__", half_imported)

@@ -10,7 +10,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.compare_runs import difference
 from grader.judging.edits import exercise_source
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
 from grader.practice.case import Case, draw, draw_pair, is_short
@@ -47,7 +47,7 @@ def test_no_draw_is_broken_or_right_already(drawn: list[Case]) -> None:
         scenario = case.exercise.driver[case.scenario]
         run = play_scenario(scenario, program, seed=SEED)
         program.unload()
-        right = reference(case.exercise.name, SEED).solution(case.scenario)
+        right = cached_reference(case.exercise.name, SEED).solution_run(case.scenario)
         assert difference(run, right, scenario.atol) is not None, case.text
         assert run.failure is None or run.failure.type not in ("NameError", "UnboundLocalError"), case.text
 
@@ -84,11 +84,11 @@ def test_draws_differ_in_names_and_mistakes(drawn: list[Case]) -> None:
 @pytest.mark.parametrize("exercise", SHORT, ids=lambda e: e.name)
 def test_other_names_change_nothing(exercise: Exercise) -> None:
     """The solution under other names is still right, and takes nothing else from outside."""
-    known, source = reference(exercise.name, SEED), exercise_source(exercise)
+    known, source = cached_reference(exercise.name, SEED), exercise_source(exercise)
     text = disguised(source, other_names((source,), random.Random(1)))
     assert free_names(text) == free_names(source)
     scenarios = [s.name for s in exercise.driver.scenarios][:3]
-    assert all(known.agrees(text, name, known.solution(name)) for name in scenarios)
+    assert all(known.reproduces(text, name, known.solution_run(name)) for name in scenarios)
 
 
 def test_names_in_every_corner() -> None:

@@ -10,7 +10,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
@@ -34,7 +34,7 @@ def test_each_fails_and_is_named(bug: RealBug) -> None:
     case = case_of(bug, load_course())
     program = load_program(case.text, name=f"real_{bug.id}")
     trace = play(case.exercise.driver, program, seed=SEED)
-    known = reference(bug.exercise, SEED)
+    known = cached_reference(bug.exercise, SEED)
     feedback = assess(case.exercise, trace, known, Origin(None, case.text, 1))
     assert feedback.status == "failed"
     assert len(feedback.mistake_ids) == len(bug.mistakes)

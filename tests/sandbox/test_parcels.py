@@ -12,7 +12,7 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.compare_runs import difference
 from grader.judging.edits import program_text
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
 from grader.sandbox.parcels import Parcels, exercise_modules_imported_by
@@ -70,7 +70,7 @@ def may_take(candidate: Callable[..., Any], wanted: Callable[..., Any]) -> bool:
 def test_nothing_in_a_child_is_an_answer(exercise: Exercise) -> None:
     """Whatever a submission finds in its process and hands in under the exercise's name earns no check."""
     solution = load_program(program_text(exercise.lesson), name="answers")
-    known = reference(exercise.name, SEED, "cpu")
+    known = cached_reference(exercise.name, SEED, "cpu")
     candidates = [
         (name, found) for name, found in held(exercise) if may_take(found, solution.names[exercise.name])
     ]
@@ -81,7 +81,7 @@ def test_nothing_in_a_child_is_an_answer(exercise: Exercise) -> None:
             assert not all(
                 difference(
                     play_scenario(exercise.driver[scenario], program, seed=SEED),
-                    known.solution(scenario),
+                    known.solution_run(scenario),
                     exercise.driver[scenario].atol,
                 )
                 is None

@@ -19,8 +19,8 @@ from grader.judging.assess import assess
 from grader.judging.edits import Combination
 from grader.judging.explain import Explanation
 from grader.judging.origin import Origin
-from grader.judging.reference import Reference, reference
-from grader.judging.true_sentences import Runs, condition_holds
+from grader.judging.reference import Reference, cached_reference
+from grader.judging.true_sentences import ComparedRuns, condition_holds
 from grader.observe.trace import Trace
 from tests.sentences.claims import claims_of, opposites_in
 
@@ -54,20 +54,20 @@ def drawn(
             chance.choice([variant for variant in its.variants if variant.mistake.id == id_])
             for id_ in sorted(ids, key=[m.id for m in its.exercise.mistakes].index)
         )
-        if its.program_of_all(chosen) is not None:
+        if its.source_with_mistakes(chosen) is not None:
             found += 1
             yield its, chosen
 
 
 def false_sentences(its: Reference, combination: Combination) -> list[str]:
     """Return what is false on the card of the program that makes these mistakes, in words."""
-    program = its.program_of_all(combination)
+    program = its.source_with_mistakes(combination)
     assert program is not None
     names = [scenario.name for scenario in its.exercise.driver.scenarios]
-    trace = Trace(runs={name: its.run(program, name) for name in names})
+    trace = Trace(runs={name: its.complete_run(program, name) for name in names})
     feedback = assess(its.exercise, trace, its, Origin("program.py", program, 1))
     texts = [named.explain for named in feedback.diagnosis.mistakes]
-    runs = Runs(combination[0], combination[0], Explanation(combination=combination), trace.runs, its)
+    runs = ComparedRuns(combination[0], combination[0], Explanation(combination=combination), trace.runs, its)
     found = [f"{one} ↔ {other}" for one, other in opposites_in(texts)]
     for text in texts:
         for sentence, condition in claims_of(text):
@@ -80,7 +80,7 @@ def _is_recorded(condition: str, its: Reference) -> bool:
     """Return True unless the condition is about something that no scenario of the exercise records by this name."""
     word, _, field = condition.partition(" ")
     field = "반환 타입" if word == "returns" else field
-    solutions = [its.solution(scenario.name) for scenario in its.exercise.driver.scenarios]
+    solutions = [its.solution_run(scenario.name) for scenario in its.exercise.driver.scenarios]
     known = {name for run in solutions for name in (*run.arrays, *run.facts)}
     return field not in ("returned", "theta", "반환 타입") or field in known
 
@@ -95,7 +95,7 @@ def main() -> int:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     exercises = load_course().exercises
-    references = [reference(name, SEED) for name in arguments.exercise or exercises]
+    references = [cached_reference(name, SEED) for name in arguments.exercise or exercises]
     cards = [(its, one) for its in references for one in alone(its)]
     cards += drawn(references, 2, arguments.pairs, arguments.seed)
     cards += drawn(references, 3, arguments.triples, arguments.seed)

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from grader.course.course import Exercise
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from tests.judging.examined import COURSE, quickly
 from tests.sentences.__main__ import SEED, alone, drawn, false_sentences
 from tests.sentences.claims import claims_of, opposites_in
@@ -18,14 +18,14 @@ EVERY = 2
 
 @pytest.mark.parametrize("exercise", quickly("train_step"))
 def test_sentences_of_one_mistake_are_true(exercise: Exercise) -> None:
-    its = reference(exercise.name, SEED)
+    its = cached_reference(exercise.name, SEED)
     assert [false for one in islice(alone(its), 0, None, EVERY) for false in false_sentences(its, one)] == []
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("size", SLICE)
 def test_sentences_of_combined_mistakes_are_true(size: int) -> None:
-    references = [reference(name, SEED) for name in COURSE.exercises]
+    references = [cached_reference(name, SEED) for name in COURSE.exercises]
     found = [
         (its.exercise.name, [variant.name for variant in combination], false)
         for its, combination in drawn(references, size, SLICE[size], SEED)

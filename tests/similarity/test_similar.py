@@ -2,12 +2,14 @@
 
 import ast
 import random
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from grader.base.installing import install_command
 from grader.course.reading import load_course
 from grader.similarity.fingerprints import NotInstalled, StudentCode, similar_pairs
 from grader.similarity.page import similar_page
@@ -176,5 +178,5 @@ def test_names_and_code_are_no_markup() -> None:
 
 def test_without_the_library_the_command_that_installs_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copydetect", None)
-    with pytest.raises(NotInstalled, match=r"pip install 'hanstep\[similar\]'"):
+    with pytest.raises(NotInstalled, match=re.escape(install_command("similar"))):
         similar_pairs([StudentCode("a", "x"), StudentCode("b", "x")], (), 0.5)

@@ -9,7 +9,7 @@ from tests.site.built import ADDRESSES, SHOWN, the_course
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("myst_nb", reason="선택 설치 site가 없어요: pip install 'hanstep[site]'")
+    pytest.importorskip("myst_nb", reason="선택 설치 site가 없어요: pip install -e '.[site]'")
     from grader.site.build_site import build_site
 
     out = tmp_path_factory.mktemp("site") / "site"

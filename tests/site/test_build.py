@@ -8,6 +8,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from grader.base.installing import install_command
 from grader.cli.main import run
 from grader.course.course import Lesson
 from grader.site import build_site, lesson_page
@@ -28,7 +29,7 @@ def test_without_the_extra_it_says_what_to_install(
     assert run(["site", "--out", "here"]) == 2
     said = capsys.readouterr().err
     assert "furo" in said
-    assert "pip install 'hanstep[site]'" in said
+    assert install_command("site") in said
     assert not (tmp_path / "here").exists()
 
 

@@ -10,7 +10,7 @@ from grader.course.reading import load_course
 from grader.paths import asset_path
 from grader.site.lesson_page import SiteError
 
-pytest.importorskip("latex2mathml", reason="선택 설치 site가 없어요: pip install 'hanstep[site]'")
+pytest.importorskip("latex2mathml", reason="선택 설치 site가 없어요: pip install -e '.[site]'")
 from grader.site.mathml import mathml, readable
 
 FONT = TTFont(asset_path("fonts", "NotoSansMath.woff")).getBestCmap()

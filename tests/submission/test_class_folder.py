@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from grader.base.errors import HanstepError
 from grader.report import plain_text
-from grader.submission.class_folder import ClassFolderError, hidden_entries_note, read_class
+from grader.submission.class_folder import hidden_entries_note, read_class
 from tests.submission.samples import EXERCISES, STEP, make, names
 
 
@@ -45,7 +46,7 @@ def test_a_class_that_is_none_says_so(tmp_path, path, expected):
     """A wrong path, a file, an empty folder and a folder of archives each get their own line."""
     make(tmp_path, "file.py", "zips/kim.7z")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ClassFolderError, match=expected) as caught:
+    with pytest.raises(HanstepError, match=expected) as caught:
         read_class(tmp_path / path, EXERCISES)
     assert str(tmp_path / path) in str(caught.value)
 

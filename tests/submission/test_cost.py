@@ -1,6 +1,5 @@
 """What the largest file costs to read: about as much as Python needs to parse it, whatever is in it."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -8,9 +7,12 @@ import pytest
 from grader.submission.cells import MAX_CODE_CHARS
 from grader.submission.submission import read_submission
 from tests.submission.samples import notebook
+from tests.work import calls_of
 
-MOST_SECONDS = 3.0
-"""Of processor time. Each of these took from 4 seconds to minutes; a quiet machine needs at most 1.5 for one."""
+MOST_CALLS = 15_000_000
+"""Function calls; the largest number is 9.4 million. Each of these took from 4 seconds to minutes of processor time
+once; a quiet machine needs at most 1.5 for one. What takes minutes inside one call of C ends at the test's timeout.
+"""
 
 
 def names(letter: str, count: int) -> str:
@@ -44,17 +46,16 @@ SHAPES = {
 }
 
 
-@pytest.mark.usefixtures("collector_off")
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("suffix", [".py", ".ipynb"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_largest_file_is_read_in_little_time(tmp_path: Path, shape: str, suffix: str) -> None:
+def test_the_largest_file_is_read_with_little_work(tmp_path: Path, shape: str, suffix: str) -> None:
     text = SHAPES[shape]
     assert len(text) <= MAX_CODE_CHARS
     path = tmp_path / f"hw{suffix}"
     path.write_text(
         text if suffix == ".py" else notebook({"cell_type": "code", "source": text, "metadata": {}})
     )
-    before = time.process_time()
-    submission = read_submission(path, ("fit",))
-    assert time.process_time() - before < MOST_SECONDS
-    assert submission.files
+    read = []
+    assert calls_of(lambda: read.append(read_submission(path, ("fit",)))) < MOST_CALLS
+    assert read[0].files

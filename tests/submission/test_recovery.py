@@ -1,7 +1,6 @@
 """Code is read in whatever form it comes in, where a `def` can be found; what was left out is told."""
 
 import random
-import time
 from itertools import product
 
 import pytest
@@ -16,6 +15,7 @@ from grader.submission.submission import read_submission
 from grader.submission.syntax import ParseError, parse
 from tests.submission.samples import EXERCISES, STEP, code, kept
 from tests.submission.sources import FRAGMENTS
+from tests.work import calls_of
 
 PROSE = "물론입니다! PyTorch로 한 스텝을 학습하는 함수는 (아래처럼) 씁니다.\n"
 MORE = "1. **초기화** `accumulate(model)`\n\n를 차례로 합니다. It's done. 도움이 되셨길 바랍니다!\n"
@@ -285,24 +285,20 @@ WORDS = [
 ]
 
 
-@pytest.mark.usefixtures("collector_off")
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("glue", [" ", "\n"])
-def test_hostile_text_is_read_in_little_time(tmp_path, seed, glue):
+def test_hostile_text_is_read_with_little_work(tmp_path, seed, glue):
     drawn = random.Random(seed)
     text = glue.join(drawn.choice(WORDS) for _ in range(MAX_CODE_CHARS))[:MAX_CODE_CHARS]
     path = tmp_path / "hw.py"
     path.write_text(text)
-    before = time.process_time()
-    read_submission(path, EXERCISES)
-    assert time.process_time() - before < 2.0
+    assert calls_of(lambda: read_submission(path, EXERCISES)) < 4_000_000  # 2.2 million: eight a character
 
 
-@pytest.mark.usefixtures("collector_off")
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("size", [250_000, 1_000_000], ids=["read", "refused"])
-def test_a_novel_is_told_in_a_second(tmp_path, size):
+def test_a_novel_is_told_with_little_work(tmp_path, size):
     path = tmp_path / "hw.py"
     path.write_text((PROSE + MORE) * (size // len(PROSE + MORE)))
-    before = time.process_time()
-    read_submission(path, EXERCISES)
-    assert time.process_time() - before < 1.0
+    assert calls_of(lambda: read_submission(path, EXERCISES)) < 700_000  # 343,000

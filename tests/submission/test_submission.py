@@ -1,9 +1,6 @@
 """One student's files: which of them holds an exercise, what is passed over, what is too much."""
 
-import time
 import unicodedata
-
-import pytest
 
 from grader.base.decoding import MAX_FILE_BYTES
 from grader.course.reading import load_course
@@ -14,6 +11,7 @@ from grader.submission.cells import MAX_CELLS
 from grader.submission.class_folder import read_class
 from grader.submission.submission import read_submission
 from tests.submission.samples import EXERCISES, make, names
+from tests.work import calls_of
 
 
 def test_other_files_are_refused(refused):
@@ -54,17 +52,14 @@ def test_a_broken_definition_counts_a_broken_mention_does_not(tmp_path):
     assert submission.source_for("accumulate") is None
 
 
-@pytest.mark.usefixtures("collector_off")
-@pytest.mark.timeout(10)
 def test_many_broken_cells_are_searched_once(tmp_path):
     """Asking thousands of broken cells about every exercise costs no more than reading them."""
     for number in range(6):
         (tmp_path / f"{number}.py").write_text("# %%\ndef f(\n" * (MAX_CELLS // 3))
     submission = read_submission(tmp_path, EXERCISES)
     assert sum(len(file.problems) for file in submission.files) == 6 * (MAX_CELLS // 3)
-    start = time.process_time()
-    assert all(submission.source_for(f"exercise_{i}") is None for i in range(200))
-    assert time.process_time() - start < 1
+    calls = calls_of(lambda: [submission.source_for(f"exercise_{i}") for i in range(200)])
+    assert calls < 20_000  # 7,839; searching each cell anew for each name would be 600,000
 
 
 def test_a_student_cannot_hand_in_endless_code(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.course.conditions import told_in_full
+from grader.course.conditions import full_text
 from grader.course.reading import load_course
 from grader.learner.history import history
 from grader.learner.rewards import load_rewards
@@ -95,7 +95,7 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     card = lesson.run(checking)
     mistake = next(one for one in EXERCISE.mistakes if one.id == MISTAKE)
     shown(card, mistake.title)
-    shown(card, told_in_full(mistake.explain))
+    shown(card, full_text(mistake.explain))
     shown(card, "loss.backward()")
 
     hinting = lesson.cell('hint("train_step")')

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader import paths
-from grader.base.package import FOLDER, VERSION
+from grader.base.installing import release, repository
+from grader.base.package import FOLDER
 from grader.gradebook.export.rows import ExportError
 from grader.submission.find_files import is_skipped
 
@@ -70,8 +71,17 @@ def classroom_workflow(options: Sequence[str], install: str) -> str:
 
 
 def default_install() -> str:
-    """Return this very version as pip installs it."""
-    return f"hanstep=={VERSION}"
+    """Return the address from which pip installs this version.
+
+    Raises:
+        ExportError: nobody has said yet where the course lives.
+    """
+    if not repository():
+        raise ExportError(
+            "강의가 어디에 있는지 아직 적혀 있지 않아요. --install에 pip이 설치할 주소를 적어 주세요: "
+            "--install git+https://github.com/주인/이름"
+        )
+    return release(repository())
 
 
 def _text(name: str) -> str:

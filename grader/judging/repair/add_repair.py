@@ -73,7 +73,7 @@ def with_repair(
         return told
     has_clue = _has_clue(feedback)
     budget = _budget(exercise, reference) // (_DIVISOR_WITH_A_CLUE if has_clue else 1)
-    repair = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
+    repair = search(exercise, origin.source, runs, reference.solution_run, runner, budget=budget)
     if repair is None:
         return feedback
     mends_half = len(repair.repaired_scenarios) >= len(repair.still_failing)
@@ -100,7 +100,7 @@ def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: 
         told = replace(told, message=message_without_mistakes(told))
     if feedback.error is not None:  # the line to show stays the one that raised
         return told
-    source_line = origin.text(repair.edits[0].line)
+    source_line = origin.line_text(repair.edits[0].line)
     return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=source_line)
 
 
@@ -119,7 +119,7 @@ def _with_remembered_state(
     line = line_that_could_remember(origin.source, exercise.name)
     if line is None:
         return None
-    differences = judge(exercise, Trace(dict(runs)), reference.solution).differences
+    differences = judge(exercise, Trace(dict(runs)), reference.solution_run).differences
     failing = [name for name in differences if name in runs]
     try:
         affected = scenarios_changed_by_reloading(exercise, origin.source, runs, failing, runner)
@@ -140,7 +140,7 @@ def _with_remembered_state(
         diagnosis=diagnosis,
         line=remembered.line,
         cell=remembered.cell,
-        source_line=origin.text(line),
+        source_line=origin.line_text(line),
     )
 
 
@@ -150,7 +150,7 @@ def _budget(exercise: Exercise, reference: Reference) -> int:
     Scenarios that watch memory are left out. They come last, so that an edit that mends nothing else never gets there.
     """
     played = [s.name for s in exercise.driver.scenarios if not s.watches_memory]
-    events = sum(len(reference.solution(name).events) for name in played)
+    events = sum(len(reference.solution_run(name).events) for name in played)
     events = round(events * exercise.driver.cost)
     if events <= _FEW_EVENTS:
         return _QUICK_PLAYS

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from grader.judging.repair.definition import DefinitionText, Statement
-from grader.judging.variable_roles import Roles, bound_names, rename_variables, roles
+from grader.judging.variable_roles import VariableMatches, bound_names, match_variables, rename_variables
 from grader.submission.syntax import is_compound
 
 _MIN_LIKENESS = 0.5
@@ -60,7 +60,7 @@ class Donors:
 
     solution: DefinitionText
     donors: list[Donor]
-    roles: Roles
+    roles: VariableMatches
     """Matches of the solution's names with the learner's."""
     partners: dict[Statement, Donor] = field(default_factory=dict)
     """The donor of each of the learner's statements that has one."""
@@ -68,7 +68,7 @@ class Donors:
     @classmethod
     def of(cls, definition: DefinitionText, solution: DefinitionText) -> "Donors":
         """Translate the solution's statements and pair them with the learner's."""
-        names = roles(definition.node, solution.node)
+        names = match_variables(definition.node, solution.node)
         values = _values(solution)
         donors = [Donor(s, _versions(s.node, names, values)) for s in solution.statements]
         donors = [d for d in donors if d.versions]
@@ -162,7 +162,7 @@ class _Inliner(ast.NodeTransformer):
         return node
 
 
-def _versions(node: ast.stmt, names: Roles, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
+def _versions(node: ast.stmt, names: VariableMatches, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
     """Return the statement in the learner's names: the likeliest, then with the second choice for one name at a time.
 
     Empty if the statement needs a name that the learner lacks.

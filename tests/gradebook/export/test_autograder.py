@@ -13,6 +13,9 @@ import jsonschema
 import pytest
 import yaml
 
+from grader.base.installing import release
+from grader.base.package import VERSION
+from grader.gradebook.export import autograder as exporting
 from grader.gradebook.export.autograder import classroom_workflow, default_install, gradescope_zip
 from grader.gradebook.export.rows import ExportError
 from tests.gradebook.export.test_reports import SCHEMA
@@ -99,7 +102,9 @@ def test_what_cannot_be_graded_is_no_fault_of_the_student(autograder: Path, tmp_
 
 def test_the_workflow_has_the_names_that_classroom_reads() -> None:
     """The reporter's README: a workflow called Autograding Tests, with one job called run-autograding-tests."""
-    workflow = yaml.safe_load(classroom_workflow(["--lesson", "01"], default_install()))
+    workflow = yaml.safe_load(
+        classroom_workflow(["--lesson", "01"], release("https://github.com/owner/course"))
+    )
     assert workflow["name"] == "Autograding Tests"
     assert list(workflow["jobs"]) == ["run-autograding-tests"]
     assert workflow[True] == ["push", "workflow_dispatch"]  # `on` is a truth value in YAML 1.1
@@ -112,6 +117,17 @@ def test_the_workflow_has_the_names_that_classroom_reads() -> None:
         if "run" in step:
             subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
     assert workflow["permissions"] == {"actions": "read", "contents": "read"}
+
+
+def test_what_pip_installs_is_where_the_course_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never a name alone: anybody could publish a package under it."""
+    monkeypatch.setattr(exporting, "repository", lambda: "")
+    with pytest.raises(ExportError, match="--install git"):
+        default_install()
+    monkeypatch.setattr(exporting, "repository", lambda: "https://github.com/owner/course")
+    assert default_install() == (
+        f"https://github.com/owner/course/releases/download/v{VERSION}/hanstep-{VERSION}-py3-none-any.whl"
+    )
 
 
 def test_what_pip_installs_is_one_word_and_quoted() -> None:

@@ -5,7 +5,7 @@ import pytest
 from grader.course.feedback import Feedback
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.remembered_state import line_that_could_remember
 from grader.observe.play import play
@@ -70,7 +70,7 @@ class LoadsOnlyWhatIsNew(InProcess):
 
 
 def told(exercise: str, text: str, runner: type[InProcess] = LoadsOnlyWhatIsNew) -> Feedback:
-    its = reference(exercise, SEED)
+    its = cached_reference(exercise, SEED)
     program = load_program(text, name="wrong")
     try:
         trace = play(its.exercise.driver, program, seed=SEED)

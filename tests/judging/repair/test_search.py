@@ -12,7 +12,7 @@ from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
 from grader.judging.edits import exercise_source, program_text
 from grader.judging.origin import Origin
-from grader.judging.reference import reference
+from grader.judging.reference import cached_reference
 from grader.judging.repair import search as repair_search
 from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.edit_candidates import KINDS, Kind
@@ -56,14 +56,14 @@ def style(exercise: str, name: str) -> str:
 def repaired(
     exercise: str, text: str, budget: int = 200, runner: InProcess | None = None
 ) -> tuple[Repair | None, InProcess]:
-    its = reference(exercise, SEED)
+    its = cached_reference(exercise, SEED)
     program = load_program(text, name="wrong")
     try:
         runs = play(its.exercise.driver, program, seed=SEED).runs
     finally:
         program.unload()
     runner = runner or InProcess(exercise)
-    return search(its.exercise, text, runs, its.solution, runner, budget=budget), runner
+    return search(its.exercise, text, runs, its.solution_run, runner, budget=budget), runner
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     line = text[: text.index(wrong)].count("\n") + 1
     assert [edit.line for edit in found.edits] == [line]
     assert len(found.repaired_scenarios) >= len(found.still_failing) > 0
-    its = reference("plan_steps", SEED)
+    its = cached_reference("plan_steps", SEED)
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
     origin = Origin(None, text, 1)
     silent = Feedback("03", "plan_steps", "", "failed", (), "")
@@ -277,7 +277,7 @@ def test_what_cannot_be_edited_has_no_edits(text: str) -> None:
 
 def test_names_that_leave_something_open_go_where_one_small_edit_mends_everything() -> None:
     text = style("plan_steps", "integer_arithmetic").replace("warmup_ratio > 0.2", "warmup_ratio >= 0.2")
-    its = reference("plan_steps", SEED)
+    its = cached_reference("plan_steps", SEED)
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
     false = Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),), unexplained=("비율의 끝",))
     named = Feedback("03", "plan_steps", "", "failed", (), "가", diagnosis=false)

@@ -1,0 +1,255 @@
+"""Grow sets of known mistakes, scenario by scenario, until they behave as the learner's program does.
+
+This is a beam search: it keeps a list of candidate sets, the *beam*, and goes through the scenarios that went wrong. In
+each scenario a set stays if the solution with its mistakes behaves as the learner's program does; otherwise it grows by
+one mistake, or by two if one is not enough. It begins with the scenarios in which the known mistakes have the fewest
+different behaviours, because these leave the least choice.
+
+A mistake *acts* in a scenario if it changes the scenario when made alone (`Trials`). A candidate is *idle* in a
+scenario if none of its mistakes acts there.
+
+Example: mistake `a` changes the scenarios 1 and 2, `b` and `c` change scenario 2 only, and the learner makes `a` and
+`b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
+does {a, c}, so the beam becomes {a, b}.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from grader.judging.edits import MistakeVariant, ids_of
+from grader.judging.reference import Reference
+from grader.judging.trials import MistakeSet, Trials
+
+_MAX_CANDIDATES = 32
+"""Maximum number of candidates kept after each scenario."""
+_MAX_EXTENDED = 8
+"""Maximum number of candidates that are extended by one mistake in a scenario in which they are not idle."""
+_MAX_EXTENDED_COSTLY = 2
+"""The same limit if idle candidates have been extended with success, and for extending candidates by two mistakes."""
+_MAX_PAIRS = 112
+"""Maximum number of pairs of mistakes tried for one candidate in one scenario; the most promising come first."""
+_MAX_SCENARIOS_WITHOUT_PAIR = 3
+"""Number of scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
+_MAX_PLAYS_WITHOUT_SUCCESS = 64
+"""Number of plays without an explained scenario after which no more is tried.
+
+The most that any sample program needed before its first scenario was explained is 27.
+"""
+_MAX_SAME_MISTAKES = 3
+"""Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
+_MAX_MISTAKES = 6
+"""Maximum number of mistakes in a set."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A set of mistakes that may be those of the learner's program."""
+
+    mistakes: MistakeSet
+    explained: tuple[str, ...] = ()
+    """Names of the scenarios in which it has been found to agree with the learner's program."""
+
+
+def may_add(variant: MistakeVariant, mistakes: MistakeSet) -> bool:
+    """Return True if the set has room and does not make the variant's mistake already, in this or another variant."""
+    return len(mistakes) < _MAX_MISTAKES and variant.mistake.id not in ids_of(mistakes)
+
+
+class BeamSearch:
+    """Searches for candidates that explain one learner's runs.
+
+    Several searches with more and more variants can be made. A success of one lets the next go on beyond
+    `_MAX_PLAYS_WITHOUT_SUCCESS`.
+    """
+
+    def __init__(self, reference: Reference, trials: Trials, wrong: Sequence[str]) -> None:
+        """Prepare.
+
+        Args:
+            reference: the reference of the exercise and seed that was played.
+            trials: compares sets with the learner's runs, and counts the plays.
+            wrong: names of the scenarios, with a run, in which the learner's run differs from the solution's.
+        """
+        self._reference, self._trials, self._wrong = reference, trials, wrong
+        self._positions = {variant: position for position, variant in enumerate(reference.variants)}
+        self._has_explained_any = False
+
+    def candidates(self, variants: Sequence[MistakeVariant], *, may_leave_out: bool) -> list[Candidate]:
+        """Return candidates made of these variants, those that explain most first.
+
+        Args:
+            variants: variants that may be in a set.
+            may_leave_out: True: a candidate stays even if it does not explain a scenario. False: if nothing explains a
+                scenario, the result is empty.
+        """
+        acting = {
+            scenario: [variant for variant in variants if self._trials.acts_in(variant, scenario)]
+            for scenario in self._wrong
+        }
+        order = sorted(self._wrong, key=lambda s: len(self._trials.grouped_by_behaviour(acting[s], s)))
+        beam = [Candidate(frozenset())]
+        postponed = []
+        for scenario in order:
+            if not self._has_explained_any and self._trials.plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
+                break
+            extended = self._extend(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
+            if extended:
+                beam = extended
+                self._has_explained_any = self._has_explained_any or bool(beam[0].explained)
+            else:
+                # Try this scenario again after the others: the sets are larger then, so one more mistake may be enough.
+                postponed.append(scenario)
+        return self._explain_postponed(beam, postponed, acting, may_leave_out=may_leave_out)
+
+    def _explain_postponed(
+        self,
+        beam: list[Candidate],
+        scenarios: Sequence[str],
+        acting: dict[str, list[MistakeVariant]],
+        *,
+        may_leave_out: bool,
+    ) -> list[Candidate]:
+        """Return the beam extended in scenarios for which one more mistake was not enough: two are tried as well.
+
+        Args:
+            beam: the candidates so far.
+            scenarios: the postponed scenarios.
+            acting: for each scenario, the variants that act in it and may be added.
+            may_leave_out: see `candidates`.
+        """
+        scenarios_without_pair = 0
+        for scenario in scenarios:
+            extended = self._extend(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
+            if not extended:
+                # Pairs are costly. After some failures they are no longer tried for the empty set, which has explained
+                # nothing so far.
+                promising = [
+                    candidate
+                    for candidate in beam[:_MAX_EXTENDED_COSTLY]
+                    if candidate.mistakes or scenarios_without_pair < _MAX_SCENARIOS_WITHOUT_PAIR
+                ]
+                with_pair = [
+                    extended_candidate
+                    for candidate in promising
+                    for extended_candidate in self._with_two_more(candidate, scenario, acting[scenario])
+                ]
+                if not with_pair:
+                    scenarios_without_pair += 1
+                extended = self._keep_best([*with_pair, *(beam if may_leave_out else ())])
+            beam = extended
+        return beam
+
+    def _extend(
+        self,
+        beam: Sequence[Candidate],
+        scenario: str,
+        variants: Sequence[MistakeVariant],
+        *,
+        may_leave_out: bool,
+    ) -> list[Candidate]:
+        """Return the candidates that agree in this scenario as well, as they are or with one more mistake.
+
+        Empty if none agrees. Otherwise, with `may_leave_out`, those that disagree are kept behind those that agree.
+
+        Args:
+            beam: the candidates so far.
+            scenario: name of the scenario.
+            variants: variants that act in it and may be added.
+            may_leave_out: see `candidates`.
+        """
+        agreeing = [c for c in beam if self._trials.acting_mistakes_agree(c.mistakes, scenario)]
+        others = [c for c in beam if not self._trials.acting_mistakes_agree(c.mistakes, scenario)]
+        # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. A candidate
+        # with acting mistakes needs a play of its own for each added mistake: few are tried if idle ones fit.
+        acting = [c for c in others if self._trials.acting_mistakes(c.mistakes, scenario)]
+        idle = [c for c in others if c not in acting]
+        unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
+        grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
+        for candidate in acting[: _MAX_EXTENDED_COSTLY if grown else _MAX_EXTENDED]:
+            grown += self._with_one_more(candidate, scenario, variants)
+        if not unchanged and not grown:
+            return []
+        return self._keep_best([*unchanged, *grown, *(others if may_leave_out else ())])
+
+    def _with_one_more(
+        self, candidate: Candidate, scenario: str, variants: Sequence[MistakeVariant]
+    ) -> Iterator[Candidate]:
+        """Yield the candidate with one more mistake, for each of the variants that makes it agree in this scenario."""
+        is_idle = not self._trials.acting_mistakes(candidate.mistakes, scenario)
+        failed: set[int] = set()  # behaviours (`Reference.behaviour`) that do not give the learner's run here
+        for variant in variants:
+            behaviour = self._reference.behaviour(variant, scenario)
+            if behaviour in failed:
+                continue
+            grown = self._with_added(candidate, (variant,), scenario)
+            if grown is not None:
+                yield grown
+            # Only in an idle candidate do all variants of this behaviour fail with this one. In others, their edits may
+            # overlap with those of the acting mistakes in different ways.
+            elif is_idle and not self._trials.acting_mistakes_agree(candidate.mistakes | {variant}, scenario):
+                failed.add(behaviour)
+
+    def _with_two_more(
+        self, candidate: Candidate, scenario: str, variants: Sequence[MistakeVariant]
+    ) -> Iterator[Candidate]:
+        """Yield the candidate with two more mistakes, for each pair that makes it agree in this scenario.
+
+        Pairs whose mistakes, each alone, bring the candidate nearer to the learner's run are tried first. Of variants
+        that behave alike in this scenario, only the first is tried.
+        """
+        by_behaviour = self._trials.grouped_by_behaviour(variants, scenario)
+        progress = {
+            behaviour: self._trials.progress(candidate.mistakes | {alike[0]}, scenario)
+            for behaviour, alike in by_behaviour.items()
+        }
+        pairs = sorted(combinations(by_behaviour, 2), key=lambda pair: -sum(progress[b] for b in pair))
+        for one, other in pairs[:_MAX_PAIRS]:
+            grown = self._with_added(candidate, (by_behaviour[one][0], by_behaviour[other][0]), scenario)
+            if grown is not None:
+                yield grown
+
+    def _with_added(
+        self, candidate: Candidate, added: Sequence[MistakeVariant], scenario: str
+    ) -> Candidate | None:
+        """Return the candidate with these mistakes added; None unless it agrees here and wherever it agreed before.
+
+        Earlier scenarios in which no added mistake acts are not played again: nothing changes there.
+        """
+        ids = [variant.mistake.id for variant in (*candidate.mistakes, *added)]
+        if len(set(ids)) < len(ids) or len(ids) > _MAX_MISTAKES:
+            return None
+        mistakes = candidate.mistakes.union(added)
+        if not self._trials.acting_mistakes_agree(mistakes, scenario):
+            return None
+        affected = [s for s in candidate.explained if any(self._trials.acts_in(v, s) for v in added)]
+        if not all(self._trials.acting_mistakes_agree(mistakes, s) for s in affected):
+            return None
+        return Candidate(mistakes, (*candidate.explained, scenario))
+
+    def _keep_best(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return the best candidates, best first (`_rank`), without duplicates.
+
+        Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept.
+        """
+        same_mistakes: Counter[frozenset[str]] = Counter()
+        seen: set[MistakeSet] = set()
+        best = []
+        for candidate in sorted(candidates, key=self._rank):
+            if candidate.mistakes in seen:  # reached before by adding its mistakes in another order
+                continue
+            seen.add(candidate.mistakes)
+            ids = ids_of(candidate.mistakes)
+            same_mistakes[ids] += 1
+            if len(ids) == 1 or same_mistakes[ids] <= _MAX_SAME_MISTAKES:
+                best.append(candidate)
+        return best[:_MAX_CANDIDATES]
+
+    def _rank(self, candidate: Candidate) -> tuple[int, int, list[int]]:
+        """Return a sort key: candidates that explain more scenarios come first, then those with fewer mistakes.
+
+        After that, those come first whose mistakes are earlier in the course file.
+        """
+        positions = sorted(self._positions[variant] for variant in candidate.mistakes)
+        return -len(candidate.explained), len(positions), positions

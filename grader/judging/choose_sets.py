@@ -1,0 +1,226 @@
+"""Choose the smallest of the candidates of a beam search, after a check with all edits of a set in one program.
+
+The beam search assumes that only acting mistakes matter (see `trials`), and it grows sets but never shrinks them. So
+the first set is played whole here, and then made smaller. In the end its twins are added: sets with one mistake
+exchanged for another that behaves alike, so that feedback can name both.
+
+Example: the candidate {no-division, drops-leftover, no-accum-check} explains every scenario. Without any one of the
+three some scenario stays unexplained, so it is returned as it is. If `leaks-leftover` behaved like `drops-leftover` in
+all these scenarios, {no-division, leaks-leftover, no-accum-check} would be returned beside it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+from grader.judging.beam_search import Candidate, may_add
+from grader.judging.edits import MistakeVariant, ids_of
+from grader.judging.reference import Reference
+from grader.judging.trials import MistakeSet, Trials
+
+
+class ChosenSets(NamedTuple):
+    """Sets of mistakes that explain the same scenarios; empty if none explains any."""
+
+    sets: tuple[MistakeSet, ...] = ()
+    explained: tuple[str, ...] = ()
+    """Names of the scenarios that each of the sets explains."""
+
+
+class SetChooser:
+    """Chooses among the candidates for one learner's runs."""
+
+    def __init__(
+        self,
+        reference: Reference,
+        trials: Trials,
+        *,
+        wrong: Sequence[str],
+        right: Sequence[str],
+        representatives: Sequence[MistakeVariant],
+    ) -> None:
+        """Prepare.
+
+        Args:
+            reference: the reference of the exercise and seed that was played.
+            trials: compares sets with the learner's runs, and counts the plays.
+            wrong: names of the scenarios, with a run, in which the learner's run differs from the solution's.
+            right: names of the scenarios in which it does not.
+            representatives: the variants for which others may be exchanged, one for each behaviour of a mistake.
+        """
+        self._reference, self._trials = reference, trials
+        self._wrong, self._right = wrong, right
+        self._representatives = representatives
+        self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
+
+    def choose(self, candidates: Sequence[Candidate]) -> ChosenSets:
+        """Return the smallest of the sets that explain most, with their twins; empty if none passes the check.
+
+        Args:
+            candidates: the candidates of a beam search, best first.
+        """
+        best = self._best_sets(candidates)
+        if not best.sets:
+            return best
+        size = min(map(len, best.sets))
+        smallest = [mistakes for mistakes in best.sets if len(mistakes) == size]
+        # `_twins` tries the mistakes most alike first, so a few plays tell if another one explains the same.
+        self._trials.ensure_plays_left(2 * len(self._scenarios))
+        twins = self._twins(smallest[0], best.explained)
+        return ChosenSets(tuple(dict.fromkeys((*smallest, *twins))), best.explained)
+
+    def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
+        """Return those sets that explain most scenarios and change none in which the learner is right.
+
+        The first such set is played whole and made smaller. That is costly, so of later ones only the acting mistakes
+        are played, and their sizes may differ.
+        """
+        sets: list[MistakeSet] = []
+        explained: tuple[str, ...] = ()
+        for candidate in candidates:
+            mistakes = self._without_unneeded(candidate)
+            if not mistakes or (sets and len(candidate.explained) < len(explained)):
+                continue
+            checked = self._check_acting(mistakes) if sets else self._check_whole_and_reduce(mistakes)
+            if checked is None:
+                continue
+            if not sets or len(checked.explained) > len(explained):
+                sets, explained = [checked.mistakes], checked.explained
+            elif checked.explained == explained and checked.mistakes not in sets:
+                sets.append(checked.mistakes)
+        return ChosenSets(tuple(sets), explained)
+
+    def _without_unneeded(self, candidate: Candidate) -> MistakeSet:
+        """Return the candidate's set without mistakes that are not needed for any scenario that it explains.
+
+        This takes few plays, because only scenarios in which a mistake acts are looked at, with acting mistakes only.
+        """
+        mistakes = candidate.mistakes
+        for variant in reversed(self._trials.in_course_order(mistakes)):
+            rest = mistakes - {variant}
+            acts_in = (s for s in candidate.explained if self._trials.acts_in(variant, s))
+            if all(self._trials.acting_mistakes_agree(rest, s) for s in acts_in):
+                mistakes = rest
+        return mistakes
+
+    def _check_acting(self, mistakes: MistakeSet) -> Candidate | None:
+        """Return the set with the scenarios that its acting mistakes explain.
+
+        None if it explains none, or changes a scenario in which the learner is right.
+        """
+        agrees = self._trials.acting_mistakes_agree
+        explained = tuple(s for s in self._wrong if agrees(mistakes, s))
+        if not explained or not all(agrees(mistakes, s) for s in self._right):
+            return None
+        return Candidate(mistakes, explained)
+
+    def _check_whole_and_reduce(self, mistakes: MistakeSet) -> Candidate | None:
+        """Return the set made smaller, with the scenarios that it explains when played with all its edits.
+
+        None if it explains none, or changes a scenario in which the learner is right.
+        """
+        explained = self._explained_whole(mistakes)
+        if len(explained) < len(self._wrong) and self._explains_despite_conflicts(mistakes):
+            return Candidate(self._reduce(mistakes, self._wrong), tuple(self._wrong))
+        if not explained or not self._trials.agrees_everywhere(mistakes, self._right):
+            return None
+        reduced = self._reduce(mistakes, explained)
+        # A removed mistake may have hidden the others in some scenario, so find the explained ones again.
+        return Candidate(reduced, self._explained_whole(reduced))
+
+    def _explained_whole(self, mistakes: MistakeSet) -> tuple[str, ...]:
+        """Return the names of the wrong scenarios that the program with all these mistakes explains."""
+        return tuple(s for s in self._wrong if self._trials.all_mistakes_agree(mistakes, s))
+
+    def _explains_despite_conflicts(self, mistakes: MistakeSet) -> bool:
+        """Return True if the set agrees in every scenario, played whole or with its acting mistakes only.
+
+        The learner can make two mistakes that one text of the course cannot make together.
+        """
+        return all(
+            self._trials.all_or_acting_mistakes_agree(mistakes, s) for s in (*self._wrong, *self._right)
+        )
+
+    # ---- making a set smaller ------------------------------------------------------------------------
+
+    def _reduce(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
+        """Return a smaller set that agrees in all these scenarios as well, played whole; else the set itself.
+
+        Unlike `_without_unneeded`, this does not rely on what a mistake changes alone.
+        """
+        for variant in self._trials.in_course_order(mistakes):
+            rest = mistakes - {variant}
+            if rest and self._trials.agrees_everywhere(rest, (*explained, *self._right)):
+                mistakes = rest
+        if len(mistakes) > 2:
+            mistakes = self._remove_one_exchange_another(mistakes, explained)
+        return self._replace_two_by_one(mistakes, explained)
+
+    def _remove_one_exchange_another(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
+        """Return the set with one mistake removed and a second one exchanged for a similar one, if that agrees.
+
+        Two mistakes that behave alike when made alone may differ in combination. Example: the parameters stay where
+        they are if the backward pass is missing, and also if the update comes at the wrong end. But a loss that is
+        returned as a tensor keeps its graph only if the backward pass is missing. With the update at the wrong end, a
+        third mistake is needed to explain the graph.
+        """
+        for removed, exchanged in permutations(self._trials.in_course_order(mistakes), 2):
+            rest = mistakes - {removed, exchanged}
+            exchanged_acts_in = [s for s in self._scenarios if self._trials.acts_in(exchanged, s)]
+            removed_acts_in = [s for s in explained if self._trials.acts_in(removed, s)]
+            for other in self._representatives:
+                if other in mistakes or not may_add(other, rest):
+                    continue
+                if 2 * self._alike_count(other, exchanged, exchanged_acts_in) <= len(exchanged_acts_in):
+                    continue  # similar means alike in more than half of the scenarios
+                smaller = rest | {other}
+                # Where the removed mistake acts, most exchanges fail: these scenarios come first.
+                if self._trials.agrees_everywhere(smaller, (*removed_acts_in, *explained, *self._right)):
+                    return smaller
+        return mistakes
+
+    def _replace_two_by_one(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
+        """Return the set with two mistakes replaced by one that acts in exactly the same scenarios, if one agrees."""
+        scenarios = (*explained, *self._right)
+        for pair in combinations(self._trials.in_course_order(mistakes), 2):
+            either_acts = [any(self._trials.acts_in(variant, s) for variant in pair) for s in scenarios]
+            rest = mistakes.difference(pair)
+            for variant in self._representatives:
+                if variant in pair or not may_add(variant, rest):
+                    continue
+                if either_acts == [self._trials.acts_in(variant, s) for s in scenarios]:
+                    smaller = rest | {variant}
+                    if self._trials.agrees_everywhere(smaller, scenarios):
+                        return smaller
+        return mistakes
+
+    # ---- twins ---------------------------------------------------------------------------------------
+
+    def _twins(self, mistakes: MistakeSet, explained: Sequence[str]) -> Iterator[MistakeSet]:
+        """Yield the set with one mistake exchanged for another that behaves alike in combination with the rest.
+
+        The two mistakes need to behave alike, each made alone, in one scenario only; mistakes that do so in most
+        scenarios are tried first. In other scenarios, the rest of the set may bring out a mistake that does not show
+        alone: a sum instead of a mean shows under AdamW only if clipping is left out, too.
+        """
+        ids = ids_of(mistakes)
+        for variant in self._trials.in_course_order(mistakes):
+            rest = mistakes - {variant}
+            acts_in = [s for s in explained if self._trials.acts_in(variant, s)]
+            alike_counts = {
+                other: self._alike_count(other, variant, acts_in)
+                for other in self._representatives
+                if other.mistake.id not in ids
+            }
+            for other in sorted(alike_counts, key=lambda other: -alike_counts[other]):
+                twin = rest | {other}
+                if alike_counts[other] and all(
+                    self._trials.acting_mistakes_agree(twin, s) or self._trials.all_mistakes_agree(twin, s)
+                    for s in explained
+                ):
+                    yield twin
+
+    def _alike_count(self, one: MistakeVariant, other: MistakeVariant, scenarios: Iterable[str]) -> int:
+        """Return in how many of the scenarios two variants behave alike."""
+        behaviour = self._reference.behaviour
+        return sum(behaviour(one, scenario) == behaviour(other, scenario) for scenario in scenarios)
