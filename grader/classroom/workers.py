@@ -252,9 +252,9 @@ def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
             connection.send(("started", None, 0, False))
             while True:
                 submission = connection.recv()
-                before = sandbox.clock_ended
+                before = sandbox.wall_timeouts
                 result = work(run, submission, sandbox)
-                connection.send(("result", result, _memory(), sandbox.clock_ended > before))
+                connection.send(("result", result, _memory(), sandbox.wall_timeouts > before))
     except (EOFError, BrokenPipeError, ConnectionResetError, MemoryError):
         raise
     except Exception as error:

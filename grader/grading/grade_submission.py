@@ -19,8 +19,8 @@ from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
 from grader.observe.wording import particle
 from grader.sandbox.attempts import Attempts
-from grader.sandbox.client import WAITED
-from grader.sandbox.sandbox import OVER, Outcome, Sandbox
+from grader.sandbox.client import ONLY_WAITED
+from grader.sandbox.sandbox import NOT_BEGUN, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.close_names import Pairing, close_names
 from grader.submission.source_file import Complaint
@@ -54,9 +54,9 @@ def grade_one(
 
 def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
     """Return the Korean message for a timeout, by its kind."""
-    if outcome.detail == WAITED:
+    if outcome.detail == ONLY_WAITED:
         return waiting_message(run.limits.seconds)
-    if outcome.detail == OVER:
+    if outcome.detail == NOT_BEGUN:
         return not_run_message(run.submission_seconds)
     return time_limit_message(run.limits.cpu_seconds)
 
@@ -113,8 +113,8 @@ def _acts_by_file(submission: Submission, outcomes: Outcomes) -> dict[str, tuple
     found: dict[str, tuple[tuple[str, int], ...]] = {}
     for exercise, outcome in outcomes.items():
         source = submission.source_for(exercise)
-        if isinstance(outcome, Outcome) and outcome.reached and source is not None:
-            found[source.name] = (*found.get(source.name, ()), *outcome.reached)
+        if isinstance(outcome, Outcome) and outcome.suspicious_acts and source is not None:
+            found[source.name] = (*found.get(source.name, ()), *outcome.suspicious_acts)
     return found
 
 
@@ -133,7 +133,9 @@ def _assess_and_repair(
         feedback = assess(exercise, trace, known_runs, origin)
         if attempts is None or not wants_repair(feedback):
             return feedback
-        return with_repair(feedback, exercise, trace.runs, known_runs, origin, attempts.of(exercise.name))
+        return with_repair(
+            feedback, exercise, trace.runs, known_runs, origin, attempts.for_exercise(exercise.name)
+        )
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
         raise
     except Exception:

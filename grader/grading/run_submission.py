@@ -27,9 +27,9 @@ def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
         run.device,
         run.limits,
         lessons=run.packages,
-        added=run.added,
-        ahead=run.ahead,
-        once=once,
+        added_packages=run.added,
+        preimports=run.ahead,
+        may_fork=once,
     )
 
 

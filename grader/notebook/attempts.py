@@ -18,7 +18,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.repair.search import Runner
 from grader.observe.trace import Run
-from grader.sandbox.spent import AttemptsSpent
+from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.submission.source_file import without_demos
 
 if TYPE_CHECKING:  # Windows lacks what the sandbox needs
@@ -73,7 +73,7 @@ def attempts(exercise: Exercise, surroundings: str | None, device: str) -> Itera
         yield None
         return
     with sandbox.attempts(SEED) as played_in_sandbox:
-        yield _AttemptRunner(played_in_sandbox.of(exercise.name), surroundings)
+        yield _AttemptRunner(played_in_sandbox.for_exercise(exercise.name), surroundings)
 
 
 class _AttemptRunner:

@@ -1,7 +1,9 @@
 """Build the sandbox's bubblewrap command line, and find out whether bubblewrap works on this machine.
 
-Inside, the file system holds only the operating system's programs and libraries, Python, its installed packages, and
-the few parts of the grader that know no answers. Folders with answers that this would bring in are masked.
+Bubblewrap (`bwrap`) starts a program in new namespaces with a file system made of binds: files and folders of this
+machine that it shows inside. We bind only the operating system's programs and libraries, Python, its installed
+packages, and the few parts of the grader that know no answers. Where a bound folder contains a folder with answers
+(this checkout, or an installed copy of the course), a mask covers the latter: an empty folder.
 """
 
 import functools
@@ -22,7 +24,7 @@ from grader.sandbox.server_command import (
     GRADER_PACKAGE,
     IMPORT_ROOT_INSIDE,
     import_path,
-    interpreter,
+    interpreter_path,
     package_folders,
     python_command,
     server_environment,
@@ -34,28 +36,30 @@ _PARTS_INSIDE = (
 )
 """Parts of the grader that are bound into the sandbox, as paths in its package; none of them knows answers."""
 _CAPABILITIES = ("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN")
-"""The server needs CAP_SYS_ADMIN to create its children's namespaces; it holds in bubblewrap's user namespace only."""
+"""Capabilities of the server: it needs CAP_SYS_ADMIN to create its children's namespaces. The capability is valid in
+bubblewrap's user namespace only."""
 
-Reason = Literal["ok", "not-linux", "no-bwrap", "apparmor", "userns-off", "container", "refused"]
+ProbeReason = Literal["ok", "not-linux", "no-bwrap", "apparmor", "userns-off", "container", "refused"]
+"""Why submissions can or cannot be isolated; `explain_probe` says each in Korean."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Whether submissions can be isolated on this machine, and if not, why."""
+    """The result of `probe`: whether submissions can be isolated on this machine, and if not, why."""
 
     available: bool
-    reason: Reason
+    reason: ProbeReason
     remedy: str = ""
     """Shell command that fixes the problem; empty if none is known."""
     detail: str = ""
-    """Last line printed by what failed, or the error that kept it from starting; may be empty."""
+    """Last line that the failed command printed, or the error that kept it from starting; may be empty."""
 
 
 @functools.cache
 def probe() -> Probe:
-    """Find out whether submissions can be isolated here, by doing once all that the sandbox does, except import torch.
+    """Find out whether submissions can be isolated here, by isolating a process as the sandbox does, without torch.
 
-    The first call takes a tenth of a second; its result is kept.
+    The first call takes a tenth of a second; later calls return its result.
     """
     if sys.platform != "linux":
         return Probe(False, "not-linux")
@@ -78,23 +82,23 @@ def probe() -> Probe:
     if test.returncode == 0:
         return Probe(True, "ok")
     detail = (test.stderr.strip().splitlines() or [f"exit status {test.returncode}"])[-1]
-    reason, remedy = _why_refused()
+    reason, remedy = _likely_obstacle()
     return Probe(False, reason, remedy, detail)
 
 
-def bwrap_command(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
+def bwrap_command(device: str = "cpu", added_packages: Sequence[str] = ()) -> list[str]:
     """Return the arguments `bwrap … --`, to be followed by the command that runs inside.
 
     Args:
-        device: `cpu`, or a GPU, whose device files are then bound too.
-        added: installed packages, as pip calls them, that submissions may import beside those of the course.
+        device: `cpu`, or `cuda`, which binds the device files of GPUs too.
+        added_packages: installed packages, as pip calls them, that submissions may import beside those of the course.
     """
     # --unshare-all alone would go on without a user namespace if there can be none; --unshare-user fails then.
     arguments = [shutil.which("bwrap") or "bwrap", "--unshare-user", "--unshare-all", *_CAPABILITIES]
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
-    arguments += [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    arguments += [*_system_arguments(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     arguments += _binds_and_masks([*_interpreter_paths(), *package_folders()])
-    arguments += _hidden_packages(added)
+    arguments += _package_masks(added_packages)
     for part in _PARTS_INSIDE:
         arguments += ["--ro-bind", str(GRADER_PACKAGE / part), str(IMPORT_ROOT_INSIDE / "grader" / part)]
     if device != "cpu":
@@ -108,16 +112,16 @@ def bwrap_command(device: str = "cpu", added: Sequence[str] = ()) -> list[str]:
 def bound_folders_in_tmp() -> tuple[str, ...]:
     """Return the bound folders that lie in /tmp, which a child's own /tmp would hide.
 
-    That is a virtual environment created in /tmp, to try things or in CI.
+    There is one if the course is installed in a virtual environment in /tmp, as in CI.
     """
     folders = {path for path in (*_interpreter_paths(), *package_folders()) if path.is_dir()}
     return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
 
 
-# ---- what is bound into the sandbox --------------------------------------------------------------
+# ---- binds and masks -----------------------------------------------------------------------------
 
 
-def _system() -> list[str]:
+def _system_arguments() -> list[str]:
     """Return the arguments that bind the operating system's programs and libraries, read-only."""
     arguments = ["--ro-bind", "/usr", "/usr"]
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
@@ -133,30 +137,32 @@ def _system() -> list[str]:
 
 
 def _interpreter_paths() -> list[Path]:
-    """Return the interpreter's program file, and the folders of its standard library and shared libraries."""
+    """Return the paths that Python itself needs: its program file, its standard library and its shared libraries."""
     library = Path(sysconfig.get_path("stdlib")).resolve().parent
     # The interpreter's shared libraries are in lib, even where its modules are in lib64.
-    candidates = [Path(interpreter()), library, Path(sys.base_prefix).resolve() / "lib"]
+    candidates = [Path(interpreter_path()), library, Path(sys.base_prefix).resolve() / "lib"]
     return sorted({path for path in candidates if path.exists()})
 
 
-def _hidden_packages(added: Sequence[str]) -> list[str]:
-    """Return the arguments that bind a stand-in over each package that submissions may not import.
+def _package_masks(added_packages: Sequence[str]) -> list[str]:
+    """Return the arguments that cover each package that submissions may not import with a stand-in.
 
-    The stand-in (`assets/absent_package`) raises the ModuleNotFoundError that a missing package would. It covers the
-    installed packages that are neither the course's nor among `added`.
+    The stand-in (`assets/absent_package`) raises the ModuleNotFoundError that an import of a missing package raises.
+
+    Args:
+        added_packages: installed packages that submissions may import beside those of the course.
     """
     absent = asset_path("absent_package")
     arguments: list[str] = []
     for folder in package_folders():
-        for path in undeclared_entries(folder, added):
+        for path in undeclared_entries(folder, added_packages):
             stand_in = absent if path.is_dir() else absent / "__init__.py"
             arguments += ["--ro-bind", str(stand_in), str(path)]
     return arguments
 
 
 def _folders_with_answers() -> set[Path]:
-    """Return the folders that hold answers, or parts of the grader that know them."""
+    """Return the existing folders that hold answers or parts of the grader that know answers."""
     data = sysconfig.get_path("data")  # Debian's own Python installs to /usr/local, not to its prefix
     prefixes = [Path(prefix) for prefix in (sys.prefix, sys.base_prefix, data, site.getuserbase()) if prefix]
     folders = [course_root(), GRADER_PACKAGE, *(prefix / "share" / "hanstep" for prefix in prefixes)]
@@ -165,11 +171,12 @@ def _folders_with_answers() -> set[Path]:
 
 
 def _binds_and_masks(bound: list[Path]) -> list[str]:
-    """Return arguments that bind the paths `bound`, and mask every folder with answers inside them.
+    """Return arguments that bind the paths `bound`, and mask every folder with answers inside a bound path.
 
-    Shallow paths come first, so that an environment inside the checkout is bound again on top of the checkout's mask.
+    Paths closer to the root come first, because a bind or mask hides what an earlier one shows below its path. So a
+    virtual environment inside the checkout is visible, although the checkout is masked.
     """
-    visible = [Path("/usr"), *bound]
+    visible = [Path("/usr"), *bound]  # /usr is bound by `_system_arguments`
     masked = {
         folder for folder in _folders_with_answers() if any(folder.is_relative_to(path) for path in visible)
     }
@@ -186,7 +193,7 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
 
 
 def explain_probe(result: Probe) -> str:
-    """Return Korean lines that say whether the sandbox works, else what is missing and which command fixes it."""
+    """Return lines in Korean: that the sandbox works, or why it does not, and a command that may fix it."""
     why = {
         "ok": "샌드박스를 쓸 수 있어요.",
         "not-linux": "샌드박스는 리눅스에서만 돌아요.",
@@ -207,6 +214,7 @@ def explain_probe(result: Probe) -> str:
 
 
 def _install_command() -> str:
+    """Return the command that installs bubblewrap here; empty if this machine's package manager is unknown."""
     for manager, command in (
         ("apt-get", "apt-get install -y bubblewrap"),
         ("dnf", "dnf install -y bubblewrap"),
@@ -218,8 +226,8 @@ def _install_command() -> str:
     return ""
 
 
-def _why_refused() -> tuple[Reason, str]:
-    """Return the setting that most likely forbids namespaces, and the command that changes it."""
+def _likely_obstacle() -> tuple[ProbeReason, str]:
+    """Guess from this machine's settings why bubblewrap failed; return the reason and a command that may fix it."""
     if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
         # Ubuntu since 24.04. A profile of this name also replaces the stricter one of newer releases, which lets
         # bubblewrap itself create namespaces, but not its children.
@@ -236,10 +244,12 @@ def _why_refused() -> tuple[Reason, str]:
 
 
 def _as_root(command: str) -> str:
+    """Return the command with `sudo` before it, unless this process is root already."""
     return command if os.geteuid() == 0 else f"sudo {command}"
 
 
 def _kernel_setting(name: str) -> str | None:
+    """Return the value of a file below /proc/sys; None if this kernel has no such setting."""
     try:
         return Path("/proc/sys", name).read_text().strip()
     except OSError:

@@ -1,7 +1,8 @@
 """Decide which installed packages a submission can import in the sandbox.
 
-It can import the packages that the course declares, those that an instructor adds, and their dependencies. All others
-are hidden, because they may contain an answer: some packages implement SAM, which lessons ask for.
+It can import the packages that the course declares as its dependencies, those that an instructor adds, and the
+dependencies of all these. Every other package is hidden, because it may contain an answer: for example, some packages
+implement SAM, which an exercise asks for.
 """
 
 import functools
@@ -10,29 +11,31 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-_COURSE = "hanstep"
-_EXTRA = "frameworks"
-"""Name of the course's optional dependencies (extra) that lessons use."""
+_COURSE_DISTRIBUTION = "hanstep"
+"""Name of the course's own distribution (what pip calls a package)."""
+_LESSON_EXTRA = "frameworks"
+"""Name of the extra, a group of optional dependencies, that lessons use."""
 
 
-def undeclared_entries(site: Path, added: Sequence[str] = ()) -> list[Path]:
+def undeclared_entries(site: Path, added_packages: Sequence[str] = ()) -> list[Path]:
     """Return the importable files and folders in a packages folder that belong to no declared package.
 
-    The sandbox hides these entries. If the course is not installed (a bare checkout), its dependencies are unknown, so
-    the list is empty and nothing is hidden.
+    The sandbox hides these entries. If the course itself is not installed (a bare checkout), its dependencies are
+    unknown, so the list is empty and nothing is hidden.
 
     Args:
         site: a folder of installed packages (`site-packages`).
-        added: names of further distributions that submissions may use.
+        added_packages: names of further distributions that submissions may use.
     """
-    declared = _top_level_names(_COURSE)
+    declared = _top_level_names(_COURSE_DISTRIBUTION)
     if not declared:
         return []
-    declared = declared.union(*map(_top_level_names, added))
-    return sorted(path for path in site.iterdir() if path.name not in declared and _can_be_imported(path))
+    declared = declared.union(*map(_top_level_names, added_packages))
+    return sorted(path for path in site.iterdir() if path.name not in declared and _is_importable(path))
 
 
-def _can_be_imported(path: Path) -> bool:
+def _is_importable(path: Path) -> bool:
+    """Return True if a file or folder in a packages folder may be a module or a package, judged by its name."""
     return (path.is_dir() and path.name != "__pycache__") or path.suffix in (".py", ".so", ".pyc")
 
 
@@ -47,25 +50,30 @@ def is_installed(name: str) -> bool:
 
 @functools.cache
 def _top_level_names(distribution: str) -> frozenset[str]:
-    """Return the top-level names in `site-packages` of a distribution and all its dependencies."""
+    """Return the names of the files and folders that a distribution and all its dependencies put in `site-packages`."""
     waiting, seen = [distribution], set()
     names: set[str] = set()
     while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()  # different spellings name the same distribution
         if name in seen:
             continue
         seen.add(name)
         try:
             installed = metadata.distribution(name)
-        except metadata.PackageNotFoundError:  # a dependency of other platforms only
+        except metadata.PackageNotFoundError:  # for example a dependency on other platforms only
             continue
         names |= _installed_names(installed, name)
-        waiting += _dependencies(installed, extra=_EXTRA if name == _COURSE else None)
+        waiting += _dependencies(installed, extra=_LESSON_EXTRA if name == _COURSE_DISTRIBUTION else None)
     return frozenset(names)
 
 
 def _dependencies(distribution: metadata.Distribution, *, extra: str | None) -> list[str]:
-    """Return the names of a distribution's dependencies, and of those of one extra (optional dependencies)."""
+    """Return the names of a distribution's dependencies.
+
+    Args:
+        distribution: the distribution.
+        extra: name of the extra whose optional dependencies are included; None: none of them.
+    """
     names = []
     for requirement in distribution.requires or ():
         needed_for = re.search(r"""extra\s*==\s*['"]([^'"]+)""", requirement)
@@ -76,15 +84,15 @@ def _dependencies(distribution: metadata.Distribution, *, extra: str | None) -> 
 
 
 def _installed_names(distribution: metadata.Distribution, name: str) -> set[str]:
-    """Return the names of the top-level files and folders that a distribution installs.
+    """Return the names of the files and folders that a distribution puts directly in `site-packages`.
 
     Args:
         distribution: the distribution.
-        name: its name, which is also that of its only package if it does not list what it installs.
+        name: its name. If it does not list what it installs, it is taken to install one package of that name.
     """
     record = distribution.read_text("RECORD")
     if record is not None:
         return {line.partition(",")[0].strip('"').partition("/")[0] for line in record.splitlines()}
     listed = distribution.read_text("top_level.txt")  # Debian's packages have no RECORD
-    tops = listed.split() if listed is not None else [name.replace("-", "_")]
-    return {entry for top in tops for entry in (top, f"{top}.py")}
+    modules = listed.split() if listed is not None else [name.replace("-", "_")]
+    return {entry for module in modules for entry in (module, f"{module}.py")}

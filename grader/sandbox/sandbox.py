@@ -1,7 +1,8 @@
-"""Run a submission's exercises isolated and bring back their traces: the step between submission and judging.
+"""Run the exercises of submissions in isolation, and return a trace of each.
 
-A `Sandbox` owns one server (`server_process`, `inside.server`), which has torch imported and warmed. Each submission
-runs in a fork of that server (`client`), which plays its exercises one after the other.
+A `Sandbox` owns one server: a process that has imported torch (`server_process` starts it, `inside.server` runs in it).
+For each submission the server forks a child, to which `client` talks. The child plays the submission's exercises one
+after the other.
 """
 
 import math
@@ -17,9 +18,9 @@ from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain_probe, probe
-from grader.sandbox.client import WAITED, Child, Ended, Limits, ServerGone, Status
-from grader.sandbox.forked import can_fork
-from grader.sandbox.inside.frames import Setting
+from grader.sandbox.client import ONLY_WAITED, Child, ChildEnded, Limits, ServerGone, Status
+from grader.sandbox.forked_server import can_fork
+from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.inspection import refuse_oversized
 from grader.sandbox.parcels import Parcels
 from grader.sandbox.server_process import SandboxUnavailable, Server
@@ -27,10 +28,12 @@ from grader.sandbox.server_process import SandboxUnavailable, Server
 
 @dataclass(frozen=True)
 class Job:
-    """The text of one program, and the exercises to play with it, in this order."""
+    """One file of a submission, and the exercises that it answers."""
 
     source: str
+    """Text of the program."""
     exercises: tuple[str, ...]
+    """Names of the exercises, in the order in which they are played."""
 
 
 @dataclass(frozen=True)
@@ -40,72 +43,81 @@ class Outcome:
     exercise: str
     status: Status
     trace: Trace | None
-    """The trace. Always present with the status `ran`, and with `memory` if the code could still report it."""
+    """The trace; None if there is none that can be read. There is always one with the status `ran`; with `memory`, only
+    if the code raised an exception for it, and was not killed."""
     seconds: float
-    """Wall time."""
+    """Wall time that the run took."""
     detail: str = ""
-    """A few Korean words for the message: `SIGSEGV`, `종료 코드 3`; for a timeout by wall time `WAITED` or `OVER`."""
-    reached: tuple[tuple[str, int], ...] = ()
-    """Suspicious acts of the exercise's file, as (act, line), e.g. `sys._getframe` (see `inside.reaching`). Only the
-    last outcome of each file has them."""
+    """A few Korean words about a run that did not end well: `SIGSEGV`, `종료 코드 3`. If the wall time ran out, it is
+    `ONLY_WAITED` or `NOT_BEGUN`; if the processor time ran out, it is empty."""
+    suspicious_acts: tuple[tuple[str, int], ...] = ()
+    """What the exercise's file did that an instructor should look at (`inside.suspicious_acts`), as pairs of act and
+    line: `("sys._getframe", 12)`. To name each act once, only the last outcome of a file lists the acts of that
+    file."""
 
 
-OVER = "제출물 전체의 시간이 끝남"
-"""Detail of the timeout of an exercise that was not begun because the submission's time was used up."""
+NOT_BEGUN = "제출물 전체의 시간이 끝남"
+"""Detail of the timeout of an exercise that was not begun, because its submission had used up its time."""
+_MAX_LOST_SERVERS = 2
+"""How often one submission may lose its server before the exercise that was being played counts as crashed."""
+_MAX_STARTS = 2
+"""Maximum number of servers that are started, one after the other, until one lives long enough to be warm."""
 
 
 class Sandbox:
-    """One warmed server, and a fork of it for each submission. Not thread-safe."""
+    """One warmed server, which forks a child for each submission. Not thread-safe."""
 
     def __init__(
         self,
-        kind: str = "auto",
+        isolation: str = "auto",
         device: str = "cpu",
         limits: Limits | None = None,
         *,
         lessons: Sequence[str],
-        added: Sequence[str] = (),
-        ahead: Sequence[str] = (),
-        once: bool = False,
+        added_packages: Sequence[str] = (),
+        preimports: Sequence[str] = (),
+        may_fork: bool = False,
     ) -> None:
         """Start the server without waiting until it is warm, so that several can warm up side by side.
 
         Args:
-            kind: `bwrap` and `auto` isolate; `none` only limits time, memory and output.
-            device: `cpu`, or `cuda` (then each fork starts CUDA anew, because an initialized CUDA cannot be forked).
-            limits: limits of each fork and of the exercises in it; None: the default ones.
+            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` only limits time, memory and output.
+            device: `cpu`, or `cuda` (then each child starts CUDA anew, because an initialized CUDA cannot be forked).
+            limits: limits of each child and of the exercises in it; None: the default ones.
             lessons: names of the lessons' packages in `grader.exercises`.
-            added: installed packages, as pip calls them, that submissions can import beside those of the course.
-            ahead: modules that many submissions import; the server imports them once for all.
-            once: True for a single submission of one's own. Without isolation the server is then a fork of this
-                process where that is safe, which starts faster.
+            added_packages: installed packages, as pip calls them, that submissions can import beside those of the
+                course.
+            preimports: modules that many submissions import; the server imports them once, before it forks.
+            may_fork: allow the server to be a fork of this process, which starts faster, but holds everything that
+                this process holds, answers included. So set it only for a single submission of the user's own. It has
+                no effect with isolation, or where a fork would not be safe (`can_fork`).
 
         Raises:
-            ValueError: `kind` is none of the three.
+            ValueError: `isolation` is none of the three.
             SandboxUnavailable: the requested isolation is not available here.
         """
-        if kind not in ("auto", "bwrap", "none"):
-            raise ValueError(f'kind must be "auto", "bwrap" or "none": {kind!r}')
-        self._isolate = kind != "none"
+        if isolation not in ("auto", "bwrap", "none"):
+            raise ValueError(f'isolation must be "auto", "bwrap" or "none": {isolation!r}')
+        self._isolate = isolation != "none"
         if self._isolate and not probe().available:
             raise SandboxUnavailable(explain_probe(probe()))
         self._limits = limits or Limits()
         self._device = device
-        self._added = added
-        self._forked = once and not self._isolate and can_fork(device)
-        self.clock_ended = 0
-        """Number of exercises so far that ran out of wall time, not processor time. A busy machine may be the reason,
-        so the caller may run them again."""
+        self._added_packages = added_packages
+        self._may_fork = may_fork and not self._isolate and can_fork(device)
+        self.wall_timeouts = 0
+        """Number of exercises so far that ran out of wall time but not of processor time. The reason may be a busy
+        machine, so the caller may run them again."""
         # Start the server first: it imports torch while drivers are read here.
         self._server: Server | None = self._start_server()
         self._parcels = Parcels(lessons)
-        self._setting = Setting(
-            imports=(*self._parcels.libraries(), *ahead),
+        self._setting = ServerSetting(
+            preimports=(*self._parcels.imported_libraries(), *preimports),
             device=device,
             isolate=self._isolate,
-            visible=bubblewrap.bound_folders_in_tmp(),
+            visible_folders=bubblewrap.bound_folders_in_tmp(),
         )
-        self._server.prepare(self._setting)
+        self._server.send_setting(self._setting)
 
     def __enter__(self) -> Self:
         return self
@@ -116,9 +128,9 @@ class Sandbox:
         self.close()
 
     def wait_until_warm(self) -> None:
-        """Wait until the server is warm. Does not raise if it does not start: `run` does."""
+        """Wait until the server is warm. Raise nothing if it does not start: the next `run` reports that."""
         with suppress(SandboxUnavailable):
-            self._ready_server()
+            self._ensure_server()
 
     def close(self) -> None:
         """End the server and everything in it."""
@@ -127,13 +139,13 @@ class Sandbox:
             self._server = None
 
     def run(self, jobs: Sequence[Job], seed: int, *, until: float = math.inf) -> list[Outcome]:
-        """Run the jobs of one submission, in one fork for as long as that fork lives.
+        """Run the jobs of one submission in one child, for as long as that child lives.
 
-        An exercise that ends its fork does not keep the exercises after it from running: these run in a new fork.
+        If an exercise ends its child, the exercises after it run in a new child.
 
         Args:
-            jobs: jobs in the order of the course, because an exercise's driver may contain the answer to an earlier
-                exercise (see `parcels`).
+            jobs: the jobs, in the order of the course: the driver of an exercise may contain the answer to an earlier
+                exercise, never to a later one (see `parcels`).
             seed: seed of the scenarios.
             until: time of `time.monotonic()` after which no further exercise is begun.
 
@@ -145,127 +157,147 @@ class Sandbox:
         """
         tasks = [(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
-        servers = 2  # a server may be killed from outside once, which is not the submission's fault
+        lost_servers = 0
         while len(outcomes) < len(tasks):
-            rest = tasks[len(outcomes) :]
+            waiting = tasks[len(outcomes) :]
             if time.monotonic() > until:
-                outcomes += [Outcome(name, "timeout", None, 0.0, OVER) for _, name in rest]
-                continue
-            ran, gone = self._run_fork(rest, seed, until)
-            servers -= gone
-            outcomes += (
-                ran if servers or not gone else [*ran, Outcome(rest[len(ran)][1], "crashed", None, 0.0)]
-            )
-        self.clock_ended += sum(outcome.detail in (WAITED, OVER) for outcome in outcomes)
+                outcomes += [Outcome(exercise, "timeout", None, 0.0, NOT_BEGUN) for _, exercise in waiting]
+                break
+            new_outcomes, is_server_lost = self._run_in_one_child(waiting, seed, until)
+            outcomes += new_outcomes
+            lost_servers += is_server_lost
+            # Once, something outside may have killed the server, so the exercise is played again. From the second time
+            # on it counts as crashed; otherwise an exercise that always loses the server would be played for ever.
+            if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
+                _, exercise = waiting[len(new_outcomes)]
+                outcomes.append(Outcome(exercise, "crashed", None, 0.0))
+        self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NOT_BEGUN) for outcome in outcomes)
         return outcomes
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
-        """Return a context manager that plays attempts, scenario by scenario; leave it before the next `run`."""
+        """Return a context manager that plays attempts, scenario by scenario.
 
-        def fork(limits: Limits) -> Child:
-            return Child(self._ready_server(), limits, 1, self._parcels)
+        Leave it before the next `run`, because the server has only one child at a time.
 
-        return Attempts(fork, self._close_if_lost, seed, limits or AttemptLimits())
+        Args:
+            seed: seed of the scenarios.
+            limits: limits of the attempts; None: the default ones.
+        """
 
-    def _close_if_lost(self, lost: bool) -> None:
-        """Close a server that is gone or does not answer; the next run starts a new one."""
-        if lost:
+        def new_child(limits: Limits) -> Child:
+            return Child(self._ensure_server(), limits, exercise_count=1, parcels=self._parcels)
+
+        return Attempts(new_child, self._close_if_lost, seed, limits or AttemptLimits())
+
+    def _close_if_lost(self, is_server_lost: bool) -> None:
+        """Close a server that is gone or does not answer; `_ensure_server` starts a new one when it is needed."""
+        if is_server_lost:
             self.close()
 
     def _start_server(self) -> Server:
-        """Start a server, as a fork of this process if that was asked for and is safe now."""
-        forked = self._forked and can_fork(self._device)
+        """Start a server, as a fork of this process if that is allowed and still safe."""
+        # Ask again: this process may have started a thread since the first server was forked.
+        forked = self._may_fork and can_fork(self._device)
         return Server(
             self._isolate,
             self._device,
             memory_bytes=self._limits.memory_bytes,
-            added=self._added,
+            added_packages=self._added_packages,
             forked=forked,
         )
 
-    def _run_fork(
+    def _run_in_one_child(
         self, tasks: Sequence[tuple[str, str]], seed: int, until: float
     ) -> tuple[list[Outcome], bool]:
-        """Run tasks, as (program text, exercise), in one child until all are done or one of them ends the child.
+        """Run tasks in one child, until all are done, the time is over, or one of them ends the child.
+
+        Args:
+            tasks: pairs of program text and exercise.
+            seed: seed of the scenarios.
+            until: time of `time.monotonic()` after which only the first task is begun.
 
         Returns:
             The outcomes of the first tasks, up to and including the one that ended the child; and True if the server
-            was lost. Then there is no outcome for the exercise that was being played; otherwise there is at least one.
+            was lost. If it was lost, the exercise that was being played has no outcome. Otherwise there is at least
+            one outcome, so the caller makes progress.
         """
         outcomes: list[Outcome] = []
-        server = self._ready_server()
+        server = self._ensure_server()
         started = time.perf_counter()
         child = Child(server, self._limits, len(tasks), self._parcels)
         try:
-            child.begin()
+            child.wait_until_ready()
             for source, exercise in tasks:
                 if outcomes and time.monotonic() > until:
                     break
                 started = time.perf_counter()
                 if source != child.source:
                     child.load(source)
-                blob = child.play(exercise, seed)
-                outcomes.append(_outcome_of(exercise, blob, time.perf_counter() - started))
+                trace_bytes = child.play(exercise, seed)
+                outcomes.append(_read_outcome(exercise, trace_bytes, time.perf_counter() - started))
         except ServerGone:
-            return _with_reached(outcomes, tasks, child), True
+            return _with_suspicious_acts(outcomes, tasks, child), True
         except SandboxUnavailable as error:
             if self._device == "cpu":
                 raise
             raise SandboxUnavailable(f"{error}\nGPU 없이 채점하려면: --device cpu") from error
-        except Ended as end:
+        except ChildEnded as end:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]
-            ended = [exercise]
-            # The child ended while loading the file, and would end again for each exercise of that file
+            ended_exercises = [exercise]
             if child.source != source:
-                ended = [
-                    name for _, name in takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
-                ]
-            outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended]
+                # The child ended while loading the file. It would end again for each exercise of that file.
+                same_file = takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
+                ended_exercises = [name for _, name in same_file]
+            outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended_exercises]
         finally:
             self._close_if_lost(not child.close())
-        return _with_reached(outcomes, tasks, child), False
+        return _with_suspicious_acts(outcomes, tasks, child), False
 
-    def _ready_server(self, tries: int = 2) -> Server:
-        """Return a server that answers; start a new one if it is gone, twice if it dies while starting.
+    def _ensure_server(self, starts: int = _MAX_STARTS) -> Server:
+        """Return a warm server; start a new one if there is none, or if it is gone.
+
+        Args:
+            starts: maximum number of servers to wait for; a server that dies while it starts is replaced.
 
         Raises:
             SandboxUnavailable: no server starts.
         """
-        if self._server is not None and not self._server.alive:
+        if self._server is not None and not self._server.is_alive:
             self.close()
         if self._server is None:
             self._server = self._start_server()
-            self._server.prepare(self._setting)
+            self._server.send_setting(self._setting)
         try:
-            self._server.ready()
+            self._server.wait_until_warm()
         except SandboxUnavailable:
             self.close()
-            if tries == 1:
+            if starts == 1:
                 raise
-            return self._ready_server(tries - 1)
+            return self._ensure_server(starts - 1)
         return self._server
 
 
-def _with_reached(
+def _with_suspicious_acts(
     outcomes: Sequence[Outcome], tasks: Sequence[tuple[str, str]], child: Child
 ) -> list[Outcome]:
-    """Add the file's suspicious acts (`Outcome.reached`) to the last outcome of each file."""
+    """Return the outcomes of the first tasks, with each file's suspicious acts in the last outcome of that file."""
     completed = list(outcomes)
-    if child.reached:
-        last = {source: number for number, (source, _) in enumerate(tasks[: len(completed)])}
-        for source, number in last.items():
-            completed[number] = replace(completed[number], reached=tuple(child.reached.get(source, ())))
+    if child.suspicious_acts:
+        last_of_file = {source: number for number, (source, _) in enumerate(tasks[: len(completed)])}
+        for source, number in last_of_file.items():
+            acts = child.suspicious_acts.get(source, ())
+            completed[number] = replace(completed[number], suspicious_acts=tuple(acts))
     return completed
 
 
-def _outcome_of(exercise: str, blob: bytes, seconds: float) -> Outcome:
-    """Read the bytes of a trace into an outcome; `crashed` if they are not a trace that a recorder can have written."""
+def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
+    """Read a trace into an outcome; its status is `crashed` if no recorder can have written these bytes."""
     try:
-        trace = from_bytes(blob)
+        trace = from_bytes(trace_bytes)
         refuse_oversized(trace)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]
-    status: Status = "memory" if any(f is not None and f.out_of_memory for f in failures) else "ran"
+    status: Status = "memory" if any(failure and failure.out_of_memory for failure in failures) else "ran"
     return Outcome(exercise, status, trace, seconds)

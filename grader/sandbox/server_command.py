@@ -1,6 +1,6 @@
 """Build the command that starts the sandbox's server: its Python, its import path, and its environment.
 
-With and without bubblewrap only two paths differ: the grader's folder and the home.
+With and without bubblewrap the command differs in two paths only: the folder that holds `grader`, and the home.
 """
 
 import functools
@@ -14,18 +14,19 @@ GRADER_PACKAGE = Path(__file__).resolve().parent.parent
 IMPORT_ROOT_INSIDE = Path("/hanstep")
 """Folder inside bubblewrap that holds the parts of `grader` that the server imports."""
 _NEEDED_PACKAGES = ("torch", "numpy", "safetensors", "msgspec")
-"""Packages whose folders are on the import path even if they are not called site-packages or dist-packages."""
+"""Packages that the server imports. Their folders are on its import path, whatever the folders are called."""
 
 
 def python_command(folders: list[str], code: str) -> list[str]:
     """Return the command that runs `code` in a Python that imports only from the standard library and `folders`.
 
-    The command needs the variables of `server_environment`.
+    Run the command with the variables of `server_environment`.
     """
-    # -s -P: as -I, but without -E, which would ignore PYTHONHASHSEED: the order of a set must be the same in every run
-    # -S: no site-packages; -B: write no .pyc files; -X utf8: UTF-8 whatever the locale
+    # -s: no packages of the user; -P: nothing from the working directory. -I stands for both, but also ignores
+    # PYTHONHASHSEED, and the order of a set must be the same in every run.
+    # -S: no site-packages; -B: write no .pyc files; -X utf8: UTF-8 whatever the locale.
     start = f"import sys; sys.path[:0] = {folders!r}; {code}"
-    return [interpreter(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", start]
+    return [interpreter_path(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", start]
 
 
 def import_path(*, isolate: bool) -> list[str]:
@@ -55,7 +56,8 @@ def server_environment(device: str, home: str = "/tmp") -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "Agg",  # draws into memory, because there is no display
-        # One thread per library: a forked child would wait for ever for worker threads that only its parent has.
+        # One thread for each library: threads are not forked, so a child would wait for ever for worker threads that
+        # only the server has.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -75,7 +77,7 @@ def server_environment(device: str, home: str = "/tmp") -> dict[str, str]:
     return variables
 
 
-def interpreter() -> str:
+def interpreter_path() -> str:
     """Return the path of the interpreter itself, not a virtual environment's link to it."""
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 

@@ -1,4 +1,4 @@
-"""Manage the sandbox's server as a process: start it, tell whether it is alive, and end it."""
+"""Start the sandbox's server as a process, tell whether it is alive, and end it."""
 
 import os
 import socket
@@ -11,27 +11,29 @@ from dataclasses import asdict
 from grader.base.errors import HanstepError
 from grader.base.removal import temporary_folder
 from grader.sandbox import bubblewrap, cgroups
-from grader.sandbox.forked import ForkedServer
+from grader.sandbox.forked_server import ForkedServer
 from grader.sandbox.inside import frames
-from grader.sandbox.inside.frames import Setting
+from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.server_command import import_path, python_command, server_environment
 
 _START_SECONDS = 300.0
-"""Time to wait until a server is warm: several at once may import torch from a slow disk."""
+"""Maximum time until a server is warm; several at once may import torch from a slow disk."""
 _END_SECONDS = 10.0
-"""Time to wait until a server that was told to end has ended, before it is killed."""
-_SERVE = (
+"""Maximum time until a server that was told to end has ended; after that it is killed."""
+_SERVE_CODE = (
     "from grader.sandbox.inside import isolation; isolation.exit_on_hangup(0); "
     "from grader.sandbox.inside.server import main; main()"
 )
+"""Code that the server's Python executes. `exit_on_hangup` comes first, because the second import takes seconds, for
+torch; 0 is the descriptor of the control socket."""
 
 
 class SandboxUnavailable(HanstepError):
-    """Submissions cannot be run in a sandbox on this machine."""
+    """Submissions cannot be run in a sandbox on this machine; the message says why, in Korean."""
 
 
 class Server:
-    """The server process that forks children, and the control socket to it."""
+    """The process that forks children (`inside.server`), and the control socket to it."""
 
     def __init__(
         self,
@@ -39,36 +41,37 @@ class Server:
         device: str,
         *,
         memory_bytes: int,
-        added: Sequence[str] = (),
+        added_packages: Sequence[str] = (),
         forked: bool = False,
     ) -> None:
-        """Start the process and return at once.
+        """Start the process and return at once; call `send_setting` next, then `wait_until_warm`.
 
         Args:
             isolate: run it inside bubblewrap.
             device: `cpu` or `cuda`.
             memory_bytes: memory limit of one child, from which the cgroup's limit is derived.
-            added: installed packages that submissions can import beside those of the course.
-            forked: fork this process instead of starting a new one (only without isolation).
+            added_packages: installed packages that submissions can import beside those of the course; has no effect
+                without isolation.
+            forked: fork this process instead of starting a new one; only without isolation.
         """
-        self._warm = False
+        self._is_warm = False
         with ExitStack() as stack:
-            # Inside bubblewrap, /tmp is a private one of the server.
+            # Inside bubblewrap, the server has a /tmp of its own.
             home = "/tmp" if isolate else str(stack.enter_context(temporary_folder()))
             self._errors = stack.enter_context(tempfile.TemporaryFile())
-            self.control, inside = socket.socketpair()
+            self.control, server_end = socket.socketpair()
             stack.callback(self.control.close)
-            command = python_command(import_path(isolate=isolate), _SERVE)
+            command = python_command(import_path(isolate=isolate), _SERVE_CODE)
             if isolate:
-                command = [*bubblewrap.bwrap_command(device, added), *command]
+                command = [*bubblewrap.bwrap_command(device, added_packages), *command]
                 command = cgroups.wrap_in_cgroup(command, memory_bytes, stack)
-            with inside:
+            with server_end:  # the server has a copy of it
                 self._process = (
-                    ForkedServer(inside, self._errors, home, device)
+                    ForkedServer(server_end, self._errors, home, device)
                     if forked
                     else subprocess.Popen(
                         command,
-                        stdin=inside.fileno(),
+                        stdin=server_end.fileno(),
                         stdout=subprocess.DEVNULL,
                         stderr=self._errors,
                         cwd=home,
@@ -76,38 +79,27 @@ class Server:
                         start_new_session=True,  # Ctrl-C in the terminal must not reach the server
                     )
                 )
-            self.ended = self._open_end_descriptor(stack)
-            """Descriptor that becomes readable when the process ends; None if the system has none."""
+            self.end_descriptor = self._open_end_descriptor(stack)
+            """Descriptor that becomes readable when the process ends (pidfd); None if this system has no such thing."""
             self._resources = stack.pop_all()
 
-    def prepare(self, setting: Setting) -> None:
-        """Send the server its setting, which it reads once torch is imported. `ready` notices if it is gone."""
+    def send_setting(self, setting: ServerSetting) -> None:
+        """Send the server its setting, without waiting until it reads it. Raise nothing if the server is gone."""
         with suppress(OSError):
             frames.send(self.control, asdict(setting))
 
-    def _open_end_descriptor(self, resources: ExitStack) -> int | None:
-        """Open a descriptor that becomes readable when the process ends (pidfd); return None if the system has none.
-
-        The control socket alone does not show it: bubblewrap's outermost process is not the one at its other end.
-        """
-        with suppress(AttributeError, OSError):
-            ended = os.pidfd_open(self._process.pid)
-            resources.callback(os.close, ended)
-            return ended
-        return None
-
     @property
-    def alive(self) -> bool:
-        """True while the process runs; something outside may have killed it between two jobs."""
+    def is_alive(self) -> bool:
+        """True while the process runs; something outside may kill it at any time."""
         return self._process.poll() is None
 
-    def ready(self) -> None:
-        """Wait until the server is warm and can fork.
+    def wait_until_warm(self) -> None:
+        """Wait until the server is warm, so that it can fork.
 
         Raises:
-            SandboxUnavailable: it ended instead.
+            SandboxUnavailable: it ended, or is not warm after `_START_SECONDS`.
         """
-        if self._warm:
+        if self._is_warm:
             return
         self.control.settimeout(_START_SECONDS)
         try:
@@ -116,14 +108,14 @@ class Server:
             self._process.kill()
             self._process.wait()
             self._errors.seek(0)
-            last = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-3:]
+            last_lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-3:]
             raise SandboxUnavailable(
-                "\n".join(["샌드박스 서버가 시작되지 않았어요. grader doctor로 확인해 보세요.", *last])
+                "\n".join(["샌드박스 서버가 시작되지 않았어요. grader doctor로 확인해 보세요.", *last_lines])
             ) from error
-        self._warm = True
+        self._is_warm = True
 
     def close(self) -> None:
-        """Close the control socket, which makes the server end; kill it if it does not within 10 seconds."""
+        """Close the control socket, which makes the server end; kill the server if it does not end in time."""
         self.control.close()
         try:
             self._process.wait(_END_SECONDS)
@@ -131,3 +123,15 @@ class Server:
             self._process.kill()
             self._process.wait()
         self._resources.close()
+
+    def _open_end_descriptor(self, resources: ExitStack) -> int | None:
+        """Open the `end_descriptor`; it is closed with `resources`.
+
+        The control socket alone does not show that the process ended: with bubblewrap, the process started here is not
+        the one at the socket's other end.
+        """
+        with suppress(AttributeError, OSError):
+            descriptor = os.pidfd_open(self._process.pid)
+            resources.callback(os.close, descriptor)
+            return descriptor
+        return None

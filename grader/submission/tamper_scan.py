@@ -2,8 +2,8 @@
 
 A submission runs in the same process as the code that observes it, so no check inside that process is beyond its reach.
 Two things are reported: names such as `_getframe` in the text, and acts that Python's audit hooks saw while the code
-ran, however they were spelled (see `grader.sandbox.inside.reaching`). Neither costs points, because a debugger does the
-same; the instructor is told and decides.
+ran, however they were spelled (see `grader.sandbox.inside.suspicious_acts`). Neither costs points, because a debugger
+does the same; the instructor is told and decides.
 """
 
 import re

@@ -12,5 +12,5 @@ def gpu_in_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sandbox servers that are started from now on find the GPU; a real one is found anyway."""
     if PRETENDED:
         monkeypatch.setattr(
-            server_process, "_SERVE", fake_device.code_that_installs() + server_process._SERVE
+            server_process, "_SERVE_CODE", fake_device.code_that_installs() + server_process._SERVE_CODE
         )

@@ -13,7 +13,7 @@ PRETENDED = os.environ.get("HANSTEP_FAKE_CUDA") == "1"
 _IN_SERVERS = """
 from grader.sandbox import server_process
 from tests import fake_device
-server_process._SERVE = fake_device.code_that_installs() + server_process._SERVE
+server_process._SERVE_CODE = fake_device.code_that_installs() + server_process._SERVE_CODE
 """
 
 

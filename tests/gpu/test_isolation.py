@@ -54,7 +54,7 @@ def first(model, opt, xb):
 
 def test_where_cuda_does_not_start_the_way_without_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import torch; torch.zeros = lambda *size, **how: 1 / 0; "
-    monkeypatch.setattr(server_process, "_SERVE", code + server_process._SERVE)
+    monkeypatch.setattr(server_process, "_SERVE_CODE", code + server_process._SERVE_CODE)
     with (
         Sandbox("bwrap", device="cuda", limits=LIMITS, lessons=["probe"]) as sandbox,
         pytest.raises(SandboxUnavailable) as raised,

@@ -53,7 +53,7 @@ def test_exercises_of_a_submission_share_the_time_of_repairs(
         return found
 
     monkeypatch.setattr(Attempts, "run", counted)
-    monkeypatch.setattr(sandbox_module, "AttemptLimits", lambda: AttemptLimits(all_cpu_seconds=2))
+    monkeypatch.setattr(sandbox_module, "AttemptLimits", lambda: AttemptLimits(total_cpu_seconds=2))
     path = tmp_path / "a.py"
     path.write_text(BURNS + FAR_FROM_RIGHT, encoding="utf-8")
     with sandbox_of(RUN) as sandbox:

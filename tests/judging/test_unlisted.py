@@ -41,7 +41,7 @@ def told(sample: Sample) -> Feedback:
         if not wants_repair(feedback):
             return feedback
         with _sandbox(exercise.lesson).attempts(SEED) as attempts:
-            runner = attempts.of(exercise.name)
+            runner = attempts.for_exercise(exercise.name)
             return with_repair(feedback, exercise, trace.runs, its, origin, runner)
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts import AttemptLimits
+from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.sandbox import Sandbox
 from grader.sandbox.server_process import SandboxUnavailable, Server
-from grader.sandbox.spent import AttemptsSpent
 from tests.sandbox.attacks import ATTACKS, attack
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, SEED, content, run
 
@@ -48,7 +48,7 @@ def test_each_text_is_a_program_of_its_own(anywhere: Sandbox) -> None:
     """Nothing that one attempt defines is there for the next."""
     uses_helper = NEIGHBOUR.replace("model(xb)", "helper(model, xb)")
     with anywhere.attempts(SEED) as attempts:
-        runner = attempts.of("first")
+        runner = attempts.for_exercise("first")
         wrong = runner.run(uses_helper, "sgd")
         assert wrong is not None
         assert wrong.failure is not None
@@ -99,9 +99,9 @@ def test_processor_time_ends_an_attempt_before_the_clock_does(anywhere: Sandbox)
 
 def test_gives_up_after_too_many_ends(anywhere: Sandbox) -> None:
     """Each costs a fork, and a time limit at worst; the next exercise may have as many."""
-    with anywhere.attempts(SEED, AttemptLimits(ends=2)) as attempts:
+    with anywhere.attempts(SEED, AttemptLimits(max_ended_children=2)) as attempts:
         for _ in range(2):
-            runner = attempts.of("first")
+            runner = attempts.for_exercise("first")
             for _ in range(2):
                 assert runner.run(attack("exits"), "sgd") is None
             with pytest.raises(AttemptsSpent):
@@ -114,7 +114,7 @@ def plays_until_spent(sandbox: Sandbox, line: str, limits: AttemptLimits) -> int
     plays = 0
     with sandbox.attempts(SEED, limits) as attempts:
         for name in ("first", "second"):
-            runner = attempts.of(name)
+            runner = attempts.for_exercise(name)
             with suppress(AttemptsSpent):
                 for _ in range(100):
                     runner.run(f"import time\n{line}\n{NEIGHBOUR}" + "\n" * plays, "sgd")
@@ -125,18 +125,18 @@ def plays_until_spent(sandbox: Sandbox, line: str, limits: AttemptLimits) -> int
 def test_all_variants_of_a_submission_share_processor_time(anywhere: Sandbox) -> None:
     """Each loads the whole program, so one that computes while it is loaded would cost its time over and over."""
     burns = "begun = time.process_time()\nwhile time.process_time() < begun + 0.25:\n    pass"
-    limits = AttemptLimits(cpu_seconds=1, all_cpu_seconds=2, seconds=60, all_seconds=600)
+    limits = AttemptLimits(cpu_seconds=1, total_cpu_seconds=2, seconds=60, total_seconds=600)
     assert 4 <= plays_until_spent(anywhere, burns, limits) <= 14
 
 
 def test_all_variants_of_a_submission_share_the_clock(anywhere: Sandbox) -> None:
     """For those that sleep, which takes no processor time."""
-    limits = AttemptLimits(all_seconds=0.6)
+    limits = AttemptLimits(total_seconds=0.6)
     assert 1 <= plays_until_spent(anywhere, "time.sleep(0.2)", limits) <= 3
 
 
 def test_quick_variants_do_not_run_out(anywhere: Sandbox) -> None:
-    assert plays_until_spent(anywhere, "", AttemptLimits(all_cpu_seconds=20)) == 200
+    assert plays_until_spent(anywhere, "", AttemptLimits(total_cpu_seconds=20)) == 200
 
 
 def test_a_server_that_was_killed_while_it_starts_is_replaced(
@@ -173,5 +173,5 @@ def test_a_server_that_was_killed_is_replaced(anywhere: Sandbox) -> None:
         assert anywhere._server is not None
         anywhere._server._process.kill()
         attempts.run("first", NEIGHBOUR + "\n", "sgd")
-        attempts._end()
+        attempts._close_child()
         assert told(attempts.run("first", NEIGHBOUR, "sgd")) == expected

@@ -15,7 +15,7 @@ from grader.sandbox.server_process import SandboxUnavailable
 
 @pytest.mark.parametrize("kind", ["bwarp", ""])
 def test_unknown_kind(kind: str) -> None:
-    with pytest.raises(ValueError, match="kind must be"):
+    with pytest.raises(ValueError, match="isolation must be"):
         Sandbox(kind, lessons=[])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from grader.cli import doctor
 from grader.sandbox import cgroups
-from grader.sandbox.cgroups import Preparation, SandboxCgroup, own_cgroup, parent_for_sandboxes, prepare
+from grader.sandbox.cgroups import Preparation, SandboxCgroup, own_cgroup, prepare_parent, prepared_parent
 from grader.sandbox.sandbox import Sandbox
 from tests.places import ROOT
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, run
@@ -46,14 +46,14 @@ def test_the_own_cgroup_is_found_where_the_kernel_says(tmp_path: Path) -> None:
 
 def test_what_is_lent_is_divided(lent: Path) -> None:
     """We move into a part of it first: who has processes cannot prepare."""
-    assert prepare(lent) == Preparation(None, lent)
+    assert prepare_parent(lent) == Preparation(None, lent)
     main = lent / "hanstep-main"
     assert (main / "cgroup.procs").read_text() == "0"
     assert (lent / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
-    assert prepare(main) == Preparation(None, lent)
-    assert parent_for_sandboxes(main) == lent
-    assert parent_for_sandboxes(lent) is None
-    assert parent_for_sandboxes(None) is None
+    assert prepare_parent(main) == Preparation(None, lent)
+    assert prepared_parent(main) == lent
+    assert prepared_parent(lent) is None
+    assert prepared_parent(None) is None
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_is_lent_is_divided(lent: Path) -> None:
 )
 def test_what_cannot_be_had_is_said_and_left_as_it_was(lent: Path, spoil, missing: str) -> None:
     spoil(lent)
-    found = prepare(lent)
+    found = prepare_parent(lent)
     assert (found.missing, found.parent) == (missing, None)
     assert bool(found.detail) is (missing != "cgroup")
 
@@ -86,7 +86,7 @@ def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) ->
     left, used = lent / "hanstep-999999999-0123abcd", lent / f"hanstep-{os.getpid()}-0123abcd"
     for other in (left, used, lent / "hanstep-notours"):
         other.mkdir()
-    prepare(lent)
+    prepare_parent(lent)
     assert (left / "cgroup.kill").read_text() == "1"  # a real one could be removed then
     assert not (used / "cgroup.kill").exists()
 
@@ -108,7 +108,7 @@ def test_doctor_says_which_it_is(
     monkeypatch: pytest.MonkeyPatch, found: Preparation, says: str, remedy: str
 ) -> None:
     """It is no failure: grading goes on with the limits of each process."""
-    monkeypatch.setattr(cgroups, "prepare", lambda own: found)
+    monkeypatch.setattr(cgroups, "prepare_parent", lambda own: found)
     finding = doctor._cgroups()
     assert finding.ok
     assert says in finding.detail
@@ -120,7 +120,7 @@ def test_a_refused_limit_leaves_nothing_and_is_logged(
     lent: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As without the memory controller, whose files are missing then."""
-    monkeypatch.setattr(cgroups, "parent_for_sandboxes", lambda own: lent)
+    monkeypatch.setattr(cgroups, "prepared_parent", lambda own: lent)
     monkeypatch.setattr(Path, "write_text", refuse)
     before = sorted(lent.iterdir())
     with ExitStack() as resources:
@@ -137,7 +137,7 @@ def refuse(self: Path, text: str) -> int:
 def test_a_sandbox_starts_where_the_kernel_refuses_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cgroups, "parent_for_sandboxes", lambda own: tmp_path / "not there")
+    monkeypatch.setattr(cgroups, "prepared_parent", lambda own: tmp_path / "not there")
     with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
         assert [outcome.status for outcome in run(sandbox, NEIGHBOUR)] == ["ran", "ran"]
 
@@ -146,7 +146,7 @@ REAL = """
 import sys
 from grader.sandbox import cgroups
 from tests.sandbox.neighbour import *
-found = cgroups.prepare(cgroups.own_cgroup())
+found = cgroups.prepare_parent(cgroups.own_cgroup())
 if found.missing:
     sys.exit(f"missing: {found}")
 with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:

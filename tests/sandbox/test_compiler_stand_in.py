@@ -8,8 +8,8 @@ import pytest
 BEGIN = """
 import sys
 import torch
-from grader.sandbox.inside.compiler_stand_in import leave_the_compiler_out
-leave_the_compiler_out()
+from grader.sandbox.inside.compiler_stand_in import install_stand_ins
+install_stand_ins()
 weight = torch.nn.Parameter(torch.ones(3))
 def trained():
     before = weight.detach().clone()
@@ -68,8 +68,8 @@ assert trained() and not without()
 def test_one_that_is_there_already_stays() -> None:
     code = """
 import torch._dynamo as real
-from grader.sandbox.inside.compiler_stand_in import leave_the_compiler_out
-leave_the_compiler_out()
+from grader.sandbox.inside.compiler_stand_in import install_stand_ins
+install_stand_ins()
 assert real is sys.modules["torch._dynamo"] and real.__file__
 """
     ran(code, begin="import sys\n")
@@ -84,7 +84,7 @@ def test_its_coming_is_nothing_that_a_submission_has_replaced(wanted: str) -> No
 from grader.sandbox.inside.originals import Originals
 assert trained()
 originals = Originals()
-originals.keep_libraries()
+originals.remember_libraries()
 assert originals.restore() == []
 {wanted}
 assert trained()

@@ -8,18 +8,18 @@ from grader.sandbox.inside import dict_versions
 from grader.sandbox.inside.dict_versions import DictVersions
 
 
-def _followed(*owners: object) -> DictVersions:
+def _tracked(*owners: object) -> DictVersions:
     versions = DictVersions()
     for owner in owners:
-        versions.follow(vars(owner))
+        versions.track(vars(owner))
     return versions
 
 
 def _looked_at(versions: DictVersions) -> list[int]:
-    """What was written to; it is settled then."""
-    written = versions.written()
+    """What was written to; it is accepted then."""
+    written = versions.written_positions()
     for position in written:
-        versions.settle(position)
+        versions.accept(position)
     return written
 
 
@@ -29,11 +29,11 @@ class _Kept:
 
 @pytest.mark.parametrize("tells", [True, False])
 def test_a_write_to_a_module_or_a_class_is_noticed_once(monkeypatch: pytest.MonkeyPatch, tells: bool) -> None:
-    if tells and not dict_versions._numbers_writes():
+    if tells and not dict_versions._python_has_version_tags():
         pytest.skip("this Python does not number the writes to a dict")
-    monkeypatch.setattr(dict_versions, "_numbers_writes", lambda: tells)
+    monkeypatch.setattr(dict_versions, "_python_has_version_tags", lambda: tells)
     module, untouched = types.ModuleType("kept"), types.ModuleType("untouched")  # both live until the end
-    versions = _followed(module, _Kept, untouched)
+    versions = _tracked(module, _Kept, untouched)
     if tells:
         assert _looked_at(versions) == []
     module.attribute = 2  # type: ignore[attr-defined]
@@ -52,20 +52,20 @@ def test_a_function_that_sets_a_global_is_noticed_when_it_is_called_often() -> N
     """Python specialises such code after a few calls; the shorter way numbers its writes as well."""
     module = types.ModuleType("counting")
     exec("count = 0\ndef step():\n    global count\n    count = count + 1\n", vars(module))
-    versions = _followed(module)
+    versions = _tracked(module)
     for _ in range(100):
         module.step()
         assert _looked_at(versions) == [0]
 
 
 def test_a_class_attribute_set_in_a_hot_loop_is_noticed() -> None:
-    versions = _followed(_Kept)
+    versions = _tracked(_Kept)
     for number in range(100):
         _Kept.attribute = number + 1000
         assert _looked_at(versions) == [0]
 
 
-def test_what_nobody_settled_is_told_again() -> None:
-    versions = _followed(_Kept)
+def test_what_nobody_accepted_is_told_again() -> None:
+    versions = _tracked(_Kept)
     _Kept.attribute = 2000
-    assert versions.written() == versions.written() == [0]
+    assert versions.written_positions() == versions.written_positions() == [0]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.sandbox.inside.dispatcher import Dispatching
+from grader.sandbox.inside.dispatcher import DispatchState
 from grader.sandbox.sandbox import Sandbox
 from tests.places import ROOT
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, content, run
@@ -78,9 +78,9 @@ import torch
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: find("torch" if name == "triton" else name, *rest)
 from grader.sandbox.inside import server
-from grader.sandbox.inside.frames import Setting
+from grader.sandbox.inside.frames import ServerSetting
 
-server._warm(Setting(imports=(), device="cuda", isolate=False, visible=()))
+server._warm(ServerSetting(preimports=(), device="cuda", isolate=False, visible_folders=()))
 torch.cuda._register_triton_kernels()  # as torch does when CUDA starts
 print([name for name, _ in torch._TritonLibrary.ops_table])
 try:
@@ -125,12 +125,12 @@ def hooks_for_saved_tensors() -> None:
     ],
 )
 def test_what_was_not_left_is_left_and_named(left_on: Callable[[], object], name: str) -> None:
-    dispatching = Dispatching()
+    dispatching = DispatchState()
     kept = left_on()
-    assert dispatching.leave_modes() == [name]
+    assert dispatching.restore() == [name]
     weight = torch.ones(2, requires_grad=True)
     (weight * weight).sum().backward()
     assert weight.grad is not None
     assert weight.grad.tolist() == [2, 2]
-    assert dispatching.leave_modes() == []
+    assert dispatching.restore() == []
     del kept

@@ -13,14 +13,14 @@ def test_pieces_become_frames() -> None:
         frames.send(left, {"exercise": "first"}, b"body")
         frames.send(left, {"exercise": "second"})
         data = right.recv(1000)
-    reader = frames.Reader(max_body=10)
+    reader = frames.FrameReader(max_body_bytes=10)
     found = []
     for byte in data:
         reader.feed(bytes([byte]))
-        frame = reader.next()
+        frame = reader.next_frame()
         found += [frame] if frame else []
     assert found == [({"exercise": "first"}, b"body"), ({"exercise": "second"}, b"")]
-    assert not reader.pending
+    assert not reader.has_pending_bytes
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_pieces_become_frames() -> None:
     ],
 )
 def test_what_is_no_frame_is_refused(data: bytes) -> None:
-    reader = frames.Reader(max_body=10)
+    reader = frames.FrameReader(max_body_bytes=10)
     reader.feed(data)
     with pytest.raises(frames.FrameError):
-        reader.next()
+        reader.next_frame()

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from grader.sandbox.client import WAITED, Limits
-from grader.sandbox.sandbox import OVER, Job, Sandbox
+from grader.sandbox.client import ONLY_WAITED, Limits
+from grader.sandbox.sandbox import NOT_BEGUN, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, content, run
 
@@ -42,14 +42,14 @@ def test_same_seed_same_trace_other_seed_other_trace(sandbox: Sandbox) -> None:
 def test_who_waits_has_until_the_clock_ends_it(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sleeping costs no processor time: it may take longer than that limit, and not for ever."""
     monkeypatch.setattr(sandbox, "_limits", Limits(seconds=3.0, cpu_seconds=0.5))
-    before = sandbox.clock_ended
+    before = sandbox.wall_timeouts
     slow = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.5)")
     assert [outcome.status for outcome in run(sandbox, slow)] == ["ran", "ran"]
-    assert sandbox.clock_ended == before
+    assert sandbox.wall_timeouts == before
     endless = slow.replace("sleep(0.5)", "sleep(100)")
     outcomes = sandbox.run([Job(endless, ("first",))], SEED)
-    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("timeout", WAITED)]
-    assert sandbox.clock_ended == before + 1
+    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("timeout", ONLY_WAITED)]
+    assert sandbox.wall_timeouts == before + 1
 
 
 SPENDING = """
@@ -82,9 +82,9 @@ def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> Non
     now = time.monotonic()
     late = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.3)", 1)
     outcomes = sandbox.run([Job(late, ("first", "second"))], SEED, until=now + 0.2)
-    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("ran", ""), ("timeout", OVER)]
+    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("ran", ""), ("timeout", NOT_BEGUN)]
     outcomes = sandbox.run([Job(NEIGHBOUR, ("first", "second"))], SEED, until=now)
-    assert {outcome.detail for outcome in outcomes} == {OVER}
+    assert {outcome.detail for outcome in outcomes} == {NOT_BEGUN}
 
 
 def test_a_file_that_does_not_load_costs_its_own_exercises_only(sandbox: Sandbox) -> None:

@@ -82,7 +82,7 @@ def module() -> Iterator[types.ModuleType]:
 @pytest.fixture
 def originals(module: types.ModuleType) -> Originals:
     kept = Originals()
-    kept.keep([module])
+    kept.remember([module])
     return kept
 
 
@@ -152,7 +152,7 @@ def test_a_cell_that_was_empty_is_emptied_again() -> None:
 
 def test_what_numpy_dispatches_to_and_what_that_calls_is_put_back() -> None:
     kept, stack, inside = Originals(), numpy.stack.__wrapped__, numpy._core.shape_base
-    kept.keep_libraries()
+    kept.remember_libraries()
     stack.__code__ = (lambda arrays: 2).__code__
     inside._nx = None
     assert kept.restore() == ["numpy._core.shape_base._nx", "stack"]
@@ -199,7 +199,7 @@ def test_a_module_of_another_name_is_put_back() -> None:
     kept, original = Originals(), types.ModuleType("made_for_a_test")
     sys.modules[original.__name__] = original
     try:
-        kept.keep([original])
+        kept.remember([original])
         sys.modules[original.__name__] = types.ModuleType("made_for_a_test")
         assert kept.restore() == ["made_for_a_test"]
         assert sys.modules[original.__name__] is original
@@ -209,7 +209,7 @@ def test_a_module_of_another_name_is_put_back() -> None:
 
 def test_what_sees_every_call_is_left() -> None:
     kept = Originals()
-    kept.keep_libraries()
+    kept.remember_libraries()
     torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: None)
     TorchFunctionMode().__enter__()
     assert kept.restore() == ["_global_forward_hooks", "TorchFunctionMode"]

@@ -25,7 +25,7 @@ SEED = 3
 def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
     parcels = Parcels([lesson.module])
     for exercise in lesson.exercises:
-        parcel = parcels.modules(exercise.name)
+        parcel = parcels.module_names(exercise.name)
         assert all(name.startswith("grader.exercises.") for name in parcel)
         for place, name in enumerate(parcel):
             needed = set(exercise_modules_imported_by(name))
@@ -44,7 +44,7 @@ def held(exercise: Exercise) -> Iterator[tuple[str, Any]]:
     parcels = Parcels([lesson.module])
     names = {name for name in sys.modules if name.startswith("grader.observe.")}
     for before in lesson.exercises:
-        names |= set(parcels.modules(before.name))
+        names |= set(parcels.module_names(before.name))
         if before is exercise:
             break
     for name in sorted(names):

@@ -18,7 +18,7 @@ from grader.judging.repair.remembered_state import line_that_could_remember, sce
 from grader.judging.repair.search import Repair, Runner, search
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
-from grader.sandbox.spent import AttemptsSpent
+from grader.sandbox.attempts_spent import AttemptsSpent
 
 # The budget of plays, by the number of events that the solution has in all scenarios together.
 _FEW_EVENTS = 60

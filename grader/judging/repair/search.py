@@ -31,7 +31,7 @@ from grader.judging.edits import exercise_source, solution_text
 from grader.judging.repair.imports_and_helpers import imports_of
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.observe.trace import Event, Run
-from grader.sandbox.spent import AttemptsSpent
+from grader.sandbox.attempts_spent import AttemptsSpent
 
 _CODE_WORD = re.compile(r"[a-z_]{3,}")
 """A word of code in the name of an array or fact; it tells where to look."""

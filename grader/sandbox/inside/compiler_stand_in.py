@@ -1,8 +1,9 @@
 """Keep torch's compiler from being imported, by putting small stand-in modules in its place.
 
-The first optimizer of a process imports the compiler, which takes a second and 70 MB. An optimizer only asks it not to
-compile some functions, and nothing is compiled here anyway. Code that asks for anything else gets the real compiler
-from then on.
+The first optimizer of a process imports the compiler (`torch._dynamo` and `torch._inductor`), which takes a second and
+70 MB. But an optimizer only asks it not to compile some functions, and nothing is compiled here usually. So the
+stand-ins have the few attributes that such code uses (`_USED_ATTRIBUTES`). Code that asks for any other attribute or
+module makes the real compiler replace the stand-ins.
 """
 
 import builtins
@@ -22,32 +23,37 @@ import torch
 globals()["__builtins__"] = dict(vars(builtins))
 
 
-class _Nothing:
-    """Stand-in for `OptimizedModule`: as long as nothing is compiled, no module is an instance of it."""
+class _NoOptimizedModule:
+    """Stand in for `OptimizedModule`, of which nothing is an instance as long as nothing is compiled."""
 
 
-def _as_it_is(function: Any = None, *_args: Any, **_kwargs: Any) -> Any:
-    """Stand in for the decorator `disable`, used with or without arguments: return the function unchanged."""
-    return _as_it_is if function is None else function
+def _disable(function: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+    """Stand in for the decorator `torch._dynamo.disable`, used with or without arguments: change nothing."""
+    return _disable if function is None else function
 
 
-def _nothing(*_args: Any, **_kwargs: Any) -> None:
-    return None
+def _do_nothing(*_args: Any, **_kwargs: Any) -> None:
+    """Stand in for `torch._dynamo.graph_break`, which matters only to code that is being compiled."""
 
 
 _USED_ATTRIBUTES: dict[str, dict[str, Any]] = {
-    "torch._dynamo": {"disable": _as_it_is, "graph_break": _nothing},
+    "torch._dynamo": {"disable": _disable, "graph_break": _do_nothing},
     "torch._dynamo.compiled_autograd": {"_disable": nullcontext},  # around `torch.func.grad`
-    "torch._dynamo.eval_frame": {"OptimizedModule": _Nothing},  # accelerate asks whether a model is one
+    # accelerate asks whether a model is one
+    "torch._dynamo.eval_frame": {"OptimizedModule": _NoOptimizedModule},
     "torch._inductor": {},
     "torch._inductor.config": {},  # `torch.use_deterministic_algorithms` leaves a note in it
 }
-"""Name of a module of the compiler -> the attributes that other code uses although it compiles nothing. A package
-stands before its submodules."""
+"""Name of a module of the compiler -> the attributes that other code uses even if nothing is compiled. A package comes
+before its submodules, because the stand-in of a submodule is made an attribute of that of its package."""
+
+_current_modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
+"""Name of each imported module in `_USED_ATTRIBUTES` -> the module, stand-in or real, and its attributes listed there.
+This is what `restore` restores."""
 
 
 class StandIn(ModuleType):
-    """Stand-in for one module of the compiler; access to an attribute that it does not have imports the real one."""
+    """Stand-in for one module of the compiler. Getting an attribute that it does not have imports the real compiler."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -56,18 +62,21 @@ class StandIn(ModuleType):
         vars(self).update(_USED_ATTRIBUTES[name])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith(
+            "__"
+        ):  # Python looks for such names itself, for example when it copies or prints a module
             raise AttributeError(name)
         return getattr(_import_real(self.__name__), name)
 
 
 class _RealCompilerFinder:
-    """Import finder for the compiler's other modules (`torch._dynamo.utils`), which imports the real compiler."""
+    """Import finder that imports the real compiler when one of its other modules is imported: `torch._dynamo.utils`."""
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
-        """Import the real compiler if the module belongs to it; return a spec for what that import has loaded.
+        """Import the real compiler if the module belongs to it and there is a stand-in.
 
-        None if the module does not belong to the compiler, or still has to be loaded in the ordinary way.
+        Returns:
+            A spec for the module if that import has loaded it. None otherwise; Python then finds it in the usual way.
         """
         package = ".".join(name.split(".")[:2])
         if package in _USED_ATTRIBUTES and isinstance(sys.modules.get(package), StandIn):
@@ -78,7 +87,7 @@ class _RealCompilerFinder:
 
 
 class _LoadedModuleLoader:
-    """Import loader for a module that has been loaded already."""
+    """Import loader that returns a module which has been loaded already."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -91,10 +100,10 @@ class _LoadedModuleLoader:
         """Do nothing: the module has been executed already."""
 
 
-def leave_the_compiler_out() -> None:
-    """Install the stand-ins, so that optimizers of this process do without the compiler.
+def install_stand_ins() -> None:
+    """Install the stand-ins, so that this process does not import the compiler until something really needs it.
 
-    Does nothing if the compiler has been imported already.
+    Do nothing if the compiler has been imported already.
     """
     if any(name in sys.modules for name in _USED_ATTRIBUTES):
         return
@@ -107,7 +116,9 @@ def leave_the_compiler_out() -> None:
 
 
 def restore() -> list[str]:
-    """Restore the compiler's modules, stand-in or real, and those of their attributes in `_USED_ATTRIBUTES`.
+    """Restore the compiler's modules, stand-in or real, and their attributes in `_USED_ATTRIBUTES`.
+
+    That the real compiler has replaced the stand-ins is not undone, because no submission did that itself.
 
     Returns:
         The names of what a submission had replaced.
@@ -128,7 +139,7 @@ def restore() -> list[str]:
 
 
 def _note_current_modules() -> None:
-    """Note the current modules of the compiler for `restore`."""
+    """Note the modules of the compiler that are imported now, so that `restore` restores these."""
     _current_modules.clear()
     for name, attributes in _USED_ATTRIBUTES.items():
         if name in sys.modules:
@@ -136,23 +147,19 @@ def _note_current_modules() -> None:
             _current_modules[name] = module, {key: vars(module)[key] for key in attributes}
 
 
-_current_modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
-"""Name of each module in `_USED_ATTRIBUTES` that is imported -> the module, and its attributes that other code uses."""
-
-
 def _import_real(name: str) -> ModuleType:
-    """Import the real module `name` of the compiler, after removing all stand-ins, and return it."""
+    """Remove all stand-ins, import the real module `name` of the compiler, and return it."""
     for known in reversed(_USED_ATTRIBUTES):  # submodules before their packages
         if isinstance(sys.modules.get(known), StandIn):
             del sys.modules[known]
             parent, _, last_name = known.rpartition(".")
-            if parent == torch.__name__:  # the import below sets the real one as attribute of torch
+            if parent == torch.__name__:  # the import below sets the real one
                 delattr(torch, last_name)
-    attributes = dict(vars(torch))
-    found = importlib.import_module(name)
-    # The import wraps `torch.manual_seed`, which would look like a change made by the submission: undo it.
-    for attribute, value in attributes.items():
+    attributes_before = dict(vars(torch))
+    module = importlib.import_module(name)
+    # The import wraps `torch.manual_seed`. Undo that, because it would look like a change made by the submission.
+    for attribute, value in attributes_before.items():
         if vars(torch)[attribute] is not value:
             setattr(torch, attribute, value)
     _note_current_modules()
-    return found
+    return module

@@ -1,8 +1,10 @@
 """Tell which dicts were written to, without touching the values in them.
 
-Looking at a value changes its reference count, and in a forked process the first such change copies the memory page
-that the value lies on: comparing ten thousand attributes cost each submission 13 ms. CPython numbers every write to a
-dict (`ma_version_tag`, PEP 509). If the number is unchanged, nothing was written, and nothing need be compared.
+`originals` could compare all attributes of all modules and classes instead. But looking at a value changes its
+reference count, and in a forked process the first such change copies the memory page that the value lies on: comparing
+ten thousand attributes took 13 ms for each submission. CPython has something better, until PEP 699 removes it: each
+dict has a version tag (`ma_version_tag`, PEP 509), a number that changes with every write. If it has not changed,
+nothing was written, and nothing need be compared.
 """
 
 import builtins
@@ -16,58 +18,64 @@ from typing import Any
 globals()["__builtins__"] = dict(vars(builtins))
 
 _TAG_OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
-"""Offset of the version tag in a dict object, in bytes: it follows the object header and the number of items."""
+"""Offset of the version tag in a dict object, in bytes: it comes after the object header and the number of items."""
 
 
 class DictVersions:
-    """The versions of dicts at the time when their contents were last declared to be right (`settle`)."""
+    """Tracks writes to dicts.
+
+    The *accepted* version of a dict is the one that it had when it was first tracked, or when `accept` was last called
+    for it. A dict is known by its position: the number of dicts that were tracked before it.
+    """
 
     def __init__(self) -> None:
-        self._numbered = _numbers_writes()
-        """True if this Python numbers writes."""
+        self._has_version_tags = _python_has_version_tags()
+        """True if this Python has version tags; if not, every dict counts as written to."""
         self._addresses: list[int] = []
-        """Addresses of the followed dicts, in the order in which they were followed."""
-        self._settled: list[int] = []
-        """Version of each followed dict when it was last settled; -1 if writes are not numbered."""
+        """Addresses of the tracked dicts, in the order of their positions."""
+        self._accepted_versions: list[int] = []
+        """Accepted version of each tracked dict; -1 if there are no version tags."""
 
-    def follow(self, attributes: Any) -> None:
-        """Follow one more dict; its current content counts as settled.
+    def track(self, attributes: Any) -> None:
+        """Track one more dict, and accept its current version.
 
         Args:
-            attributes: `vars` of a module or of a class. It must live as long as this object, which knows only its
-                address.
+            attributes: `vars` of a module or a class. The dict must live as long as this object, which knows only the
+                dict's address.
         """
         # `vars` of a class is a read-only view, which refers to the dict.
-        followed = attributes if isinstance(attributes, dict) else gc.get_referents(attributes)[0]
-        self._addresses.append(id(followed))
-        self._settled.append(_version(id(followed)) if self._numbered else -1)
+        tracked = attributes if isinstance(attributes, dict) else gc.get_referents(attributes)[0]
+        self._addresses.append(id(tracked))
+        self._accepted_versions.append(_version_at(id(tracked)) if self._has_version_tags else -1)
 
-    def written(self) -> list[int]:
-        """Return the positions of the dicts written to since they were settled; 0 is the first one followed.
+    def written_positions(self) -> list[int]:
+        """Return the positions of the dicts whose version is not the accepted one.
 
-        If this Python does not number writes, these are all positions.
+        Without version tags, return all positions.
         """
-        if not self._numbered:
+        if not self._has_version_tags:
             return list(range(len(self._addresses)))
         return [
             position
-            for position, (address, version) in enumerate(zip(self._addresses, self._settled, strict=True))
-            if _version(address) != version
+            for position, (address, version) in enumerate(
+                zip(self._addresses, self._accepted_versions, strict=True)
+            )
+            if _version_at(address) != version
         ]
 
-    def settle(self, position: int) -> None:
-        """Declare the current content of the dict at this position to be right."""
-        if self._numbered:
-            self._settled[position] = _version(self._addresses[position])
+    def accept(self, position: int) -> None:
+        """Accept the current version of the dict at this position; call it when the dict's content is right."""
+        if self._has_version_tags:
+            self._accepted_versions[position] = _version_at(self._addresses[position])
 
 
-def _version(address: int) -> int:
+def _version_at(address: int) -> int:
     """Return the version tag of the dict at this address."""
     return ctypes.c_uint64.from_address(address + _TAG_OFFSET).value
 
 
-def _numbers_writes() -> bool:
-    """Return True if, in this Python, every kind of write changes a dict's number and reading does not."""
+def _python_has_version_tags() -> bool:
+    """Return True if, in this Python, every kind of write changes a dict's version tag, and reading does not."""
     tried: dict[str, object] = {"one": 1, "two": 2}
     writes: tuple[Callable[[], object], ...] = (
         lambda: tried.update(three=3),
@@ -77,11 +85,11 @@ def _numbers_writes() -> bool:
         tried.clear,
     )
     for write in writes:
-        before = _version(id(tried))
+        before = _version_at(id(tried))
         tried.get("one")
-        if _version(id(tried)) != before:
+        if _version_at(id(tried)) != before:
             return False
         write()
-        if _version(id(tried)) == before:
+        if _version_at(id(tried)) == before:
             return False
     return True

@@ -1,8 +1,13 @@
-"""Keep torch's dispatcher as it was: it decides which code runs for an operator, below all functions and classes.
+"""Keep torch's dispatcher as it was before any submission ran.
 
-A kernel of the submission's own for `aten::any` would tell the recorder that no gradient is left, without any function
-being replaced. So the server refuses new kernels for torch's operators before any submission runs. Modes and hooks
-that see every operator may be entered; those that were not left are left in `leave_modes`.
+The dispatcher is C++ code of torch. For each call of an operator, such as `aten::any`, it chooses a *kernel*, the code
+that runs. A submission could change its choice without replacing any function or attribute that `originals` compares:
+
+- It could register a kernel of its own: one for `aten::any` could tell the recorder that no gradient is left. So
+  `refuse_new_kernels` refuses that for torch's operators, before any submission runs.
+- It could enter a *mode* or a hook, which sees every call of an operator, or switch a *dispatch key* on or off, which
+  decides between kernels. Right programs may do this too, so it is allowed, but `DispatchState.restore` undoes what was
+  not undone when an exercise ends.
 """
 
 import builtins
@@ -17,7 +22,7 @@ from grader.observe.wording import LEAVE_ORIGINALS
 # `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
-# Torch's own functions, taken before a submission can put others in their places.
+# Torch's own functions, taken before a submission can replace them. All concern the current thread.
 _c: Any = torch._C
 _count_function_modes, _pop_function_mode = _c._len_torch_function_stack, _c._pop_torch_function_stack
 _count_dispatch_modes, _pop_dispatch_mode = _c._len_torch_dispatch_stack, _c._pop_torch_dispatch_stack
@@ -32,120 +37,134 @@ _is_excluded, _set_excluded = (
     _c._dispatch_tls_is_dispatch_key_excluded,
     _c._dispatch_tls_set_dispatch_key_excluded,
 )
-_keys_of_number, _KEYS = _c.DispatchKeySet.from_raw_repr, dict(_c.DispatchKey.__members__)
+_key_set_of_number, _KEYS = _c.DispatchKeySet.from_raw_repr, dict(_c.DispatchKey.__members__)
 _DisablePythonDispatcher = _c._DisablePythonDispatcher
 
-_OF_TORCH = ("aten", "_")
-"""Namespaces in which nothing can be registered: torch's operators (`aten`), and kernels that all operators fall back
-to (`_`). Other namespaces stay open, because torch's compiler and `custom_op` register kernels there."""
-_Registration = tuple[str, tuple[Any, ...], dict[str, Any]]
+_TORCH_NAMESPACES = ("aten", "_")
+"""Namespaces in which no kernel can be registered: that of torch's operators (`aten`), and that of kernels to which all
+operators fall back (`_`). Others stay open, because torch's compiler and `custom_op` register kernels there."""
+_MAKE_LIBRARY = ""
+"""Stands in a `_RegistrarCall` for the function that makes a library, in place of the name of a method."""
+_RegistrarCall = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""A call that the registrar is asked to make: the name of a method of torch's library objects, or `_MAKE_LIBRARY`, and
+the arguments; for a method, the library object is the first one."""
 
 
-def refuse_kernels() -> None:
-    """Refuse kernels for torch's operators in this process from now on, and any registration by existing libraries."""
-    registrar = _registrar()
-    next(registrar)
+def refuse_new_kernels() -> None:
+    """Refuse new kernels for torch's operators in this process from now on, and any registration by existing libraries.
+
+    A library is torch's object that registers kernels in one namespace.
+    """
+    registrar = _kernel_registrar()
+    next(registrar)  # run it to its first `yield`, where it waits for a call
     for name in _registering_methods():
-        setattr(torch._C._DispatchModule, name, _through(registrar, name))
-    torch._C._dispatch_library = _through(registrar, "")
+        setattr(torch._C._DispatchModule, name, _forward_to(registrar, name))
+    torch._C._dispatch_library = _forward_to(registrar, _MAKE_LIBRARY)
 
 
 def _registering_methods() -> list[str]:
-    """Return the names of the methods of torch's library objects that register something."""
+    """Return the names of the methods by which torch's libraries register something: all public ones but `reset`."""
     return [name for name in vars(torch._C._DispatchModule) if name[0] != "_" and name != "reset"]
 
 
-def _through(registrar: Generator[Any, _Registration, None], name: str) -> Callable[..., Any]:
-    """Return a replacement for the method `name`, or, if `name` is empty, for the function that makes a library."""
+def _forward_to(registrar: Generator[Any, _RegistrarCall, None], name: str) -> Callable[..., Any]:
+    """Return a function that has the registrar make the call of the method `name`, or make a library."""
 
-    def register(*args: Any, **kwargs: Any) -> Any:
+    def forward(*args: Any, **kwargs: Any) -> Any:
         result, error = registrar.send((name, args, kwargs))
         if error is not None:
             raise error
         return result
 
-    return register
+    return forward
 
 
-def _registrar() -> Generator[Any, _Registration, None]:
-    """Receive calls that register a kernel or make a library; make those that are allowed, and send back the result.
+def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
+    """Make the calls that are sent to this generator, if they are allowed, and yield their results or exceptions.
 
-    Only the frame of this generator holds torch's own functions: no attribute leads to them, and reaching for a frame
-    is noticed (`reaching`).
+    This is a generator because only its frame then holds torch's own functions. No attribute leads to them, and looking
+    at a frame is reported as a suspicious act.
     """
-    make = torch._C._dispatch_library
+    make_library = torch._C._dispatch_library
     methods = {name: getattr(torch._C._DispatchModule, name) for name in _registering_methods()}
-    made: list[Any] = []
+    libraries: list[Any] = []  # that were made here; others may belong to torch
+    # Local copies, because a submission can set this module's globals.
+    make_library_name, closed_namespaces = _MAKE_LIBRARY, _TORCH_NAMESPACES
     answer: tuple[Any, Exception | None] = (None, None)
     while True:
         name, args, kwargs = yield answer
-        # C takes bytes and subclasses of str for a name, too; no honest call passes any.
         values = (*args, *kwargs.values())
-        unread = any(
+        # C takes bytes and subclasses of str as names too. Such an object need not compare as its text does, and no
+        # honest call passes one.
+        has_disguised_name = any(
             isinstance(value, str | bytes | bytearray) and type(value) is not str for value in values
         )
-        of_torch = any(type(text) is str and text.partition("::")[0] in _OF_TORCH for text in values)
-        known = not name or any(args[0] is library for library in made if args)
+        names_torch = any(
+            type(value) is str and value.partition("::")[0] in closed_namespaces for value in values
+        )
+        is_library_known = name == make_library_name or any(
+            args[0] is library for library in libraries if args
+        )
         try:
-            if unread or of_torch or not known:
+            if has_disguised_name or names_torch or not is_library_known:
                 raise RuntimeError(f"{LEAVE_ORIGINALS} 연산자의 구현은 더하거나 바꿀 수 없어요.")
-            answer = (methods[name] if name else make)(*args, **kwargs), None
+            call = make_library if name == make_library_name else methods[name]
+            answer = call(*args, **kwargs), None
         except Exception as error:
             answer = None, error
-        if not name and answer[0] is not None:
-            made.append(answer[0])
+        if name == make_library_name and answer[0] is not None:
+            libraries.append(answer[0])
 
 
-class Dispatching:
-    """How operators are dispatched in this thread, as it was when this object was made."""
+class DispatchState:
+    """Remembers how operators are dispatched in this thread, and restores that."""
 
     def __init__(self) -> None:
-        self._kept = _switched_keys()
+        """Remember the current dispatch keys. Make this object while no mode or hook is entered."""
+        self._original_keys = _current_keys()
         self._guards: list[Any] = []
+        """Guards that `_restore_keys` entered. They stay entered: leaving one would undo its effect."""
 
-    def leave_modes(self) -> list[str]:
-        """Leave all modes and hooks that were entered and not left; return their names.
-
-        Such a mode sees, and could change, every call of a torch function.
-        """
+    def restore(self) -> list[str]:
+        """Leave all modes and hooks, and restore the dispatch keys; return the names of what had to be undone."""
         modes = []
         while _count_function_modes():
             modes.append(_pop_function_mode())
         while _count_dispatch_modes():
             modes.append(_pop_dispatch_mode(None))
-        left = [_class_name(mode) for mode in modes]
+        undone = [_class_name(mode) for mode in modes]
         while _top_saved_tensors_hooks(True) is not None:
             _pop_saved_tensors_hooks()
-            left.append("saved_tensors_hooks")
-        if _switched_keys() != self._kept:
-            left += self._switch_back()
-        return left
+            undone.append("saved_tensors_hooks")
+        if _current_keys() != self._original_keys:
+            undone += self._restore_keys()
+        return undone
 
-    def _switch_back(self) -> list[str]:
-        """Switch every dispatch key on or off as it was; return the names of those that were switched."""
-        included, excluded = map(_keys_of_number, self._kept)
+    def _restore_keys(self) -> list[str]:
+        """Include and exclude every dispatch key as it was; return the names of those that were changed."""
+        included, excluded = map(_key_set_of_number, self._original_keys)
         switched = []
         for name, key in _KEYS.items():
-            for kept, is_on, switch in (
+            for original, is_in_set, set_in_set in (
                 (included, _is_included, _set_included),
                 (excluded, _is_excluded, _set_excluded),
             ):
-                if is_on(key) != kept.has(key):
-                    switch(key, kept.has(key))
+                if is_in_set(key) != original.has(key):
+                    set_in_set(key, original.has(key))
                     switched.append(name)
-        # The Python dispatcher has a state beside its key. Unless this guard switches that state off too, a backward
-        # pass would switch the dispatcher on again.
+        # The Python dispatcher has a state of its own beside its key. Unless this guard switches that off too, the next
+        # backward pass would switch the key on again.
         self._guards.append(_DisablePythonDispatcher())
         self._guards[-1].__enter__()
         return switched
 
 
 def _class_name(value: object) -> str:
-    """Return the name of the value's class without running code of its metaclass."""
+    """Return the name of the value's class without running code of its metaclass, which may be the submission's."""
     name: str = type.__dict__["__name__"].__get__(type(value))
     return name
 
 
-def _switched_keys() -> tuple[int, int]:
-    """Return the dispatch keys switched on and off in this thread, as numbers to be compared."""
+def _current_keys() -> tuple[int, int]:
+    """Return the sets of dispatch keys that this thread includes and excludes, each as a number to be compared."""
     return _included_keys().raw_repr(), _excluded_keys().raw_repr()

@@ -1,6 +1,11 @@
-"""Exchange frames between the grader, the sandbox's server and its children; the first one is the server's setting.
+"""Exchange frames between the grader, the sandbox's server and its children.
 
-A frame is a JSON header and a body of bytes. Nothing is pickled, so that reading a frame can execute nothing.
+A frame is a header, a JSON object, and a body of any bytes. Nothing is pickled, because unpickling can execute code. On
+the wire, two lengths come first:
+
+    00 00 00 0e  00 00 00 03  {"op": "load"}  x=1
+    length of    length of    header          body
+    the header   the body
 """
 
 import json
@@ -8,118 +13,140 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-_PREFIX = struct.Struct(">II")
-"""What a frame begins with: the length of the header and the length of the body, in bytes."""
+_LENGTHS = struct.Struct(">II")
+"""The beginning of a frame: the lengths of the header and of the body, in bytes."""
 _MAX_HEADER_BYTES = 64 * 2**10
+"""Maximum length of a header from an untrusted side; honest ones have less than a thousand bytes."""
 _CHUNK_BYTES = 2**16
-MAX_REACHED = 20
-"""Maximum number of suspicious acts (`reaching`) that a child reports."""
+"""Maximum number of bytes to read at once."""
+MAX_ACT_REPORTS = 20
+"""Maximum number of reports of suspicious acts that a child sends."""
 
 Header = dict[str, Any]
+KillReason = Literal["kill", "time", "memory", "threads", "processes"]
+"""Why the server killed a child: the grader asked for it (`kill`), or the child exceeded the limit of processor time,
+memory or threads, or the sandbox that of processes."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What the server prepares, and how its children are isolated."""
+class ServerSetting:
+    """The first frame that the server receives: what to prepare, and how to isolate children."""
 
-    imports: Sequence[str]
-    """Modules that drivers and submissions import; the server imports them once for all."""
+    preimports: Sequence[str]
+    """Modules that drivers and submissions import; the server imports them once, before it forks."""
     device: str
     """`cpu` or `cuda`."""
     isolate: bool
-    """True inside bubblewrap: each child gets namespaces and a filter of system calls."""
-    visible: Sequence[str]
+    """True if the server runs inside bubblewrap; then each child gets namespaces and a filter of system calls."""
+    visible_folders: Sequence[str]
     """Folders below /tmp that must stay visible when a child gets a /tmp of its own."""
 
 
 class FrameError(ValueError):
-    """The other side wrote something that is not a frame."""
+    """The untrusted side wrote something that is not a frame."""
 
 
 def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequence[int] = ()) -> None:
-    """Write one frame; the open file descriptors `fds` are passed along with it."""
+    """Write one frame.
+
+    Args:
+        channel: the socket.
+        header: the header.
+        body: the body.
+        fds: open file descriptors that the other side receives with the frame.
+    """
     text = json.dumps(header).encode()
-    data = _PREFIX.pack(len(text), len(body)) + text + body
+    data = _LENGTHS.pack(len(text), len(body)) + text + body
     sent = socket.send_fds(channel, [data[:_CHUNK_BYTES]], fds) if fds else 0
     channel.sendall(data[sent:])
 
 
 def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, list[int]]:
-    """Read one frame from a trusted side.
+    """Read one frame from a side that is trusted; `FrameReader` reads from one that is not.
+
+    Args:
+        channel: the socket.
+        max_fds: maximum number of file descriptors that may come with the frame.
 
     Returns:
-        The header, the body, and the file descriptors that came with it (at most `max_fds`).
+        The header, the body, and the file descriptors that came with them.
 
     Raises:
         EOFError: the other side has closed the channel.
     """
-    first, fds, _, _ = socket.recv_fds(channel, _PREFIX.size, max_fds)
-    header_size, body_size = _PREFIX.unpack(
-        first + _receive_exactly(channel, _PREFIX.size - len(first), bool(first))
-    )
+    first, fds, _, _ = socket.recv_fds(channel, _LENGTHS.size, max_fds)
+    if not first:
+        raise EOFError("the other side has gone")
+    lengths = first + _receive_exactly(channel, _LENGTHS.size - len(first))
+    header_size, body_size = _LENGTHS.unpack(lengths)
     header: Header = json.loads(_receive_exactly(channel, header_size))
     return header, _receive_exactly(channel, body_size), list(fds)
 
 
-def _receive_exactly(channel: socket.socket, size: int, alive: bool = True) -> bytes:
+def _receive_exactly(channel: socket.socket, size: int) -> bytes:
     """Receive exactly `size` bytes.
 
     Raises:
-        EOFError: the other side closes the channel before that, or has closed it already (`alive` is False).
+        EOFError: the other side closes the channel before that.
     """
     data = bytearray()
-    while alive and len(data) < size:
+    while len(data) < size:
         piece = channel.recv(min(size - len(data), _CHUNK_BYTES))
-        alive = bool(piece)
+        if not piece:
+            raise EOFError("the other side has gone")
         data += piece
-    if not alive:
-        raise EOFError("the other side has gone")
     return bytes(data)
 
 
-class Reader:
-    """Assemble frames from the bytes that an untrusted side wrote."""
+class FrameReader:
+    """Assembles frames from the bytes that an untrusted side wrote.
 
-    def __init__(self, max_body: int) -> None:
-        self._max_body = max_body
+    `receive` would wait for as many bytes as a frame claims to have. This takes only bytes that have arrived, and
+    refuses a frame as soon as it claims to be too large.
+    """
+
+    def __init__(self, max_body_bytes: int) -> None:
+        self._max_body_bytes = max_body_bytes
         self._buffer = bytearray()
+        """Bytes that were fed, without those of the frames returned so far."""
 
     @property
-    def pending(self) -> bool:
-        """True if there are bytes that belong to no frame returned so far."""
+    def has_pending_bytes(self) -> bool:
+        """True if bytes were fed that belong to no frame returned so far."""
         return bool(self._buffer)
 
     @property
-    def overfull(self) -> bool:
-        """True if there are more bytes than one frame may have."""
-        return len(self._buffer) > _PREFIX.size + _MAX_HEADER_BYTES + self._max_body
+    def is_overfull(self) -> bool:
+        """True if so many bytes wait that a complete frame must be among them, or none will ever be."""
+        return len(self._buffer) > _LENGTHS.size + _MAX_HEADER_BYTES + self._max_body_bytes
 
     def feed(self, data: bytes) -> None:
         """Add bytes that were read from the channel."""
         self._buffer += data
 
-    def next(self) -> tuple[Header, bytes] | None:
-        """Return the next frame; None if it has not arrived completely.
+    def next_frame(self) -> tuple[Header, bytes] | None:
+        """Return the header and body of the next frame; None if it has not arrived completely.
 
         Raises:
             FrameError: the bytes are not a frame, or the frame is too large.
         """
-        if len(self._buffer) < _PREFIX.size:
+        if len(self._buffer) < _LENGTHS.size:
             return None
-        header_size, body_size = _PREFIX.unpack_from(self._buffer)
-        if header_size > _MAX_HEADER_BYTES or body_size > self._max_body:
+        header_size, body_size = _LENGTHS.unpack_from(self._buffer)
+        if header_size > _MAX_HEADER_BYTES or body_size > self._max_body_bytes:
             raise FrameError(f"a frame of {header_size} + {body_size} bytes")
-        body_at = _PREFIX.size + header_size
-        if len(self._buffer) < body_at + body_size:
+        header_end = _LENGTHS.size + header_size
+        body_end = header_end + body_size
+        if len(self._buffer) < body_end:
             return None
         try:
-            header = json.loads(self._buffer[_PREFIX.size : body_at])
+            header = json.loads(self._buffer[_LENGTHS.size : header_end])
         except (ValueError, RecursionError) as error:
-            raise FrameError(f"a header that is no JSON: {error}") from error
+            raise FrameError(f"a header that is not JSON: {error}") from error
         if not isinstance(header, dict):
-            raise FrameError("a header that is no object")
-        body = bytes(self._buffer[body_at : body_at + body_size])
-        del self._buffer[: body_at + body_size]
+            raise FrameError("a header that is not an object")
+        body = bytes(self._buffer[header_end:body_end])
+        del self._buffer[:body_end]
         return header, body

@@ -1,29 +1,36 @@
-"""Hide the grader's modules from submissions, also those that come later in parcels (`grader.sandbox.parcels`)."""
+"""Hide the grader's modules from submissions, and execute the modules that come in parcels (`grader.sandbox.parcels`).
+
+A hidden module is one that `import` does not find, because it is neither in `sys.modules` nor on the path. The grader's
+own functions still refer to it.
+"""
 
 import marshal
 import sys
 import types
 from typing import Any
 
-_HIDDEN = ("grader.base", "grader.observe", "grader.exercises", "grader.sandbox")
-"""Packages whose modules are hidden. Of those in `grader.exercises`, a submission can import the classes only."""
-_EXERCISES = "grader.exercises."
-"""Beginning of the names of the modules in parcels. Submissions are given objects of their classes."""
+_HIDDEN_PACKAGES = ("grader.base", "grader.observe", "grader.exercises", "grader.sandbox")
+"""Packages of which all modules are hidden."""
+_EXERCISE_PREFIX = "grader.exercises."
+"""Beginning of the names of the modules in parcels. A submission can import their classes (see `_ClassesOnly`)."""
 
 
 class HiddenModules:
-    """The grader's modules in the sandbox, hidden from a submission's imports.
+    """The grader's modules in the sandbox, hidden from the imports of submissions.
 
-    The server makes this object, and each child inherits it. Stack frames still lead to the modules, which is harmless:
-    they hold no answer to an exercise that is not played yet (see `grader.sandbox.parcels`).
+    The server makes one such object, and each child inherits it. Through stack frames, a submission can still get at
+    the modules. That gives it no answer: they hold none to an exercise that has not been played yet (see
+    `grader.sandbox.parcels`).
     """
 
     def __init__(self) -> None:
-        self._hidden: dict[str, types.ModuleType] = {}
-        self._hide()
+        """Hide the modules that have been imported."""
+        self._hidden_modules: dict[str, types.ModuleType] = {}
+        """Name of a module -> the module."""
+        self._hide_modules()
 
     def unpack(self, parcel: bytes) -> tuple[Any, list[types.ModuleType]]:
-        """Execute the modules in a parcel, each after those that it imports.
+        """Execute the modules in a parcel, each after those that it imports, and hide them.
 
         Returns:
             The driver of the last module, and all modules that were executed.
@@ -31,7 +38,7 @@ class HiddenModules:
         Raises:
             LookupError: the last module has no driver.
         """
-        sys.modules.update(self._hidden)  # for the imports of the parcel's modules
+        sys.modules.update(self._hidden_modules)  # the modules in the parcel import them
         driver, unpacked = None, []
         try:
             for name, code in marshal.loads(parcel):
@@ -42,44 +49,46 @@ class HiddenModules:
                 unpacked.append(module)
                 driver = module.__dict__.get("driver")  # in the end, the last module's
         finally:
-            self._hide()
+            self._hide_modules()
         if driver is None:
             raise LookupError("a parcel without a driver")
         return driver, unpacked
 
     def grader_names(self) -> set[str]:
-        """Return `grader`, and the names under which the hidden modules have classes and functions of the grader.
+        """Return the names of the grader's own classes and functions in the hidden modules, and `grader`.
 
-        Messages to the learner leave these names out.
+        Messages to the learner do not show these names.
         """
         return {"grader"} | {
             name
-            for module in self._hidden.values()
+            for module in self._hidden_modules.values()
             for name, value in [*vars(module).items()]
             if str(getattr(value, "__module__", "")).startswith("grader.")
         }
 
-    def _hide(self) -> None:
+    def _hide_modules(self) -> None:
         """Take the grader's modules out of `sys.modules` and `grader`, so that no submission can import them."""
         import grader
 
-        grader.__path__ = []  # where Python would look for them again
-        for name in [found for found in sys.modules if found.startswith(_HIDDEN)]:
+        grader.__path__ = []  # otherwise Python would find the files and import them again
+        for name in [found for found in sys.modules if found.startswith(_HIDDEN_PACKAGES)]:
             module = sys.modules.pop(name)
-            if not isinstance(module, _ClassesOnly):  # a submission may have put a stand-in there
-                self._hidden[name] = module
-        for name, module in self._hidden.items():
-            if name.startswith(_EXERCISES):
+            # A `_ClassesOnly` is the stand-in that was put there before, for a module that is hidden already.
+            if not isinstance(module, _ClassesOnly):
+                self._hidden_modules[name] = module
+        for name, module in self._hidden_modules.items():
+            if name.startswith(_EXERCISE_PREFIX):
                 sys.modules[name] = _ClassesOnly(module)
-        for name in _HIDDEN:  # an imported package is an attribute of `grader` too
+        for name in _HIDDEN_PACKAGES:  # an import also makes a package an attribute of `grader`
             vars(grader).pop(name.removeprefix("grader."), None)
 
 
 class _ClassesOnly(types.ModuleType):
-    """Stands in for a hidden module, with nothing but the classes that the hidden module defines.
+    """Stands in for a hidden module of `grader.exercises`; has only the classes that the hidden module defines.
 
-    `pickle` and `torch.save` write an object, such as a whole model or the config of a run, only if they can import its
-    class. A submission has the classes anyway, through the objects that it is given.
+    A submission is given objects of these classes, such as a model or a config, and may save them. `pickle` and
+    `torch.save` write an object only if they can import its class. The submission could get the class from the object
+    anyway.
     """
 
     def __init__(self, module: types.ModuleType) -> None:

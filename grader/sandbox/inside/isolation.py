@@ -1,9 +1,11 @@
 """Isolate one submission from the machine and from other submissions, and leave no process behind.
 
-Bubblewrap isolates the server as a whole. These functions isolate each of the server's children in addition:
-namespaces, a /tmp of its own, resource limits, no capabilities, and a filter of system calls. Further functions end a
-process together with the one that it works for (`die_with_parent`, `exit_on_hangup`), or measure what a process takes.
-Nothing here imports torch.
+Bubblewrap isolates the server as a whole. In addition, these functions isolate each child of the server, in this order:
+
+    create_namespaces (in the child's parent), set_limits, mount_own_tmp_and_proc, drop_rights
+
+Other functions end a process together with the one that it works for (`die_with_parent`, `exit_on_hangup`), or measure
+what a process uses (`process_status`, `processor_seconds`). Nothing here imports torch.
 """
 
 import ctypes
@@ -27,16 +29,15 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
 _BIND, _RECURSIVE = 0x1000, 0x4000
 _PR_SET_PDEATHSIG, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
-_NO_CAPABILITIES = bytes(
-    24
-)  # for `capset`: effective, permitted and inheritable, 32 bits each, twice: all zero
+_NO_CAPABILITIES = bytes(24)
+"""The three empty sets for `capset` (effective, permitted, inheritable): two structs of three 32-bit numbers."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Resource limits of one child, which the kernel and the server enforce; `client.Limits` has the others.
+    """Resource limits of one child that the kernel and the server enforce.
 
-    All are plain numbers, so that they can be sent as JSON.
+    The grader enforces others (`client.Limits`). All are plain numbers, so that they can be sent as JSON.
     """
 
     memory_bytes: int
@@ -46,56 +47,29 @@ class Bounds:
     file_bytes: int = 64 * 2**20
     """Maximum size of a file, and of everything in the child's /tmp together."""
     open_files: int = 256
-    """Number of files that may be open at the same time."""
+    """Maximum number of files that may be open at the same time."""
     files: int = 4096
-    """Number of files, folders and links in the child's /tmp, which take kernel memory even if they are empty."""
+    """Maximum number of files, folders and links in the child's /tmp. Even empty ones take kernel memory."""
 
 
-def new_namespaces(*, pids: bool = True) -> None:
-    """Give processes that are forked from now on mount and IPC namespaces of their own, and a PID namespace.
+def create_namespaces(*, own_pids: bool = True) -> None:
+    """Give the processes that this one forks from now on mount, IPC and PID namespaces of their own.
 
-    The network and host name namespaces are bubblewrap's, which are empty. A network namespace for each child would
-    cost 5 ms, and a child that cannot create sockets leaves nothing in it for the next one.
+    All children share bubblewrap's empty network namespace. One for each child would cost 5 ms, and is not needed: a
+    child cannot create network sockets, so it leaves nothing there for the next child.
 
-    No user namespace is created here. The capability to create the others comes from bubblewrap's user namespace, and
-    `drop_rights` gives it up. A second user namespace would fail where AppArmor or a nested container allows only one.
+    All share bubblewrap's user namespace, too. It gives this process the capability to create the others, which
+    `drop_rights` gives up. A second user namespace would fail where AppArmor or a nested container allows only one.
 
     Args:
-        pids: create the PID namespace. Not for CUDA, which does not start in one that /proc does not show (error 304 of
-            `cuInit`, seen with driver 580); a new /proc for it cannot be mounted, as said in `mount_own_files`.
+        own_pids: create the PID namespace too. False for CUDA, which does not start in a PID namespace other than that
+            of /proc (`cuInit` fails with error 304, seen with driver 580), and no new /proc can be mounted (see
+            `mount_own_tmp_and_proc`).
 
     Raises:
         OSError: the kernel refused it.
     """
-    _check("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_PIDS if pids else 0)))
-
-
-def mount_own_files(bounds: Bounds, visible: Sequence[str] = ()) -> None:
-    """Mount a fresh, small /tmp as working directory, and an empty /proc.
-
-    Args:
-        bounds: `file_bytes` limits the size of /tmp, `files` the number of files in it.
-        visible: folders below /tmp that stay visible, such as a virtual environment there.
-
-    Raises:
-        OSError: the kernel refused it.
-    """
-    descriptors = {path: os.open(path, os.O_PATH) for path in visible}  # the new /tmp hides the paths
-    flags = _NO_SUID | _NO_DEVICES
-    options = f"size={bounds.file_bytes},nr_inodes={bounds.files},mode=0700".encode()
-    _check("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", flags, options))
-    for path, fd in descriptors.items():
-        os.makedirs(path, exist_ok=True)
-        result = _libc().mount(
-            f"/proc/self/fd/{fd}".encode(), os.fsencode(path), None, _BIND | _RECURSIVE, None
-        )
-        _check(f"mount {path}", result)
-        os.close(fd)
-    # An empty folder and not a new procfs, which the kernel refuses where the existing procfs is partly masked, as
-    # bubblewrap's is.
-    flags |= _READ_ONLY | _NO_EXECUTION
-    _check("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", flags, b"size=4k,mode=0555"))
-    os.chdir("/tmp")
+    _raise_if_failed("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_PIDS if own_pids else 0)))
 
 
 def set_limits(bounds: Bounds, *, address_space: bool) -> None:
@@ -103,49 +77,79 @@ def set_limits(bounds: Bounds, *, address_space: bool) -> None:
 
     Args:
         bounds: the limits.
-        address_space: limit the address space too, which covers shared mappings. Not for CUDA, which reserves far more
-            addresses than it uses.
+        address_space: limit the address space too, which includes shared mappings. False for CUDA, which reserves far
+            more addresses than it uses.
     """
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
     _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
     _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
     if sys.platform != "linux":
-        return  # macOS does not enforce the two below
+        return  # macOS does not enforce the limits below, and has no /proc
     status = process_status("self")
     _set_limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
     if address_space:
-        # 1 GiB more: each thread's malloc arena reserves 128 MiB of addresses that it does not use.
+        # 1 GiB more, because malloc reserves 128 MiB of addresses for each thread, most of which it never uses.
         _set_limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
 
 
-def drop_rights(*, drives_devices: bool = False) -> None:
-    """Give up all capabilities and allow only harmless system calls, in all threads and irrevocably.
+def mount_own_tmp_and_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) -> None:
+    """Mount an empty, small /tmp as working directory, and an empty /proc.
+
+    The /proc is an empty folder and not a new procfs, because the kernel refuses a new procfs where the existing one is
+    partly masked, as bubblewrap's is.
 
     Args:
-        drives_devices: True if the child may talk to a GPU. It has no PID namespace of its own then, so it may send
+        bounds: `file_bytes` limits the size of /tmp, `files` the number of files in it.
+        visible_folders: folders below /tmp that stay visible, such as a virtual environment there.
+
+    Raises:
+        OSError: the kernel refused it.
+    """
+    # Open them first: the new /tmp will hide their paths.
+    descriptors = {path: os.open(path, os.O_PATH) for path in visible_folders}
+    flags = _NO_SUID | _NO_DEVICES
+    options = f"size={bounds.file_bytes},nr_inodes={bounds.files},mode=0700".encode()
+    _raise_if_failed("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", flags, options))
+    for path, fd in descriptors.items():
+        os.makedirs(path, exist_ok=True)
+        result = _libc().mount(
+            f"/proc/self/fd/{fd}".encode(), os.fsencode(path), None, _BIND | _RECURSIVE, None
+        )
+        _raise_if_failed(f"mount {path}", result)
+        os.close(fd)
+    flags |= _READ_ONLY | _NO_EXECUTION
+    _raise_if_failed("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", flags, b"size=4k,mode=0555"))
+    os.chdir("/tmp")
+
+
+def drop_rights(*, uses_gpu: bool = False) -> None:
+    """Give up all capabilities and forbid all but harmless system calls, in all threads and irrevocably.
+
+    Args:
+        uses_gpu: allow this process to talk to a GPU. It has no PID namespace of its own then, so it is allowed to send
             signals only to itself.
 
     Raises:
         OSError: the kernel refused it.
     """
     libc = _libc()
-    _check("ambient capabilities", libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+    _raise_if_failed("ambient capabilities", libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
-    _check("capset", libc.capset(header, _NO_CAPABILITIES))
-    if seccomp.supported():  # on other machines, the server's count of processes stops a fork bomb
-        seccomp.install(drives_devices=drives_devices)
+    _raise_if_failed("capset", libc.capset(header, _NO_CAPABILITIES))
+    if seccomp.is_supported():  # elsewhere, the server counts processes, so that a fork bomb ends
+        seccomp.install_filter(uses_gpu=uses_gpu)
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Have the kernel kill this process when the process that forked it ends, however that happens (Linux only).
+    """Have the kernel kill this process when its parent ends, for whatever reason. Do nothing if this is not Linux.
 
     Args:
-        parent: id of the parent; if the parent has ended already, this process ends now. None: do not check, because
-            the first process of a PID namespace cannot see its parent.
+        parent: id of the parent. If the parent has ended already, this process ends now. None: do not check that; the
+            first process of a PID namespace cannot see the id of its parent.
     """
     if sys.platform == "linux":
-        _check("prctl", _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+        _raise_if_failed("prctl", _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
         if parent is not None and os.getppid() != parent:
             os._exit(1)
 
@@ -153,10 +157,10 @@ def die_with_parent(parent: int | None = None) -> None:
 def exit_on_hangup(fd: int) -> None:
     """End this process as soon as the other end of the socket `fd` is closed, or at once if it is closed already.
 
-    A running server notices the closed control socket by itself. A starting one imports torch and reads nothing for
-    seconds: if the grader were killed meanwhile, the server would be left behind for that long.
+    This is for a server that starts: it imports torch, and for seconds does not read its control socket. If the grader
+    were killed meanwhile, the server would go on until it reads. Once it is warm, it notices the closed socket itself.
     """
-    if not hasattr(select, "POLLRDHUP"):  # not Linux: only the warm server notices that the socket is closed
+    if not hasattr(select, "POLLRDHUP"):  # not Linux
         return
 
     def exit_if_closed(_number: int, _frame: Any) -> None:
@@ -166,19 +170,17 @@ def exit_on_hangup(fd: int) -> None:
             os._exit(0)
 
     signal.signal(signal.SIGIO, exit_if_closed)
-    # Data that arrives raises the signal too: system calls that it interrupts are begun again.
+    # The signal also comes when data arrives. Then system calls that it interrupts must go on, not fail.
     signal.siginterrupt(signal.SIGIO, False)
     fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
-    exit_if_closed(signal.SIGIO, None)
+    exit_if_closed(signal.SIGIO, None)  # if it was closed before, no signal comes
 
 
 def stop_exiting_on_hangup(fd: int) -> None:
-    """Undo `exit_on_hangup`: from now on the server reads the socket and notices by itself that it is closed.
-
-    The socket is silenced first, because the default action of SIGIO ends a process.
-    """
+    """Undo `exit_on_hangup`, for a server that from now on reads the socket itself."""
     if hasattr(select, "POLLRDHUP"):
+        # First make the socket send no more signals: the default action of SIGIO ends the process.
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)
         signal.signal(signal.SIGIO, signal.SIG_DFL)
 
@@ -186,14 +188,20 @@ def stop_exiting_on_hangup(fd: int) -> None:
 def max_threads() -> int:
     """Return how many threads a child may have.
 
-    There must be a limit, because no resource limit counts the kernel memory of threads. It depends on the number of
-    cores, because BLAS starts a thread for each core.
+    There must be a limit, because no resource limit counts the kernel memory that threads take. It grows with the
+    number of cores, because libraries such as BLAS start a thread for each core.
     """
     return 64 + 4 * (os.cpu_count() or 1)
 
 
 def process_status(process: int | str) -> dict[str, int]:
-    """Return the numbers in /proc/PROCESS/status (`VmRSS` in bytes, `Threads` …); empty if the process is gone."""
+    """Return the numbers in /proc/PROCESS/status; empty if the process is gone or there is no /proc.
+
+    Sizes such as `VmRSS` (the memory that a process occupies) are in bytes, others such as `Threads` as they are.
+
+    Args:
+        process: id of the process, or `self`.
+    """
     numbers = {}
     try:
         text = Path(f"/proc/{process}/status").read_text()
@@ -210,39 +218,39 @@ def process_status(process: int | str) -> dict[str, int]:
 def processor_seconds(process: int) -> float:
     """Return the processor time of all threads of a process so far; 0.0 if it is gone, or there is no /proc."""
     try:
-        # Field 2, the name, is in parentheses and may hold anything, so split after it: that leaves field 3 and on.
+        # Field 2, the program's name in parentheses, may hold anything, so split only what comes after it.
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    user, system = fields[11:13]  # fields 14 and 15 of the line
+    user, system = fields[11:13]  # fields 14 and 15 of the line, because `fields` begins with field 3
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def self_test() -> None:
-    """Try new namespaces, and in a forked child limits, mounts and dropped rights; does not need torch.
+    """Isolate a forked process as a child is isolated, and raise an exception if a step fails.
 
-    The namespaces of this process stay changed for its later children, so call it in a process of its own.
+    Call it in a process of its own, because all processes that it forks later would get new namespaces too.
 
     Raises:
         OSError: the kernel refuses one of the steps.
     """
     bounds = Bounds(memory_bytes=2**28, cpu_seconds=5)
-    new_namespaces()
-    reading, writing = os.pipe()
+    create_namespaces()
+    problem_pipe, to_problem_pipe = os.pipe()
     child = os.fork()
     if child == 0:
         problem = ""
         try:
             set_limits(bounds, address_space=True)
-            mount_own_files(bounds)
+            mount_own_tmp_and_proc(bounds)
             drop_rights()
             Path("/tmp/test").write_text("")
         except Exception as error:
             problem = str(error)
-        os.write(writing, problem.encode())
+        os.write(to_problem_pipe, problem.encode())
         os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
+    os.close(to_problem_pipe)
+    with os.fdopen(problem_pipe) as pipe:
         problem = pipe.read()
     _, status = os.waitpid(child, 0)
     if problem or status:
@@ -250,18 +258,27 @@ def self_test() -> None:
 
 
 def _libc() -> ctypes.CDLL:
+    """Return the C library, for system calls that Python does not offer."""
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _check(what: str, result: int) -> None:
-    """Raise OSError with the current errno if a system call returned anything but 0."""
+def _raise_if_failed(call: str, result: int) -> None:
+    """Raise OSError if a system call failed.
+
+    Args:
+        call: name of the call for the message.
+        result: what the call returned; anything but 0 means that it failed and set errno.
+
+    Raises:
+        OSError: it failed.
+    """
     if result != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{call}: {os.strerror(number)}")
 
 
 def _set_limit(kind: int, value: int) -> None:
-    """Set a resource limit to `value`, or to the existing hard limit if that is lower, because nobody may raise it."""
+    """Set a resource limit, soft and hard, to `value`, or to the existing hard limit if that is lower."""
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)

@@ -1,9 +1,15 @@
 """Remember what scenarios rely on (torch, numpy, `random`, builtins, our own observers), and restore it.
 
-If a submission could replace `Optimizer.__init__` or `numpy.random.seed` for the whole process, it would be judged by
-its own replacement. So the server notes the originals before any submission runs. Whatever a submission replaces while
-it is loaded is restored before an exercise is played; if it replaces something while an exercise is played, the
-exercise fails and what was observed is discarded.
+A submission runs in the same process as the code that observes it. If it replaced `Optimizer.__init__` or
+`numpy.random.seed`, it would be judged by its own replacement. So the server remembers the originals before any
+submission runs, and `child` restores them:
+
+- what a submission replaces while it is loaded is restored before an exercise is played, and costs nothing;
+- if it replaces something while an exercise is played, that exercise fails and what was observed is discarded.
+
+`Originals` compares the attributes of modules and classes. What comparing cannot find has modules of its own:
+`protected_functions` (changes inside functions), `dispatcher` (below functions, in torch's C++ code) and
+`compiler_stand_in` (the stand-ins for torch's compiler).
 """
 
 import builtins
@@ -18,7 +24,7 @@ from typing import Any, NamedTuple
 from grader.sandbox.inside import compiler_stand_in
 from grader.sandbox.inside.compiler_stand_in import StandIn
 from grader.sandbox.inside.dict_versions import DictVersions
-from grader.sandbox.inside.dispatcher import Dispatching
+from grader.sandbox.inside.dispatcher import DispatchState
 from grader.sandbox.inside.protected_functions import ProtectedFunctions
 
 # Give this module its own copy of the builtins, made before any submission runs: a submission can replace `len` or
@@ -32,10 +38,10 @@ _LIBRARIES = (
     *("torch.utils.data.sampler", "torch.utils.data.dataset", "torch.autograd.grad_mode"),
     *("builtins", "random", "math", "copy", "numpy", "numpy.random", "numpy.random.mtrand"),
 )
-"""Modules that scenarios and submissions use directly: every attribute of theirs is kept."""
-_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
-"""Beginnings of the names of further modules of this kind. Every imported module with such a name is kept."""
-_CALLED_BY_LIBRARIES = (
+"""Modules that scenarios and submissions use directly. Every attribute of them is remembered."""
+_LIBRARY_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
+"""Beginnings of the names of more such modules. Every imported module with such a name is remembered."""
+_LIBRARY_INTERNALS = (
     *("torch._compile", "torch._utils", "torch.functional", "torch.nn.init", "torch.nn._reduction"),
     *("torch.storage", "torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler"),
     *("torch.compiler", "torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
@@ -43,13 +49,13 @@ _CALLED_BY_LIBRARIES = (
     *("contextlib", "functools", "json", "json.encoder", "warnings", "safetensors.numpy"),
     "grader.sandbox.inside.compiler_stand_in",
 )
-"""Modules that those in `_LIBRARIES` and `_PREFIXES` call into. They change their own counters and caches, so only
-their functions, classes and submodules are kept."""
-_PREFIXES_CALLED = ("numpy._core.", "numpy.lib._")
-"""Beginnings of the names of further modules like those in `_CALLED_BY_LIBRARIES`: they define numpy's functions."""
-_SET_BY_PYTHON = {"__slotnames__", "__doc__"}
-"""Attributes of which no change counts: `copy` and `pickle` store `__slotnames__` in a class, and `__doc__` changes
-nothing that runs."""
+"""Modules that the modules above call. Only their functions, classes and submodules are remembered, because they change
+their other attributes, such as counters and caches, themselves."""
+_LIBRARY_INTERNAL_PREFIXES = ("numpy._core.", "numpy.lib._")
+"""Beginnings of the names of more such modules: those that define numpy's functions."""
+_IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}
+"""Attributes that may change: `copy` and `pickle` store `__slotnames__` in a class, and `__doc__` changes nothing that
+runs."""
 
 _HOOK_DICTS = (
     *("_global_forward_hooks", "_global_forward_pre_hooks"),
@@ -57,84 +63,96 @@ _HOOK_DICTS = (
     *("_global_parameter_registration_hooks", "_global_module_registration_hooks"),
     *("_global_buffer_registration_hooks", "_global_optimizer_pre_hooks", "_global_optimizer_post_hooks"),
 )
-"""Names of the dicts in which torch keeps the hooks called in every module or optimizer."""
+"""Names of torch's dicts of the hooks that every module or optimizer calls."""
 
 _HEAP_TYPE = 1 << 9
-"""Py_TPFLAGS_HEAPTYPE, the flag of a class made by a `class` statement, not in C: its attributes can be set."""
+"""Py_TPFLAGS_HEAPTYPE, the flag of classes made by a `class` statement. Others are made in C; their attributes cannot
+be set."""
 
 Owner = types.ModuleType | type
+"""A module or class, whose attributes are remembered."""
 
 
-class _Kept(NamedTuple):
-    """A module or class, and those of its attributes that must stay as they are."""
+class _OriginalAttributes(NamedTuple):
+    """The attributes of a module or class that must stay as they are."""
 
     owner: Owner
     attributes: dict[str, Any]
+    """Name of an attribute -> its original value, in the order in which the owner has them."""
 
 
 class Originals:
-    """The original attributes of modules and of the classes defined in them, and the contents of their functions.
+    """What modules, the classes defined in them and their functions were before any submission ran.
 
-    Create one in a process: it installs an audit hook, which Python never removes.
+    Create only one in a process: it installs an audit hook, which Python never removes.
     """
 
     def __init__(self) -> None:
-        self._kept: list[_Kept] = []
+        self._original_attributes: list[_OriginalAttributes] = []
+        """One for each module and class that was remembered."""
         self._versions = DictVersions()
-        """Follows the attributes of each owner in `_kept`, in the same order: its positions are indices of `_kept`."""
+        """Tracks the attributes of the owners in `_original_attributes`, in the same order."""
         self._module_names: list[tuple[types.ModuleType, str]] = []
-        """(module, name under which `sys.modules` must have it)"""
+        """Pairs of a module and the name under which `sys.modules` must have it."""
         self._functions = ProtectedFunctions()
         sys.addaudithook(self._functions.note_assignment)
         self._hook_dicts: dict[str, Any] = {}
-        """Name in `_HOOK_DICTS` -> the dict. If it is not empty, a submission left a hook."""
-        self._dispatching = Dispatching()
+        """Name in `_HOOK_DICTS` -> the dict, which is empty unless a submission left a hook."""
+        self._dispatch_state = DispatchState()
 
-    def keep_libraries(self) -> None:
-        """Keep torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
+    def remember_libraries(self) -> None:
+        """Remember torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
 
-        Call it after an optimizer has been created, because torch wraps some of its own functions then.
+        Call it after an optimizer was created for the first time, because torch then wraps some of its own functions.
         """
-        self.keep(importlib.import_module(name) for name in _LIBRARIES)
-        self.keep(_imported(_PREFIXES))
-        self.keep(
-            [*(importlib.import_module(name) for name in _CALLED_BY_LIBRARIES), *_imported(_PREFIXES_CALLED)],
-            only_what_is_called=True,
+        self.remember(importlib.import_module(name) for name in _LIBRARIES)
+        self.remember(_imported_modules(_LIBRARY_PREFIXES))
+        self.remember(
+            [
+                *(importlib.import_module(name) for name in _LIBRARY_INTERNALS),
+                *_imported_modules(_LIBRARY_INTERNAL_PREFIXES),
+            ],
+            only_callables=True,
         )
         for module in (sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]):
             self._hook_dicts |= {name: value for name, value in vars(module).items() if name in _HOOK_DICTS}
 
-    def keep(self, modules: Iterable[types.ModuleType], *, only_what_is_called: bool = False) -> None:
-        """Keep the attributes of these modules and of the classes defined in them.
+    def remember(self, modules: Iterable[types.ModuleType], *, only_callables: bool = False) -> None:
+        """Remember the attributes of these modules and of the classes defined in them.
 
-        Also note the modules' names in `sys.modules`, protect the functions among the attributes, and wrap the `step`
-        of optimizers' classes (`_wrap_step`).
+        Also remember the modules' entries in `sys.modules`, and protect the functions among the attributes. Before
+        that, wrap the `step` of optimizers' classes (see `_wrap_step`).
 
         Args:
             modules: the modules.
-            only_what_is_called: of a module's attributes, keep only callables and modules. Of a class, keep all.
+            only_callables: of a module's attributes, remember only functions, classes and other callables, and
+                submodules. Of a class, remember all attributes anyway.
         """
         for owner in _owners(modules):
             _wrap_step(owner)
-            # `compiler_stand_in.restore` looks after stand-ins.
-            kept = {name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)}
-            if only_what_is_called and isinstance(owner, types.ModuleType):
-                kept = {name: value for name, value in kept.items() if _is_called(value)}
-            self._kept.append(_Kept(owner, kept))
-            self._versions.follow(vars(owner))
-            # The grader's own modules are hidden from `sys.modules` (`hidden_modules`): there is no entry to restore.
+            # Not stand-ins: they may change into the real compiler. `compiler_stand_in.restore` restores them.
+            attributes = {
+                name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)
+            }
+            if only_callables and isinstance(owner, types.ModuleType):
+                attributes = {
+                    name: value for name, value in attributes.items() if _is_callable_or_module(value)
+                }
+            self._original_attributes.append(_OriginalAttributes(owner, attributes))
+            self._versions.track(vars(owner))
+            # The grader's own modules have no entry in `sys.modules` to restore: `hidden_modules` removes it.
             if isinstance(owner, types.ModuleType) and not owner.__name__.startswith("grader."):
                 self._module_names.append((owner, owner.__name__))
-            for value in kept.values():
+            for value in attributes.values():
                 self._functions.protect(value)
 
     def restore(self) -> list[str]:
-        """Restore everything that was changed; return the names of all that had been changed."""
+        """Restore everything that was changed, and return the names of what was changed."""
         changed: list[str] = []
-        for position in self._versions.written():
-            changed += _restore_attributes(*self._kept[position])
-            # Only now: if an exception interrupts the restoring, the next call must try again
-            self._versions.settle(position)
+        for position in self._versions.written_positions():
+            changed += _restore_attributes(*self._original_attributes[position])
+            # Only now: if restoring raises an exception, the next call must look at this owner again.
+            self._versions.accept(position)
         for module, name in self._module_names:
             if sys.modules.get(name) is not module:
                 changed.append(name)
@@ -145,46 +163,49 @@ class Originals:
                 hooks.clear()
         return [
             *changed,
-            *self._dispatching.leave_modes(),
+            *self._dispatch_state.restore(),
             *compiler_stand_in.restore(),
             *self._functions.restore(),
         ]
 
 
-def _restore_attributes(owner: Owner, kept: dict[str, Any]) -> list[str]:
-    """Restore the kept attributes of one module or class, and remove new ones of a class.
+def _restore_attributes(owner: Owner, original: dict[str, Any]) -> list[str]:
+    """Restore the original attributes of one module or class, and remove new ones of a class.
 
     Returns:
         The names of the changed attributes, each after its owner's name: `Linear.forward`.
     """
-    now = vars(owner)
-    # Names in the same order, too: two that were taken away and set again may have exchanged their values.
-    unchanged = (
-        len(now) == len(kept) and all(map(is_, now, kept)) and all(map(is_, now.values(), kept.values()))
+    current = vars(owner)
+    # First the quick way, which compares position by position. It must compare the names too: if two attributes were
+    # deleted and set again with exchanged values, the values may be in the same order as before.
+    is_unchanged = (
+        len(current) == len(original)
+        and all(map(is_, current, original))
+        and all(map(is_, current.values(), original.values()))
     )
-    if unchanged:
+    if is_unchanged:
         return []
     changed: list[str] = []
-    for name, value in kept.items():
-        if name not in _SET_BY_PYTHON and (name not in now or now[name] is not value):
+    for name, value in original.items():
+        if name not in _IGNORED_ATTRIBUTES and (name not in current or current[name] is not value):
             setattr(owner, name, value)
             changed.append(name)
-    # A new attribute of a class may hide an inherited one. Modules get new ones in right programs too: an import of a
-    # submodule sets one in its package.
+    # A new attribute of a class may hide an inherited one. Modules may get new ones: importing a submodule sets one in
+    # its package.
     if isinstance(owner, type):
-        for name in sorted(set(now) - set(kept) - _SET_BY_PYTHON):
+        for name in sorted(set(current) - set(original) - _IGNORED_ATTRIBUTES):
             delattr(owner, name)
             changed.append(name)
     return [f"{owner.__name__}.{name}" for name in changed]
 
 
-def _imported(prefixes: tuple[str, ...]) -> list[types.ModuleType]:
+def _imported_modules(prefixes: tuple[str, ...]) -> list[types.ModuleType]:
     """Return the imported modules whose names begin with one of `prefixes`."""
     return [module for name, module in list(sys.modules.items()) if name.startswith(prefixes)]
 
 
-def _is_called(value: Any) -> bool:
-    """Return True for a callable or a module."""
+def _is_callable_or_module(value: Any) -> bool:
+    """Return True for a function, a class, any other callable, or a module."""
     return callable(value) or isinstance(value, types.ModuleType)
 
 
@@ -202,9 +223,9 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
 
 
 def _wrap_step(owner: Owner) -> None:
-    """If `owner` is an optimizer's class, wrap its `step` as creating its first instance would.
+    """If `owner` is an optimizer's class, wrap its `step` as torch does when it creates the first instance.
 
-    Otherwise that instance would look like a change made by the submission.
+    Otherwise, when torch does so while a submission runs, it would look like a change made by the submission.
     """
     from torch.optim import Optimizer
 

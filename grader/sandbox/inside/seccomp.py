@@ -1,7 +1,13 @@
-"""Build and install the BPF filter (seccomp) that allows only the system calls listed in `system_calls`.
+"""Build and install the filter (seccomp) that allows only the system calls listed in `system_calls`.
 
-The filter is assembled by hand: a list of instructions that load a field of the call, compare it, and jump. A call that
-no instruction allows fails with EPERM.
+The filter is a BPF program, which the kernel runs for each system call of the process. Its instructions load a field of
+the call, compare it, and jump, until one returns the verdict. To allow `read`, which has the number 0 on x86_64:
+
+    load NUMBER_AT                  the number of the call
+    jump_equal 0: +0, else +1       if it is 0, go on with the next instruction; else skip one
+    return ALLOW
+
+A call that no instruction allows fails with EPERM.
 """
 
 import ctypes
@@ -13,26 +19,25 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from grader.sandbox.inside.system_calls import (
-    ALLOWED,
-    FCNTL,
-    IOCTL,
-    IOCTL_OF_OWNERS,
-    ON_A_PROCESS,
-    PRCTL,
+    ALLOWED_CALLS,
+    CALLS_ON_A_PROCESS,
+    FCNTL_COMMANDS,
+    IOCTL_OWNER_REQUESTS,
+    IOCTL_REQUESTS,
+    PRCTL_OPTIONS,
 )
 
-_CLONE_THREAD = 0x00010000
+_CLONE_THREAD = 0x00010000  # <linux/sched.h>: the flag of `clone` that makes a thread, not a process
 
 
 class _Machine(NamedTuple):
-    """What differs between kinds of processors."""
+    """Numbers of a kind of processor; the last five are those of system calls."""
 
     audit_arch: int
-    """AUDIT_ARCH constant, by which the kernel names the kind of a call."""
+    """AUDIT_ARCH constant, by which the kernel says for which kind of processor a call was made."""
     column: int
-    """Column of `ALLOWED` with the numbers of its calls."""
+    """Index of the numbers for this machine in the entries of `ALLOWED_CALLS`."""
     clone: int
-    """Number of the call `clone`, and so on."""
     fcntl: int
     ioctl: int
     prctl: int
@@ -46,33 +51,35 @@ _MACHINES = {
 """Machines on which the filter works, as `platform.machine` names them."""
 _CLONE3 = 435  # on both machines
 _X32_BIT = 0x40000000
-"""Bit in the numbers of calls of the x32 ABI; the same number without the bit means another call."""
+"""Bit in the numbers of calls of the x32 ABI (32-bit pointers on x86_64), which nothing here uses."""
 
 # <linux/bpf_common.h>, <linux/seccomp.h>, <linux/prctl.h>
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+# Offsets in `struct seccomp_data`, which describes the call.
 _NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
 _SET_MODE_FILTER, _FLAG_TSYNC = 1, 1
 _PR_SET_NO_NEW_PRIVS = 38
 
 
-def supported() -> bool:
-    """Return True if the numbers of this machine's system calls are known."""
+def is_supported() -> bool:
+    """Return True if the filter works on this machine: the numbers of its system calls are known."""
     return platform.machine() in _MACHINES
 
 
-def install(*, drives_devices: bool = False) -> None:
+def install_filter(*, uses_gpu: bool = False) -> None:
     """Apply the filter to every thread of this process, irrevocably.
 
     Args:
-        drives_devices: allow any `ioctl` but `IOCTL_OF_OWNERS`, which is how a process talks to a GPU, and the calls
-            `ON_A_PROCESS` only on this process, because it has no PID namespace of its own.
+        uses_gpu: True for a process that talks to a GPU, which it does by `ioctl`. So allow every `ioctl` but
+            `IOCTL_OWNER_REQUESTS`. Such a process has no PID namespace of its own, so allow it `CALLS_ON_A_PROCESS`
+            only on itself.
 
     Raises:
         OSError: the kernel refused it.
     """
     machine = _MACHINES[platform.machine()]
-    instructions = _filter_for(machine, drives_devices=drives_devices)
+    instructions = _filter_for(machine, uses_gpu=uses_gpu)
     code = ctypes.create_string_buffer(b"".join(instructions))
     program = struct.pack("HxxxxxxP", len(instructions), ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -82,60 +89,100 @@ def install(*, drives_devices: bool = False) -> None:
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
 
 
-def _filter_for(machine: _Machine, *, drives_devices: bool) -> list[bytes]:
-    """Return the instructions of the filter for a machine; see `install`."""
-    allow, refuse = _instruction(_RETURN, _ALLOW), _instruction(_RETURN, _ERRNO | errno.EPERM)
-    lines = [
+def _filter_for(machine: _Machine, *, uses_gpu: bool) -> list[bytes]:
+    """Return the instructions of the filter for a machine; see `install_filter`."""
+    instructions = _check_kind_of_call(machine)
+    allowed = {
+        entry[0]: number for entry in ALLOWED_CALLS if isinstance(number := entry[machine.column], int)
+    }
+    if uses_gpu:
+        # Before the rules below: the first rule for a call decides.
+        instructions += _rule(
+            machine.ioctl, _allow_unless_argument_in(_SECOND_ARGUMENT_AT, IOCTL_OWNER_REQUESTS)
+        )
+        for name in CALLS_ON_A_PROCESS:
+            own_process = (0, os.getpid())
+            instructions += _rule(allowed.pop(name), _allow_if_argument_in(_FIRST_ARGUMENT_AT, own_process))
+    for number in allowed.values():
+        instructions += [_instruction(_JUMP_EQUAL, number, 0, 1), _allow()]
+    instructions += _rule(
+        machine.clone,
+        [_instruction(_LOAD, _FIRST_ARGUMENT_AT), _instruction(_JUMP_SET, _CLONE_THREAD, 0, 1), _allow()],
+    )
+    for number, offset, values in (
+        (machine.fcntl, _SECOND_ARGUMENT_AT, FCNTL_COMMANDS),
+        (machine.ioctl, _SECOND_ARGUMENT_AT, IOCTL_REQUESTS),
+        (machine.prctl, _FIRST_ARGUMENT_AT, PRCTL_OPTIONS),
+    ):
+        instructions += _rule(number, _allow_if_argument_in(offset, values))
+    return [*instructions, _refuse()]
+
+
+def _check_kind_of_call(machine: _Machine) -> list[bytes]:
+    """Return the first instructions of the filter. They leave the number of the call loaded, for `_rule`.
+
+    They refuse calls whose numbers mean something else than on `machine`, and `clone3`.
+    """
+    return [
         _instruction(_LOAD, _ARCH_AT),
         _instruction(_JUMP_EQUAL, machine.audit_arch, 1, 0),
-        _instruction(_RETURN, _KILL_PROCESS),  # a 32-bit call, whose number means something else
+        _instruction(_RETURN, _KILL_PROCESS),  # for example a 32-bit call on a 64-bit machine
         _instruction(_LOAD, _NUMBER_AT),
         _instruction(_JUMP_GREATER_EQUAL, _X32_BIT, 0, 1),
-        refuse,
-        # ENOSYS makes glibc fall back to clone, whose flags a filter can see (clone3 passes a pointer to them).
+        _refuse(),
+        # `clone3` passes its flags by a pointer, which a filter cannot follow. ENOSYS makes glibc use `clone` instead.
         _instruction(_JUMP_EQUAL, _CLONE3, 0, 1),
         _instruction(_RETURN, _ERRNO | errno.ENOSYS),
     ]
-    allowed = {entry[0]: number for entry in ALLOWED if isinstance(number := entry[machine.column], int)}
-    if drives_devices:
-        refused = [
-            instruction
-            for request in IOCTL_OF_OWNERS
-            for instruction in (_instruction(_JUMP_EQUAL, request, 0, 1), refuse)
-        ]
-        lines += _for_call(machine.ioctl, [_instruction(_LOAD, _SECOND_ARGUMENT_AT), *refused, allow])
-        for name in ON_A_PROCESS:
-            lines += _for_call(allowed.pop(name), _allow_if(_FIRST_ARGUMENT_AT, (0, os.getpid())))
-    for number in allowed.values():
-        lines += [_instruction(_JUMP_EQUAL, number, 0, 1), allow]
-    # The kernel uses only the low 32 bits of these arguments, and a load reads only these.
-    lines += _for_call(
-        machine.clone,
-        [_instruction(_LOAD, _FIRST_ARGUMENT_AT), _instruction(_JUMP_SET, _CLONE_THREAD, 0, 1), allow],
-    )
-    for number, argument, values in (
-        (machine.fcntl, _SECOND_ARGUMENT_AT, FCNTL),
-        (machine.ioctl, _SECOND_ARGUMENT_AT, IOCTL),
-        (machine.prctl, _FIRST_ARGUMENT_AT, PRCTL),
-    ):
-        lines += _for_call(number, _allow_if(argument, values))
-    return [*lines, refuse]
 
 
-def _allow_if(argument: int, values: Sequence[int]) -> list[bytes]:
+def _rule(number: int, instructions: list[bytes]) -> list[bytes]:
+    """Return instructions that decide on the call with this number, and let other calls pass to the next rule.
+
+    Args:
+        number: number of the call.
+        instructions: they allow the call, or end without a verdict; then it is refused.
+    """
+    instructions = [*instructions, _refuse()]
+    return [_instruction(_JUMP_EQUAL, number, 0, len(instructions)), *instructions]
+
+
+# The kernel uses only the low 32 bits of the arguments that are compared here, and a load reads only these.
+
+
+def _allow_if_argument_in(offset: int, values: Sequence[int]) -> list[bytes]:
     """Return instructions that allow the call if the argument at this offset has one of these values."""
-    lines = [_instruction(_LOAD, argument)]
+    instructions = [_instruction(_LOAD, offset)]
     for value in values:
-        lines += [_instruction(_JUMP_EQUAL, value, 0, 1), _instruction(_RETURN, _ALLOW)]
-    return lines
+        instructions += [_instruction(_JUMP_EQUAL, value, 0, 1), _allow()]
+    return instructions
 
 
-def _for_call(number: int, lines: list[bytes]) -> list[bytes]:
-    """Return instructions that apply `lines` to the call with this number, and refuse what they do not allow."""
-    lines = [*lines, _instruction(_RETURN, _ERRNO | errno.EPERM)]
-    return [_instruction(_JUMP_EQUAL, number, 0, len(lines)), *lines]
+def _allow_unless_argument_in(offset: int, values: Sequence[int]) -> list[bytes]:
+    """Return instructions that allow the call unless the argument at this offset has one of these values."""
+    instructions = [_instruction(_LOAD, offset)]
+    for value in values:
+        instructions += [_instruction(_JUMP_EQUAL, value, 0, 1), _refuse()]
+    return [*instructions, _allow()]
+
+
+def _allow() -> bytes:
+    """Return the instruction that allows the call."""
+    return _instruction(_RETURN, _ALLOW)
+
+
+def _refuse() -> bytes:
+    """Return the instruction that makes the call fail with EPERM."""
+    return _instruction(_RETURN, _ERRNO | errno.EPERM)
 
 
 def _instruction(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """Return one BPF instruction; the jumps say how many instructions to skip."""
+    """Return one BPF instruction.
+
+    Args:
+        code: what to do, such as `_LOAD`.
+        operand: what to load, compare with or return.
+        if_true: for a jump, the number of instructions to skip if the comparison holds.
+        if_false: the same if it does not hold.
+    """
     return struct.pack("HBBI", code, if_true, if_false, operand)

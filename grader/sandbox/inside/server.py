@@ -1,21 +1,23 @@
-"""Serve inside the sandbox: import and warm torch once, then have a child forked for each submission.
+"""Serve inside the sandbox: import torch and warm it up once, then have a child forked for each submission.
 
 `grader.sandbox.server_process` starts the server; `grader.sandbox.client` talks to it and its children from outside.
 
     grader ── control ──▶ server (this process; never runs a submission, never sees its text or its trace)
-      │                      └─ keeper (forked by the server; creates the namespaces, reports the child's end)
+      │                      └─ keeper (forked by the server; creates the namespaces, reports how the child ended)
       └──── channel ────────────▶ child (forked by the keeper; first process of its own PID namespace; plays exercises)
 
-Program texts and traces go over a channel of the child's own, so that nothing of one submission is in the memory from
-which the next child is forked.
+Program texts and traces go over the child's own channel, not over the control socket. So nothing of a submission is
+ever in the memory of the server, from which the next child is forked.
 
-On the control socket, the grader first sends the `Setting`, and the server answers with the event `ready`. Then, for
-one child after the other, the grader sends
-    fork: with the child's `bounds`, and two descriptors: its channel and its output;
-    question: before it asks the child something, with the `cpu_seconds` that the child may use from now on;
-    kill: if the child is to end.
-The server answers with one event `gone`, when the child has ended: with the `reason` for which the server killed it
-(see `_watch`), the wait `status` (None if the keeper did not report it), and the `cpu` seconds used.
+On the control socket, the grader first sends the `ServerSetting`, and the server answers with the event `ready`. Then,
+for one child after the other, the grader sends frames whose header names the operation in `op`:
+    fork: fork a child with these `bounds`. Two descriptors come with the frame: the child's channel and its output.
+    request: the grader is about to send the child a request that executes code of the submission, for which the child
+        may use `cpu_seconds` of processor time from now on.
+    kill: kill the child.
+When the child has ended, the server answers with the event `gone`. It has the `reason` for which the server killed the
+child (`frames.KillReason`; None if the child ended by itself), its wait `status` (None if the keeper did not report
+it), and the processor time that it used, `cpu`, in seconds.
 """
 
 import gc
@@ -34,9 +36,9 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from grader.sandbox.inside import frames, isolation
-from grader.sandbox.inside.child import Prepared, become_child
-from grader.sandbox.inside.dispatcher import refuse_kernels
-from grader.sandbox.inside.frames import Setting
+from grader.sandbox.inside.child import ServerObjects, become_child
+from grader.sandbox.inside.dispatcher import refuse_new_kernels
+from grader.sandbox.inside.frames import KillReason, ServerSetting
 from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
@@ -47,25 +49,25 @@ CONTROL_FD = 0
 _WATCH_SECONDS = 0.05
 """Time between two checks of a child's memory and threads."""
 _PID_RECORD = struct.Struct("i")
-"""What the keeper reports first: the child's process id, an int."""
+"""The keeper's first report: the child's process id."""
 _END_RECORD = struct.Struct("i d")
-"""What the keeper reports last: the child's wait status, an int, and the processor seconds that it used, a double."""
+"""The keeper's last report: the child's wait status, and the processor time that it used, in seconds."""
 _MEMORY_MARGIN = 1.2
-"""Factor by which a child may exceed its memory limit before the server kills it. So the resource limits, which raise a
-MemoryError in the submission, come first where they apply."""
+"""Factor by which a child may exceed its memory limit before the server kills it. It is more than 1 so that the
+resource limits act first, where they apply: they raise a MemoryError in the submission."""
 _MAX_PROCESSES = 12
-"""Maximum number of processes in the sandbox: it stops a fork bomb on machines for which there is no seccomp filter.
+"""Maximum number of processes in the sandbox, so that a fork bomb ends on machines without a seccomp filter.
 
-Bubblewrap's first process, server, keeper and child make 4. With the filter, which refuses forks, there are never more;
-without it, the other 8 are for helpers that libraries start."""
+Four are always there: bubblewrap's first process, server, keeper and child. With the filter, which refuses forks, there
+are no others. Without it, libraries may start up to eight helpers."""
 
 
 def main() -> None:
     """Serve until the control socket is closed."""
     control = socket.socket(fileno=os.dup(CONTROL_FD))
     header, _, _ = frames.receive(control)
-    setting = Setting(**header)
-    prepared = _warm(setting)
+    setting = ServerSetting(**header)
+    objects = _warm(setting)
     isolation.stop_exiting_on_hangup(CONTROL_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # becomes the children's standard input
     frames.send(control, {"event": "ready"})
@@ -73,29 +75,33 @@ def main() -> None:
         try:
             header, _, fds = frames.receive(control, max_fds=2)
             if header["op"] == "fork":
-                _supervise(control, setting, prepared, Bounds(**header["bounds"]), fds)
-            # A `kill` or `question` that arrives here came too late: its child had ended by itself.
+                _supervise_child(control, setting, objects, Bounds(**header["bounds"]), fds)
+            # A `kill` or `request` that arrives here came too late: its child had ended by itself.
         except EOFError:
             return
 
 
-def _warm(setting: Setting) -> Prepared:
-    """Import and use once everything that a child will need, so that the child itself takes milliseconds.
+def _warm(setting: ServerSetting) -> ServerObjects:
+    """Import and use once everything that a child will need, so that a child starts in milliseconds.
 
-    Nothing here may initialize CUDA or start threads, because a child forked afterwards could do neither. So nothing
-    here runs a backward pass, which starts threads where a GPU is visible, even on the CPU
+    Nothing here may initialize CUDA or start threads, because neither works in a child that is forked afterwards. So
+    nothing here runs a backward pass, which starts threads where a GPU is visible, even on the CPU
     (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork), or a step of Adam, which in torch 2.13 asks for CUDA's
-    stream. Each child does these for the first time itself, which takes it half a millisecond.
+    stream. Each child does these for the first time itself, which takes half a millisecond.
+
+    The order matters: first imports and first uses, which change attributes of torch; then `Originals`, which remembers
+    them; last `HiddenModules`, after which nothing of the grader can be imported.
     """
-    gc.disable()  # imported objects are never garbage: searching them again and again was a fifth of the warming time
+    gc.disable()  # imported objects are never garbage; searching them again and again took a fifth of the time here
     import torch
 
-    from grader.sandbox.inside.compiler_stand_in import leave_the_compiler_out
+    from grader.sandbox.inside.compiler_stand_in import install_stand_ins
 
-    torch.set_num_threads(1)  # a forked child would wait for ever for worker threads that only its parent has
-    leave_the_compiler_out()
+    # Threads are not forked: a child would wait for ever for worker threads of the server.
+    torch.set_num_threads(1)
+    install_stand_ins()
     model = torch.nn.Linear(2, 1)
-    torch.optim.AdamW(model.parameters())  # only constructed: a step would ask for CUDA's stream
+    torch.optim.AdamW(model.parameters())  # makes no step, as said above
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model(torch.ones(1, 2))
     for parameter in model.parameters():
@@ -109,25 +115,25 @@ def _warm(setting: Setting) -> Prepared:
         importlib.import_module(module.name)
     trace.to_bytes(trace.Trace())
     _silence_notebook_functions()
-    for name in setting.imports:
+    for name in setting.preimports:
         with suppress(ImportError):
             importlib.import_module(name)
     if setting.device != "cpu":
-        _register_kernels_of_cuda()
-    refuse_kernels()
+        _register_cuda_kernels()
+    refuse_new_kernels()
     originals = Originals()
-    originals.keep_libraries()
+    originals.remember_libraries()
     modules = HiddenModules()
-    gc.freeze()  # a child's collector must not touch, and so copy, every page of torch
+    gc.freeze()  # otherwise the collector of a child would touch, and so copy, all memory of torch
     gc.enable()
     gc.set_threshold(20_000)  # same as in `grader.grading.warm`, which is not in the sandbox
-    return Prepared(modules, originals)
+    return ServerObjects(modules, originals)
 
 
-def _register_kernels_of_cuda() -> None:
-    """Register what torch otherwise registers when a child starts CUDA: `refuse_kernels` would refuse it there.
+def _register_cuda_kernels() -> None:
+    """Register the kernels that torch registers when CUDA starts: in a child, `refuse_new_kernels` would refuse them.
 
-    These are kernels of sparse matrices, in Triton; torch registers them only where Triton is installed, and only once.
+    They are for sparse matrices, written in Triton. Torch registers them only where Triton is installed, and only once.
     """
     import torch
 
@@ -137,9 +143,9 @@ def _register_kernels_of_cuda() -> None:
 
 
 def _silence_notebook_functions() -> None:
-    """Make everything that notebooks import from `grader` (`check`, `predict`, `plots`, `paths`) do nothing.
+    """Replace what notebooks import from `grader` (`check`, `predict`, `plots`, `paths`) by functions that do nothing.
 
-    A submission is a whole notebook. Its graded functions do not need these, but the imports must not fail.
+    A submission is a whole notebook, so it imports and calls these. Its graded functions do not need their results.
     """
     import grader
 
@@ -147,11 +153,11 @@ def _silence_notebook_functions() -> None:
         return None
 
     def lookup(name: str) -> Any:
-        if name.startswith("__"):  # Python asks modules for such names, and must hear that they have none
+        if name.startswith("__"):  # Python itself looks for such names, and must not find them
             raise AttributeError(name)
         return nothing
 
-    for name in ("plots", "paths"):  # `paths`: the solution's notebooks use it to store their measurements
+    for name in ("plots", "paths"):  # only notebooks of the solution use `paths`, to store measurements
         module = types.ModuleType(f"grader.{name}")
         module.__getattr__ = lookup  # type: ignore[method-assign]
         sys.modules[module.__name__] = module
@@ -162,17 +168,17 @@ def _silence_notebook_functions() -> None:
 # ---- the server: one child at a time -------------------------------------------------------------
 
 
-def _supervise(
-    control: socket.socket, setting: Setting, prepared: Prepared, bounds: Bounds, fds: list[int]
+def _supervise_child(
+    control: socket.socket, setting: ServerSetting, objects: ServerObjects, bounds: Bounds, fds: list[int]
 ) -> None:
     """Fork a keeper, which forks a child; watch the child, kill it when told to, and report how it ended.
 
     Args:
         control: the control socket.
         setting: the server's setting.
-        prepared: objects that `_warm` has made.
+        objects: objects that `_warm` has made.
         bounds: resource limits of the child.
-        fds: the child's channel and its output; they are closed here.
+        fds: descriptors of the child's channel and output. The server's copies are closed here.
 
     Raises:
         EOFError: the grader has closed the control socket.
@@ -180,25 +186,25 @@ def _supervise(
     from_keeper, to_server = os.pipe()
     server, keeper = os.getpid(), os.fork()
     if keeper == 0:
-        control.close()  # otherwise the grader would not notice the server's end while a keeper lives
+        control.close()  # otherwise the grader would not notice that the server ended, as long as the keeper lives
         os.close(from_keeper)
         channel, output = fds
         _run_keeper(
-            setting, prepared, bounds, server=server, channel=channel, output=output, report=to_server
+            setting, objects, bounds, server=server, channel=channel, output=output, report_pipe=to_server
         )
     os.close(to_server)
     for fd in fds:
         os.close(fd)
     started = _read_record(from_keeper, _PID_RECORD)
-    reason = None
+    reason: KillReason | None = None
     try:
         if started is not None:
             (child,) = started
             try:
-                reason = _watch(control, from_keeper, child, bounds, setting)
+                reason = _watch_child(control, from_keeper, child, bounds, setting)
             finally:
-                # Also on EOFError: if the grader is gone, nobody else would ever end the child.
-                _kill(child)
+                # Also on EOFError, when the grader is gone: nobody else would ever end the child.
+                _kill_child(child)
     finally:
         end = _read_record(from_keeper, _END_RECORD)
         os.close(from_keeper)
@@ -207,22 +213,21 @@ def _supervise(
     frames.send(control, {"event": "gone", "reason": reason, "status": status, "cpu": cpu})
 
 
-def _watch(
-    control: socket.socket, end_report: int, child: int, bounds: Bounds, setting: Setting
-) -> str | None:
-    """Wait until the child ends, is to be killed, or exceeds a limit.
+def _watch_child(
+    control: socket.socket, end_report: int, child: int, bounds: Bounds, setting: ServerSetting
+) -> KillReason | None:
+    """Wait until the child has ended or must be killed.
 
     Args:
         control: the control socket.
-        end_report: the pipe from the keeper. It becomes readable when the keeper reports the child's end, or has ended
-            itself: the child's process id, which it reported first, has been read already.
+        end_report: descriptor of the pipe from the keeper, from which the child's id has been read. So it becomes
+            readable when the keeper reports the child's end, or ends itself.
         child: the child's process id.
         bounds: resource limits of the child.
         setting: the server's setting.
 
     Returns:
-        The reason why the child must be killed (`kill`, `time`, `memory`, `threads` or `processes`); None if it ended
-        by itself.
+        Why the child must be killed; None if it has ended by itself.
 
     Raises:
         EOFError: the grader has closed the control socket.
@@ -235,14 +240,14 @@ def _watch(
             header, _, _ = frames.receive(control)
             if header["op"] == "kill":
                 return "kill"
-            if header["op"] == "question":
+            if header["op"] == "request":
                 cpu_limit = isolation.processor_seconds(child) + header["cpu_seconds"]
         if end_report in ready:
             return None
         if isolation.processor_seconds(child) > cpu_limit:
             return "time"
         status = isolation.process_status(child)
-        # This also covers what no resource limit counts under CUDA, such as shared mappings.
+        # Under CUDA no resource limit counts shared mappings; this does.
         if status.get("VmRSS", 0) > memory_at_start + _MEMORY_MARGIN * bounds.memory_bytes:
             return "memory"
         if status.get("Threads", 1) > isolation.max_threads():
@@ -251,64 +256,65 @@ def _watch(
             return "processes"
 
 
-def _kill(child: int) -> None:
-    """Kill the child and its process group, unless they have ended.
+def _kill_child(child: int) -> None:
+    """Kill the child and its process group, if they still run.
 
-    Under isolation, all other processes of its PID namespace die with it.
+    With isolation, all other processes of its PID namespace die with it.
     """
     for kill in (os.killpg, os.kill):
         try:
             kill(child, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):  # it is gone already, or does not lead a group yet
+        except (ProcessLookupError, PermissionError):  # it has ended, or does not lead a group yet
             continue
 
 
 def _read_record(pipe: int, record: struct.Struct) -> tuple[Any, ...] | None:
-    """Read one record from a pipe; None if the writer has ended without writing it."""
+    """Read one record from a pipe; return None if the writer has ended without writing it."""
     data = os.read(pipe, record.size)
     return record.unpack(data) if len(data) == record.size else None
 
 
 # ---- the keeper: one for each child --------------------------------------------------------------
-# It creates the child's PID namespace, except for CUDA. The server cannot do that itself, because a process can do it
-# only once: again only after a `setns` back to its former namespace, which `--disable-userns` denies. This extra fork
-# takes 6 ms of a submission's 150. As the child's parent, the keeper is also who learns how it ended.
+# It creates the child's PID namespace, except for CUDA. The server cannot do that itself, because a process can create
+# only one: to create another, it would have to go back to its own by `setns`, which fails with EPERM inside bubblewrap.
+# This extra fork takes 6 ms of the 150 that a submission takes. The keeper is also the child's parent, so it is the
+# process that the kernel tells how the child ended.
 
 
 def _run_keeper(
-    setting: Setting,
-    prepared: Prepared,
+    setting: ServerSetting,
+    objects: ServerObjects,
     bounds: Bounds,
     *,
     server: int,
     channel: int,
     output: int,
-    report: int,
+    report_pipe: int,
 ) -> NoReturn:
     """Run as the keeper: fork the child in new namespaces, and report its id and its end.
 
     Args:
         setting: the server's setting.
-        prepared: objects that the server has made.
+        objects: objects that `_warm` has made.
         bounds: resource limits of the child.
         server: the server's process id; the keeper ends with the server.
         channel: descriptor of the child's channel.
         output: descriptor that receives what the child prints.
-        report: descriptor of the pipe to the server, which receives a `_PID_RECORD` and an `_END_RECORD`.
+        report_pipe: descriptor of the pipe to the server, into which this writes a `_PID_RECORD` and an `_END_RECORD`.
     """
     try:
         os.setsid()
         isolation.die_with_parent(server)
         if setting.isolate:
-            isolation.new_namespaces(pids=setting.device == "cpu")
+            isolation.create_namespaces(own_pids=setting.device == "cpu")
         child = os.fork()
         if child == 0:
-            become_child(setting, prepared, bounds, channel, output)
-        os.write(report, _PID_RECORD.pack(child))
+            become_child(setting, objects, bounds, channel, output)
+        os.write(report_pipe, _PID_RECORD.pack(child))
         os.close(channel)
         os.close(output)
         _, status, usage = os.wait4(child, 0)
-        os.write(report, _END_RECORD.pack(status, usage.ru_utime + usage.ru_stime))
+        os.write(report_pipe, _END_RECORD.pack(status, usage.ru_utime + usage.ru_stime))
     except BaseException:
         traceback.print_exc()
     finally:

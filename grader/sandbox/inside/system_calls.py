@@ -1,15 +1,20 @@
-"""List the system calls a submission may make: those that Python, torch and their libraries are known to use.
+"""List the system calls that a submission may make: those that Python, torch and their libraries are known to use.
 
-The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5. A call that is not in `ALLOWED` is
-refused, except `clone`, `fcntl`, `ioctl` and `prctl`: these are allowed with some arguments (see `seccomp` and the
-lists at the end). So there is no way to start programs and processes, to use the network, namespaces and mounts, to see
-other processes' memory, to hold kernel memory that no limit counts (locks, inotify, message queues, shared memory), or
-to keep others from using the machine's files (leases).
+`seccomp` makes a filter of these lists. It refuses every call that is not in `ALLOWED_CALLS`, but allows `clone`,
+`fcntl`, `ioctl` and `prctl` with certain arguments: `clone` for threads, the others as the lists at the end say.
+
+So a submission cannot
+- start programs or processes,
+- use the network, namespaces or mounts,
+- see the memory of other processes,
+- hold kernel memory that no limit counts (locks, inotify, message queues, shared memory),
+- keep others from using the machine's files (leases).
+
+The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5.
 """
 
-# (name, number on x86_64, number on aarch64); None where aarch64 does not have the call.
 # fmt: off
-ALLOWED: tuple[tuple[str, int, int | None], ...] = (
+ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     # Memory. Calls that lock memory or share it between processes are left out.
     ("mmap", 9, 222),
     ("munmap", 11, 215),
@@ -140,7 +145,7 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("getcpu", 309, 168),
     ("exit", 60, 93),
     ("exit_group", 231, 94),
-    # Signals, which reach only the child's own PID namespace; without one, see `ON_A_PROCESS`.
+    # Signals, which reach only the child's own PID namespace; without one, see `CALLS_ON_A_PROCESS`.
     ("rt_sigaction", 13, 134),
     ("rt_sigprocmask", 14, 135),
     ("rt_sigreturn", 15, 139),
@@ -197,13 +202,16 @@ ALLOWED: tuple[tuple[str, int, int | None], ...] = (
     ("getpeername", 52, 205),
 )
 # fmt: on
-"""The allowed calls."""
+"""Calls that are allowed with any arguments, as (name, number on x86_64, number on aarch64); None if aarch64 does not
+have the call."""
 
-ON_A_PROCESS = ("kill", "tkill", "tgkill", "prlimit64", "sched_setaffinity")
-"""Calls that change the process whose id is their first argument (0: this one), or send it a signal."""
+CALLS_ON_A_PROCESS = ("kill", "tkill", "tgkill", "prlimit64", "sched_setaffinity")
+"""Calls that change the process whose id is their first argument (0: the caller), or send it a signal.
+
+They are in `ALLOWED_CALLS` too. A process without a PID namespace of its own may call them only on itself."""
 
 # <linux/fcntl.h>
-FCNTL = (
+FCNTL_COMMANDS = (
     0,  # F_DUPFD
     1,  # F_GETFD
     2,  # F_SETFD
@@ -214,11 +222,11 @@ FCNTL = (
     1034,  # F_GET_SEALS
 )
 """Allowed commands of `fcntl`: duplicate a descriptor, read and set its flags, read the size of a pipe and the seals of
-a file. No locks, and above all no lease on a library's file: whoever opens that file then waits for up to 45 seconds,
-even outside the sandbox."""
+a file. Locks are not allowed, nor are leases: whoever opens a file with a lease, even outside the sandbox, waits for up
+to 45 seconds, and a submission could take one on a library that everybody opens."""
 
 # <asm-generic/ioctls.h>
-IOCTL = (
+IOCTL_REQUESTS = (
     0x5401,  # TCGETS, by which `isatty` finds out whether it is a terminal
     0x5413,  # TIOCGWINSZ, the size of a terminal
     0x541B,  # FIONREAD, how much can be read
@@ -226,14 +234,16 @@ IOCTL = (
     0x5450,  # FIONCLEX
     0x5451,  # FIOCLEX
 )
-"""Allowed requests of `ioctl`: whether it is a terminal and how wide, how much can be read, blocking, close-on-exec."""
+"""Allowed requests of `ioctl`: ask whether a descriptor is a terminal, how wide it is, and how much can be read; set
+blocking and close-on-exec."""
 
 # <asm-generic/sockios.h>
-IOCTL_OF_OWNERS = (0x8901, 0x8902)
-"""Requests of `ioctl` (FIOSETOWN, SIOCSPGRP) that name a process to which a socket then sends signals."""
+IOCTL_OWNER_REQUESTS = (0x8901, 0x8902)
+"""Requests of `ioctl` (FIOSETOWN, SIOCSPGRP) that name a process to which a socket then sends signals. They are refused
+even where a GPU needs every other request."""
 
 # <linux/prctl.h>
-PRCTL = (
+PRCTL_OPTIONS = (
     3,  # PR_GET_DUMPABLE
     15,  # PR_SET_NAME
     16,  # PR_GET_NAME
@@ -241,5 +251,5 @@ PRCTL = (
     23,  # PR_CAPBSET_READ
     0x53564D41,  # PR_SET_VMA, names of mappings
 )
-"""Allowed options of `prctl`: names of threads and mappings, and options that only read. Setting the signal sent at the
-parent's death is not allowed."""
+"""Allowed options of `prctl`: name threads and mappings, and read settings. PR_SET_PDEATHSIG is not allowed: it would
+undo `isolation.die_with_parent`."""

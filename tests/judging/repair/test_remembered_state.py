@@ -12,7 +12,7 @@ from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run
 from grader.report.text import feedback_text
-from grader.sandbox.spent import AttemptsSpent
+from grader.sandbox.attempts_spent import AttemptsSpent
 from tests.judging.repair.test_search import SEED, InProcess
 
 SHARED_VISITED = """

@@ -24,7 +24,7 @@ from grader.observe.program import load_program
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Run
 from grader.report import words
-from grader.sandbox.spent import AttemptsSpent
+from grader.sandbox.attempts_spent import AttemptsSpent
 from tests.judging.examined import COURSE, quickly
 from tests.sample_programs import sample, samples
 

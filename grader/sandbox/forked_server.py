@@ -1,8 +1,9 @@
-"""Fork this process to serve as the sandbox's server. It has imported torch already, which saves importing it again.
+"""Fork this process to serve as the sandbox's server, which saves the seconds that importing torch again would take.
 
-This is only for checking one's own file: the forked server's memory holds everything that this process holds, answers
-included. The server keeps this interpreter's import path and options, too. Variables that are read when a process
-starts, such as PYTHONHASHSEED and GLIBC_TUNABLES, have no effect on it.
+This is only for checking one's own file: the memory of the forked server holds everything that this process holds,
+answers included. A forked server differs from a started one (`server_command`) in two more ways, which do no harm to a
+file of one's own: it keeps this interpreter's import path and options, and environment variables that are read when a
+process starts, such as PYTHONHASHSEED and GLIBC_TUNABLES, have no effect on it.
 """
 
 import os
@@ -22,12 +23,16 @@ from grader.sandbox.server_command import server_environment
 def can_fork(device: str) -> bool:
     """Return True if a fork of this process can serve: on Linux, for the CPU, with one thread and without a GPU.
 
-    Another thread might hold a lock, which would stay locked for ever in the fork. Where torch sees a GPU, a process
-    that has run a backward pass, even on the CPU, has forks that cannot run one
+    Another thread might hold a lock, which would stay locked for ever in the fork. Where torch sees a GPU, a backward
+    pass starts threads, even on the CPU. A process that has run one has forks that cannot run one
     (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
+
+    Args:
+        device: device on which submissions will run, `cpu` or `cuda`.
     """
-    single = sys.platform == "linux" and device == "cpu" and threading.active_count() == 1
-    return single and not _sees_a_gpu()
+    if sys.platform != "linux" or device != "cpu" or threading.active_count() != 1:
+        return False
+    return not _sees_a_gpu()
 
 
 def _sees_a_gpu() -> bool:
@@ -40,7 +45,7 @@ def _sees_a_gpu() -> bool:
 
 
 class ForkedServer:
-    """A forked server, with as much of the interface of `subprocess.Popen` as `Server` needs."""
+    """A server forked from this process, with the part of `subprocess.Popen`'s interface that `Server` needs."""
 
     def __init__(self, control: socket.socket, errors: IO[bytes], home: str, device: str) -> None:
         """Fork; in the child, serve until the other end of `control` is closed, and never return.
@@ -57,14 +62,15 @@ class ForkedServer:
             _become_server(control, errors, home, device)
 
     def poll(self) -> int | None:
-        """Return 0 if the process has ended, whatever its exit status, which nobody reads; else None."""
+        """Return None while the process runs, then 0, whatever its exit status: `Server` does not look at that."""
         if not self._ended:
             with suppress(ChildProcessError):
-                self._ended = os.waitpid(self.pid, os.WNOHANG)[0] != 0
+                ended_pid, _ = os.waitpid(self.pid, os.WNOHANG)
+                self._ended = ended_pid != 0  # 0: it still runs
         return 0 if self._ended else None
 
     def kill(self) -> None:
-        """Kill the process at once."""
+        """Kill the process at once, if it still runs."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
 
@@ -83,17 +89,19 @@ class ForkedServer:
 
 def _become_server(control: socket.socket, errors: IO[bytes], home: str, device: str) -> NoReturn:
     """Serve in the forked process, with no open files but the control socket and the error file, then exit."""
-    # Imported here: a process that forks has torch already, but one that starts a server must not need it.
+    # Imported only here, because it needs torch. A process that forks has torch already; one that starts a server by
+    # the command does not need it.
     from grader.sandbox.inside import server
 
     try:
         os.setsid()  # Ctrl-C in the terminal must reach only the parent
         os.chdir(home)
-        nowhere = os.open(os.devnull, os.O_RDWR)
+        null_device = os.open(os.devnull, os.O_RDWR)
         os.dup2(control.fileno(), server.CONTROL_FD)
-        os.dup2(nowhere, 1)
+        os.dup2(null_device, 1)
         os.dup2(errors.fileno(), 2)
-        # This closes our copy of the parent's end, too: while a copy is open, the server never sees end-of-file
+        # This also closes our copy of the parent's end of the socket. As long as a copy is open, the server never sees
+        # that the socket was closed.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
         os.environ.update(server_environment(device, home))

@@ -47,14 +47,16 @@ def test_reaching_is_seen(sandbox: Sandbox, act: str, named: str) -> None:
     text = source(act)
     first, second = run(sandbox, text + RIGHT.format(name="second"))
     line = next(number for number, line in enumerate(text.split("\n"), start=1) if act in line)
-    assert (named, line) in second.reached
+    assert (named, line) in second.suspicious_acts
     assert first.trace is not None
 
 
 def test_what_everybody_does_is_not(sandbox: Sandbox) -> None:
     text = "".join(f"\n    {act}" for act in HONEST)
     program = NEIGHBOUR.replace("\n    opt.step()", f"{text}\n    opt.step()")
-    assert [(outcome.status, outcome.reached) for outcome in run(sandbox, program)] == [("ran", ())] * 2
+    assert [(outcome.status, outcome.suspicious_acts) for outcome in run(sandbox, program)] == [
+        ("ran", ())
+    ] * 2
 
 
 def test_it_is_told_as_often_as_that(sandbox: Sandbox) -> None:
@@ -62,7 +64,7 @@ def test_it_is_told_as_often_as_that(sandbox: Sandbox) -> None:
     everywhere = "\n".join(["    __import__('sys')._getframe()"] * 60)
     text = RIGHT.format(name="first").replace("    opt.step()", f"{everywhere}\n    opt.step()")
     _, second = run(sandbox, text + RIGHT.format(name="second"))
-    assert len(second.reached) == 20
+    assert len(second.suspicious_acts) == 20
     assert second.status == "ran"
 
 
@@ -71,6 +73,6 @@ def test_it_is_told_of_the_file_that_does_it(sandbox: Sandbox) -> None:
     text = source("__import__('sys')._getframe()")
     jobs = [Job(text, ("first",)), Job(RIGHT.format(name="second"), ("second",))]
     first, second = sandbox.run(jobs, SEED)
-    assert [act for act, _ in first.reached] == ["sys._getframe"]
-    assert second.reached == ()
+    assert [act for act, _ in first.suspicious_acts] == ["sys._getframe"]
+    assert second.suspicious_acts == ()
     assert (first.status, second.status) == ("ran", "ran")

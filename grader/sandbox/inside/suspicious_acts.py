@@ -1,8 +1,10 @@
-"""Notice when a submission reaches for the stack frames and objects around it, however it spells that.
+"""Report when a submission looks at the stack frames and objects around it: it may be debugging, or cheating.
 
-Python calls audit hooks for such acts, and an audit hook cannot be removed. Each act is reported to the grader at once,
-as a hint for the instructor; it costs no points. The list is not complete: reading an attribute such as `__globals__`
-raises no audit event.
+Python calls *audit hooks* for such acts, however the code spells them: `getattr(sys, "_get" + "frame")()` raises the
+same audit event as `sys._getframe()`. A hook cannot be removed. Each act is reported to the grader at once, because a
+submission might end the process next. The instructor sees the reports; they cost no points.
+
+Not every such act is noticed: reading an attribute such as `__globals__` raises no audit event.
 """
 
 import os
@@ -12,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 Report = Callable[[str, int], None]
-"""Function that receives an act, and the submission's line that did it: `("sys._getframe", 12)`."""
+"""Function that receives an act, and the line of the submission that did it: `("sys._getframe", 12)`."""
 
 _EVENTS = {
     *("sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile"),
@@ -20,40 +22,42 @@ _EVENTS = {
     *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook"),
     *("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.cdata", "ctypes.addressof"),
 }
-"""Audit events of an act to report."""
+"""Audit events that are reported as acts. Python's documentation lists all events in its "Audit events table"."""
 _ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
+"""Attributes that lead to frames and code; reading or setting one is reported as an act."""
 _ATTRIBUTE_EVENTS = {"object.__getattr__", "object.__setattr__"}
-"""Audit events of an act to report if they concern one of `_ATTRIBUTES`."""
-_WATCHED = _EVENTS | _ATTRIBUTE_EVENTS
+"""Audit events of reading and setting an attribute. Their second argument is its name."""
+_WATCHED_EVENTS = _EVENTS | _ATTRIBUTE_EVENTS
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _NAMEDTUPLE_FILE = os.path.join(_STANDARD_LIBRARY, "collections", "__init__.py")
-"""File of `namedtuple`, which looks at its caller's frame to learn the module's name: that is no act of the caller."""
+"""File of `namedtuple`, which looks at its caller's frame to find out the module's name. Every program may call it."""
 
 
-def report_acts(filename: str, report: Report, *, max_reports: int) -> None:
-    """Report from now on what the code of a file reaches for, once for each act and line.
+def report_suspicious_acts(filename: str, report: Report, *, max_reports: int) -> None:
+    """Report the suspicious acts of a file's code from now on, once for each act and line.
 
     Args:
         filename: the file's name in stack frames.
         report: called for each act.
-        max_reports: maximum number of reports.
+        max_reports: maximum number of reports; then nothing more is reported.
     """
     reported: set[tuple[str, int]] = set()
-    busy = False  # True while the hook itself looks at a frame, which is such an act too
+    is_busy = False  # True while the hook itself looks at a frame, which raises such an event too
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        nonlocal busy
-        # The cheapest test comes first, because nearly all events fail it: one play raises thousands, for `id()` alone.
-        if event not in _WATCHED or busy or len(reported) >= max_reports:
+        nonlocal is_busy
+        # The cheapest test comes first, because nearly all events fail it: a play raises thousands of events, one for
+        # each `id()` for example.
+        if event not in _WATCHED_EVENTS or is_busy or len(reported) >= max_reports:
             return
         act = arguments[1] if event in _ATTRIBUTE_EVENTS else event
         if event in _ATTRIBUTE_EVENTS and act not in _ATTRIBUTES:
             return
-        busy = True
+        is_busy = True
         try:
             line = _line_of(sys._getframe(1), filename)
         finally:
-            busy = False
+            is_busy = False
         if line is not None and (act, line) not in reported:
             reported.add((act, line))
             report(act, line)
@@ -64,7 +68,7 @@ def report_acts(filename: str, report: Report, *, max_reports: int) -> None:
 def _line_of(frame: FrameType | None, filename: str) -> int | None:
     """Return the line of the file at which an act was done; None if other code did it.
 
-    An act of a function of the standard library, such as `inspect.stack`, counts as its caller's.
+    If a function of the standard library did it, such as `inspect.stack`, the line that called this function counts.
 
     Args:
         frame: stack frame in which the act was done.
@@ -82,5 +86,5 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
 
 
 def _acts_for_its_caller(filename: str) -> bool:
-    """Return True if the file belongs to the standard library and may act on its caller's behalf."""
+    """Return True if what code of this file does counts as its caller's act: it is in the standard library."""
     return filename.startswith((_STANDARD_LIBRARY, "<frozen")) and filename != _NAMEDTUPLE_FILE
