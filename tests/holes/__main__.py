@@ -21,7 +21,7 @@ from grader.course.reading import load_course
 from grader.judging.edits import exercise_source, program_text
 from grader.judging.judge import difference
 from grader.judging.reference import Reference
-from grader.judging.repair.edit_candidates import KINDS
+from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.small_edits import SmallEdit, small_edits
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
@@ -83,7 +83,7 @@ def found(exercise: Exercise) -> tuple[list[Passed], int]:
     return [
         Passed(exercise.name, "\n".join(edit.old), "\n".join(edit.new), edit.where)
         for edit in every
-        if passes(exercise, edit.text, references)
+        if passes(exercise, edit.program, references)
     ], len(every)
 
 

@@ -15,7 +15,7 @@ from grader.judging.messages import message_without_mistakes
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
-from grader.judging.repair.search import Repair, Runner, search
+from grader.judging.repair.search import Repair, Runner, search_repair
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
 from grader.sandbox.spent import AttemptsSpent
@@ -72,8 +72,8 @@ def with_repair(
     if told is not None:
         return told
     has_clue = _has_clue(feedback)
-    budget = _budget(exercise, reference) // (_DIVISOR_WITH_A_CLUE if has_clue else 1)
-    repair = search(exercise, origin.source, runs, reference.solution, runner, budget=budget)
+    budget = _play_budget(exercise, reference) // (_DIVISOR_WITH_A_CLUE if has_clue else 1)
+    repair = search_repair(exercise, origin.source, runs, reference.solution, runner, budget=budget)
     if repair is None:
         return feedback
     mends_half = len(repair.repaired_scenarios) >= len(repair.still_failing)
@@ -144,7 +144,7 @@ def _with_remembered_state(
     )
 
 
-def _budget(exercise: Exercise, reference: Reference) -> int:
+def _play_budget(exercise: Exercise, reference: Reference) -> int:
     """Return the maximum number of plays: the more events the solution's runs have, the fewer.
 
     Scenarios that watch memory are left out. They come last, so that an edit that mends nothing else never gets there.

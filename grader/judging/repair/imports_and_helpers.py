@@ -7,7 +7,7 @@ from grader.judging.repair.definition import DefinitionText
 from grader.submission.syntax import DEFINITIONS, definitions, names_imported, names_in, top_level
 
 
-def imports_of(text: str) -> dict[str, str]:
+def import_statements(text: str) -> dict[str, str]:
     """Return the import statement for each name that a program's top level imports; not `import a.b` without `as`."""
     found: dict[str, str] = {}
     for node in top_level(text):
@@ -22,7 +22,7 @@ def imports_of(text: str) -> dict[str, str]:
     return found
 
 
-def names_bound(source: str) -> set[str]:
+def top_level_names(source: str) -> set[str]:
     """Return the names that occur at a program's top level: imports, definitions, and names in other statements."""
     names: set[str] = set()
     for node in top_level(source):
@@ -30,7 +30,7 @@ def names_bound(source: str) -> set[str]:
     return names
 
 
-def helpers(source: str, definition: DefinitionText) -> list[str]:
+def helper_names(source: str, definition: DefinitionText) -> list[str]:
     """Return the names of the learner's functions that the definition calls, directly or through other helpers.
 
     Functions of other exercises are left out.

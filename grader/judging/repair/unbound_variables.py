@@ -6,7 +6,7 @@ Statements are taken from top to bottom, as if every branch ran and every loop r
 import ast
 
 
-def unbound(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
+def reads_before_binding(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
     """Return pairs (function, variable) where the function reads a local variable before it binds that variable.
 
     A local variable is one that the function binds somewhere. Nested functions, classes and lambdas are not examined,
@@ -18,40 +18,40 @@ def unbound(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
         definition: a function, or a class whose methods are examined.
     """
     if isinstance(definition, ast.FunctionDef):
-        return _in_function(definition)
+        return _early_reads_of_function(definition)
     found: set[tuple[str, str]] = set()
     for node in definition.body:
         if isinstance(node, ast.FunctionDef):
-            found |= _in_function(node)
+            found |= _early_reads_of_function(node)
     return found
 
 
-def _in_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
+def _early_reads_of_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
     """Return the pairs of one function."""
     arguments = function.args
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
-    reader = _Reader(names)
+    reader = _ReadingOrder(names)
     for statement in function.body:
         reader.visit(statement)
-    # `bound` now holds every local variable; `early` holds globals and builtins too.
-    return {(function.name, name) for name in reader.early & reader.bound}
+    # `bound` now holds every local variable; `read_early` holds globals and builtins too.
+    return {(function.name, name) for name in reader.read_early & reader.bound}
 
 
-class _Reader(ast.NodeVisitor):
+class _ReadingOrder(ast.NodeVisitor):
     """Visit a function in the order in which it runs for the first time."""
 
     def __init__(self, bound: set[str]) -> None:
         """`bound`: names bound from the start, which are the parameters."""
         self.bound = set(bound)
         """Names bound by what was visited so far."""
-        self.early: set[str] = set()
+        self.read_early: set[str] = set()
         """Names that were read while they were not in `bound`."""
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if node.id not in self.bound:
-                self.early.add(node.id)
+                self.read_early.add(node.id)
         else:  # `del x` too: it makes `x` a local variable
             self.bound.add(node.id)
 
@@ -70,7 +70,7 @@ class _Reader(ast.NodeVisitor):
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
         if isinstance(node.target, ast.Name) and node.target.id not in self.bound:
-            self.early.add(node.target.id)
+            self.read_early.add(node.target.id)
         self.visit(node.target)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
@@ -89,7 +89,9 @@ class _Reader(ast.NodeVisitor):
         for test in node.ifs:
             self.visit(test)
 
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+    def _visit_any_comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> None:
         """Visit the generators before the element. Names that the comprehension binds are not bound after it."""
         outside = set(self.bound)
         for generator in node.generators:
@@ -98,7 +100,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
         self.bound = outside | {n for n in self.bound if n in outside}
 
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_any_comprehension
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.bound.add(node.name)
