@@ -133,7 +133,7 @@ def test_several_mistakes_are_repaired_one_after_the_other() -> None:
 def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """`int()` cuts off, and nothing keeps the warm-up at one step at least: few plays are enough for the first."""
     few = 3
-    monkeypatch.setattr("grader.judging.repair.add_repair._QUICK_PLAYS", few)
+    monkeypatch.setattr("grader.judging.repair.add_repair._BUDGET_FOR_FEW_EVENTS", few)
     text = style("plan_steps", "integer_arithmetic")
     right, wrong = "max(int(total * warmup_ratio + 0.5), 1)", "int(total * warmup_ratio)"
     assert right in text
