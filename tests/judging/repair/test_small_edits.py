@@ -171,6 +171,11 @@ def test_a_name_that_shares_a_word_with_another() -> None:
     assert position(edits, "return low_lr + (high_lr - low_lr) * share") < EARLY
 
 
+def test_a_leading_underscore_is_no_word_that_names_share() -> None:
+    source = "def f(_low, _high):\n    return _low\n"
+    assert all("return _high" not in edit.program for edit in tried(source, source))
+
+
 def test_where_a_variable_gets_its_value_is_the_place() -> None:
     source = MEAN.replace("    count = 0\n", "    count = 0\n    n = len(loader[0])\n")
     source = source.replace("return total / count", "return total / n")
