@@ -129,8 +129,8 @@ class EditMaterial:
         For `train_loader` these are `val_loader` and `loader`. An inner function's own parameter costs least: the
         function may read an outer variable of a similar name by mistake.
         """
-        words = set(name.id.split("_"))
-        similar = [n for n in self._variables if n != name.id and words & set(n.split("_"))]
+        words = _words(name.id)
+        similar = [n for n in self._variables if n != name.id and words & _words(n)]
         parameters = self._inner_parameters_around(name)
         likelier = parameters if name.id not in parameters else set()
         found = [(_INNER_PARAMETER_COST if n in likelier else _SIMILAR_NAME_COST, n) for n in similar]
@@ -196,6 +196,11 @@ def _looks_numeric(value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return isinstance(value.value, int | float)
     return isinstance(value, ast.BinOp)
+
+
+def _words(name: str) -> set[str]:
+    """Return the parts of a name between its underscores."""
+    return set(name.split("_")) - {""}  # `_x` and `_y` have nothing in common
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -50,6 +50,8 @@ class _FirstRunVisitor(ast.NodeVisitor):
         """Names bound by what was visited so far."""
         self.read_early: set[str] = set()
         """Names that were read while they were not in `bound`."""
+        self._assigned_in_expressions: set[str] = set()
+        """Names that `:=` has bound. In a comprehension it binds them in the function around."""
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
@@ -79,6 +81,7 @@ class _FirstRunVisitor(ast.NodeVisitor):
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
         self.visit(node.target)
+        self._assigned_in_expressions.add(node.target.id)
 
     def visit_For(self, node: ast.For) -> None:
         self.visit(node.iter)
@@ -95,13 +98,13 @@ class _FirstRunVisitor(ast.NodeVisitor):
     def _visit_any_comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
     ) -> None:
-        """Visit the generators before the element. Names that the comprehension binds are not bound after it."""
+        """Visit the generators before the element. Of the names bound here, only those of `:=` are bound afterwards."""
         bound_before = set(self.bound)
         for generator in node.generators:
             self.visit(generator)
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.visit(part)
-        self.bound = bound_before
+        self.bound = bound_before | self._assigned_in_expressions
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_any_comprehension
 
