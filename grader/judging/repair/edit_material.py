@@ -6,20 +6,22 @@ whatever the solution divides by.
 
 import ast
 from functools import cached_property
+from typing import TypeGuard
 
 from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.submission.syntax import assignments_of_names, own_parts
 
-# Every item of these lists is tried in every place where it fits, so the lists are short, with the likeliest first.
+# Maximum lengths of the lists. Every item is tried in every place where it fits, so the lists are short, with the
+# likeliest first.
 _MAX_DIVISORS = 8
 _MAX_LOOP_LENGTHS = 3
 _MAX_NAMES_USED_ALIKE = 6
 _MAX_SIMILAR_NAMES = 4
 _SIMILAR_NAME_COST = 0.5
-"""Extra cost of a name that shares a word with the one in the program."""
+"""Extra cost (see `Mutation.extra_cost`) of a name that shares a word with the one in the program."""
 _INNER_PARAMETER_COST = -0.8
-"""The same, if it is a parameter of an inner function that reads an outer variable: most likely a mistake."""
+"""The same for a parameter of an inner function that reads an outer variable instead: most likely a mistake."""
 _NUMERIC_FUNCTIONS = ("len", "min", "max", "int", "round", "sum", "float")
 """Builtins that usually return a number."""
 
@@ -45,7 +47,7 @@ class EditMaterial:
         """
         found: dict[str, ast.expr] = {}
         for node in self._solution_nodes:
-            if is_quotient(node) and isinstance(node, ast.BinOp):
+            if is_quotient(node):
                 found[ast.unparse(node.right)] = node.right
         for node in ast.walk(self._definition.node):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
@@ -161,8 +163,8 @@ class EditMaterial:
         return [node for part in parts for node in ast.walk(part)]
 
 
-def is_quotient(node: ast.AST) -> bool:
-    """Return True for `a / b`."""
+def is_quotient(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """Return True for `a / b`, but not for `a // b`."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
 
 

@@ -59,14 +59,12 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
         translated = solution.by_counterpart.get(statement)
         if translated is None:
             yield from _from_unpaired_statements(definition, solution, statement)
-        elif header_text(translated.versions[0]) != header_text(statement.node) or is_compound(
-            statement.node
-        ):
+        elif not _is_same_simple_statement(translated.versions[0], statement.node):
             yield from _from_translated(definition, translated, statement)
         same_words = translated is not None and translated.likeness == 1.0
         cost = _SLIP_COST + _SAME_WORDS_COST * same_words
-        for node, is_function in _expressions(statement):
-            if not is_function:
+        for node, is_function_name in _expressions(statement):
+            if not is_function_name:
                 for extra_cost, kind, new in mutations(node, material):
                     yield _replacement_draft(definition, node, new, cost + extra_cost, kind)
             for size, new in _enclosing_in_solution(node, solution):
@@ -75,18 +73,24 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
         yield from _whole_value_edits(definition, statement, material, cost)
 
 
-def _expressions(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
-    """Yield each expression of a statement's own, and True if it is the plain name of a function that is called.
+def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
+    """Return True if two statements are equal; always False for a compound one, whose body is not compared."""
+    return not is_compound(other) and header_text(one) == header_text(other)
 
-    Expressions in f-strings are left out, because their positions are not reliable.
+
+def _expressions(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield the expressions of a statement, without those in its body, as (expression, is_function_name).
+
+    `is_function_name` is true for `len` in `len(xs)`, which is hardly a variable by mistake. Expressions in f-strings
+    are left out, because their positions are not reliable.
     """
     for part in own_parts(statement.node):
         nodes = list(ast.walk(part))
-        functions = [n.func for n in nodes if isinstance(n, ast.Call)]
+        called = [n.func for n in nodes if isinstance(n, ast.Call)]
         in_f_strings = {inner for n in nodes if isinstance(n, ast.JoinedStr) for inner in ast.walk(n)}
         for node in nodes:
             if isinstance(node, ast.expr) and node not in in_f_strings:
-                yield node, isinstance(node, ast.Name) and node in functions
+                yield node, isinstance(node, ast.Name) and node in called
 
 
 # ---- from the solution -----------------------------------------------------------------------------
@@ -95,10 +99,10 @@ def _expressions(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
 def _from_translated(
     definition: DefinitionText, translated: TranslatedStatement, statement: Statement
 ) -> Iterator[Draft]:
-    """Yield the statement with one expression of the solution's for the same step, and the solution's as a whole.
+    """Yield the statement with one expression of `translated`, the solution's statement for the same step, put in.
 
-    If the replaced expression is a variable that is assigned once, also yield that assignment with the solution's
-    expression as value.
+    Also yield `translated` as a whole. If the replaced expression is a variable that is assigned only once, also yield
+    that assignment with the solution's expression as its value.
     """
     for version_index, version in enumerate(translated.versions):
         for pair_index, (old, new) in enumerate(_differing_pairs(statement.node, version)):
@@ -106,7 +110,9 @@ def _from_translated(
             cost = _DIFFERENCE_COST + 0.25 * pair_index + _COST_PER_NODE * size + version_index
             yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
-            if assignment is not None:  # a tutor would point at where the variable gets its value
+            if (
+                assignment is not None
+            ):  # cheaper, because a tutor would point at where the variable gets its value
                 kind = _kind_of(assignment.value, new, statement)
                 yield _replacement_draft(definition, assignment.value, new, cost - 0.05, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
@@ -117,9 +123,9 @@ def _from_translated(
 def _from_unpaired_statements(
     definition: DefinitionText, solution: TranslatedSolution, statement: Statement
 ) -> Iterator[Draft]:
-    """Yield the statement as each of the solution's of its type that has no counterpart.
+    """Yield, in place of the statement, each statement of the solution of its type that has no counterpart.
 
-    Of an `if`, only the condition is replaced.
+    For an `if`, only the condition is replaced.
     """
     for translated in solution.statements:
         if translated.counterpart is not None:

@@ -40,7 +40,7 @@ def line_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Ite
             yield from _deletion(definition, solution, statement)
             yield from _unwrapping(definition, solution, statement)
             yield from _moves(definition, solution, statement)
-    yield from _decorators(definition, solution.definition)
+    yield from _decorators(definition, solution.original)
 
 
 # ---- insert ----------------------------------------------------------------------------------------

@@ -46,28 +46,30 @@ _CODE_OF_EVENTS = {
 }
 """By kind of event: texts in an edit's code, each of which shows that the edit adds or removes such an event."""
 _ROUND_EVENTS = {"forward", "step"}
-"""Kinds of events that occur in every round of a loop: if both are missing, whole rounds are missing."""
-# How the evidence of the runs changes the cost of a draft, see `_cost_with_focus`. The numbers were set by hand.
+"""Kinds of events that belong to every round of a loop: a run with too few (or too many) of both lacks (or has extra)
+whole rounds."""
+
+# What changes the cost of a draft (`Draft.cost`): a bonus is subtracted, a cost is added. All were set by hand.
 _COST_PER_LINE_AWAY = 0.12
 """Cost of each line between the edit and the nearest line where the runs differ."""
 _MAX_LINES_AWAY = 8
-"""Distance from which on farther costs no more."""
+"""Number of lines from which on a greater distance costs no more."""
 _RIGHT_EVENT_BONUS = 1.2
-"""Bonus of an edit that adds events which are missing, or removes events of which there are too many."""
+"""Bonus if the edit adds events of which the run has too few, or removes events of which it has too many."""
 _WRONG_EVENT_COST = 1.0
-"""Cost of an edit that only does the opposite."""
+"""Cost if the edit can only do the opposite: remove events of which there are too few, or add further ones."""
 _RETURN_BONUS = 1.0
-"""Bonus of an edit of a `return`, if only what is returned differs."""
+"""Bonus for an edit of a `return`, if the first difference is in what is returned."""
 _RETURNED_NAME_BONUS = 0.5
-"""The same, for an edit of a line with a variable that is returned."""
+"""Bonus, in the same case, for an edit of a line that mentions a returned variable."""
 _LOOP_CONTROL_BONUS = 0.9
-"""Bonus of an edit of a condition or loop, if whole rounds are missing or too many."""
+"""Bonus for an edit of a condition or loop, if whole rounds are missing or too many."""
 _FIELD_WORD_BONUS = 0.5
-"""Bonus of an edit of a line that mentions what differs first."""
+"""Bonus for an edit of a line that mentions the name of what differs first (`Focus.field_words`)."""
 _COST_PER_PLACE = 0.12
-"""Cost of each further place for the same inserted line."""
+"""Cost of each earlier draft that inserts the same line elsewhere."""
 _COST_PER_EDIT_OF_LINE = 0.05
-"""Cost of each further edit of the same kind on the same line."""
+"""Cost of each earlier draft of the same kind on the same line."""
 _HELPER_COST = 0.5
 """Cost of inserting a line into a helper instead of the definition itself."""
 
@@ -98,11 +100,11 @@ class SmallEdit:
     program: str
     """The whole program with the edit made, and with the edits that were made before it in a repair."""
     old: tuple[str, ...] = field(default=())
-    """The lines that it replaces; empty for something inserted."""
+    """The lines that the learner is shown as removed; empty for something inserted."""
     new: tuple[str, ...] = field(default=())
-    """The lines that replace them; empty for something deleted."""
+    """The lines that the learner is shown as added, with added imports; empty for something deleted."""
     where: str = ""
-    """For something inserted or moved: on which side of the line it belongs, in Korean. Else empty."""
+    """For something inserted or moved: on which side of the line it belongs, in Korean. Otherwise empty."""
 
     @property
     def phrase(self) -> str:

@@ -29,15 +29,15 @@ from grader.submission.syntax import is_compound
 _MIN_LIKENESS = 0.5
 """Minimum likeness of two statements that are taken for the same step."""
 _SAME_LOOP_DEPTH_BONUS = 0.1
-"""Bonus for the same number of loops around both statements; it only decides between pairs that are about as alike."""
+"""Bonus for the same number of loops around two statements; it only decides between pairs that are nearly as alike."""
 _SIMILAR_POSITION_BONUS = 0.05
 """Bonus for two statements at similar positions in their definitions."""
-_SIMILAR_POSITION = 3
-"""Difference of two positions from which on they are not similar."""
+_MAX_POSITION_DIFFERENCE = 2
+"""Maximum difference of two similar positions."""
 _WORD = re.compile(r"\w+|[^\w\s]")
-"""Words of a statement: names, numbers and single other signs."""
-_TOO_MANY_LINES = 6
-"""Number of lines from which on a statement is too large a piece of the solution to be inserted."""
+"""A word of a statement: a name, a number, or any other single sign such as `(`."""
+_MAX_LINES = 6
+"""Maximum number of lines of a statement that is inserted; a longer one would give away too much of the solution."""
 _MAX_SECOND_CHOICES = 3
 """Maximum number of names for which to try the second-best match."""
 _MIN_EXPRESSION_NODES = 6
@@ -60,16 +60,17 @@ class TranslatedStatement:
     @property
     def is_short(self) -> bool:
         """True if the statement is a small enough piece of the solution to be inserted."""
-        return self.original.last_line - self.original.first_line < _TOO_MANY_LINES
+        return self.original.last_line - self.original.first_line + 1 <= _MAX_LINES
 
 
 @dataclass
 class TranslatedSolution:
     """All statements of the solution that can be translated, with their counterparts."""
 
-    definition: DefinitionText
-    """The solution, in its own names."""
+    original: DefinitionText
+    """The solution in its own names."""
     statements: list[TranslatedStatement]
+    """In the order of the solution's text."""
     by_counterpart: dict[Statement, TranslatedStatement] = field(default_factory=dict)
     """The translated statement of each of the learner's statements that is a counterpart."""
 
@@ -104,10 +105,10 @@ class TranslatedSolution:
 
     @cached_property
     def enclosing_expressions(self) -> dict[str, list[tuple[int, ast.expr]]]:
-        """For each calculation and call of the solution, the larger ones around it, in the learner's names.
+        """For each calculation and call of the solution, the larger ones around it, all in the learner's names.
 
-        The key is the `ast.dump` of the inner expression. Each value is a pair: the number of expressions in the larger
-        one, and the larger one itself.
+        The key is the `ast.dump` of the inner expression, the value a list of pairs: the number of expressions in the
+        larger one, and the larger one itself. For `round(total * ratio)` there is one key, `total * ratio`.
         """
         found: dict[str, list[tuple[int, ast.expr]]] = {}
         for translated in self.statements:
@@ -130,7 +131,7 @@ class TranslatedSolution:
             for learner_index, statement in enumerate(learner.statements):
                 if is_compound(statement.node) == is_compound(original.node):
                     same_depth = statement.block.loop_depth == original.block.loop_depth
-                    similar_position = abs(learner_index - index) < _SIMILAR_POSITION
+                    similar_position = abs(learner_index - index) <= _MAX_POSITION_DIFFERENCE
                     depth_bonus = _SAME_LOOP_DEPTH_BONUS * same_depth
                     position_bonus = _SIMILAR_POSITION_BONUS * similar_position
                     likeness = _likeness(words, learner_words[learner_index])
