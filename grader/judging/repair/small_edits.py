@@ -17,6 +17,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import NamedTuple
 
 from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.edit_drafts import KINDS, Draft, Kind
@@ -145,16 +147,24 @@ def small_edits(
         lines = draft.applied_to(definition.program_lines)
         lines_added = len(lines) - len(definition.program_lines)
         # Only the definition is parsed again: the whole program would take much longer, for each of many drafts.
-        node = _parsed(lines[definition.first_line - 1 : definition.last_line + lines_added])
+        node = _parse_definition(lines[definition.first_line - 1 : definition.last_line + lines_added])
         if node is None:
             continue
         dump = ast.dump(node)
-        new_early_reads = reads_before_binding(node) - early_reads_before[definition]
-        if dump not in dumps_seen and not new_early_reads:
-            dumps_seen.add(dump)
-            borrowed = names_in(node) - definition.names_read - names_of_program
-            needed = [imports[name] for name in sorted(borrowed & imports.keys())]
-            yield _small_edit(draft, definition.program_lines, lines, needed)
+        if dump in dumps_seen or reads_before_binding(node) - early_reads_before[definition]:
+            continue
+        dumps_seen.add(dump)
+        borrowed = names_in(node) - definition.names_read - names_of_program
+        needed = [imports[name] for name in sorted(borrowed & imports.keys())]
+        yield _small_edit(draft, definition.program_lines, lines, needed)
+
+
+class _PricedDraft(NamedTuple):
+    """A draft, the definition that it edits, and its cost after everything that changes `Draft.cost`."""
+
+    cost: float
+    draft: Draft
+    definition: DefinitionText
 
 
 def _likeliest_first(
@@ -162,15 +172,12 @@ def _likeliest_first(
 ) -> Iterable[tuple[Draft, DefinitionText]]:
     """Return all drafts with the definitions that they edit, the likeliest first.
 
-    Drafts that resemble cheaper ones come later. Two drafts resemble each other if they insert the same line, or make
-    the same kind of change to one line.
-
     Args:
         definitions: the definition of the exercise, then those of its helpers.
         solution: the solution's definition of the exercise.
         focus: what the runs tell about where the mistake is.
     """
-    drafts: list[tuple[float, Draft, DefinitionText]] = []
+    drafts: list[_PricedDraft] = []
     for definition in definitions:
         translated_solution = TranslatedSolution.of(definition, solution)
         for draft in itertools.chain(
@@ -180,19 +187,25 @@ def _likeliest_first(
             cost = _cost_with_focus(draft, definition, focus)
             if definition is not definitions[0] and KINDS[draft.kind].inserts_line:
                 cost += _HELPER_COST
-            drafts.append((cost, draft, definition))
-    drafts.sort(key=lambda item: item[0])
-    spread_out: list[tuple[float, Draft, DefinitionText]] = []
+            drafts.append(_PricedDraft(cost, draft, definition))
+    drafts.sort(key=attrgetter("cost"))
+    spread_out = sorted(_spread_out(drafts), key=attrgetter("cost"))
+    return [(draft, definition) for _, draft, definition in spread_out]
+
+
+def _spread_out(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:
+    """Yield the drafts, sorted by cost, with an added cost for each draft before that resembles them.
+
+    Two drafts resemble each other if they insert the same line, or are of the same kind and about the same line.
+    """
     counts: Counter[tuple[object, ...]] = Counter()
     """Number of drafts so far that resemble one another, by what they have in common."""
     for cost, draft, definition in drafts:
         inserts_line = KINDS[draft.kind].inserts_line
         in_common = (draft.kind, draft.changed_code if inserts_line else draft.line)
-        extra = (_COST_PER_PLACE if inserts_line else _COST_PER_EDIT_OF_LINE) * counts[in_common]
-        spread_out.append((cost + extra, draft, definition))
+        extra_cost = (_COST_PER_PLACE if inserts_line else _COST_PER_EDIT_OF_LINE) * counts[in_common]
+        yield _PricedDraft(cost + extra_cost, draft, definition)
         counts[in_common] += 1
-    spread_out.sort(key=lambda item: item[0])
-    return [(draft, definition) for _, draft, definition in spread_out]
 
 
 def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> float:
@@ -201,18 +214,7 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
     if focus.lines:
         lines_away = min(abs(draft.line - line) for line in focus.lines)
         cost += _COST_PER_LINE_AWAY * min(_MAX_LINES_AWAY, lines_away)
-    events = {
-        kind for kind, texts in _CODE_OF_EVENTS.items() if any(text in draft.changed_code for text in texts)
-    }
-    may_add, may_remove = KINDS[draft.kind].may_add_events, KINDS[draft.kind].may_remove_events
-    if may_add and events & focus.missing_events:
-        cost -= _RIGHT_EVENT_BONUS
-    if may_remove and events & focus.extra_events:
-        cost -= _RIGHT_EVENT_BONUS
-    if may_remove and not may_add and events & focus.missing_events:
-        cost += _WRONG_EVENT_COST
-    if may_add and not may_remove and events & focus.extra_events:
-        cost += _WRONG_EVENT_COST
+    cost = _cost_with_events(cost, draft, focus)
     line = definition.program_lines[draft.line - 1]
     text = line + draft.changed_code
     if focus.only_returned:
@@ -223,7 +225,23 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
     return cost - _FIELD_WORD_BONUS * any(word in text for word in focus.field_words)
 
 
-def _parsed(lines: Sequence[str]) -> Definition | None:
+def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
+    """Return the cost of a draft, changed by whether it may add missing events or remove extra ones."""
+    code, kind = draft.changed_code, KINDS[draft.kind]
+    events = {event for event, texts in _CODE_OF_EVENTS.items() if any(text in code for text in texts)}
+    is_about_missing, is_about_extra = events & focus.missing_events, events & focus.extra_events
+    if kind.may_add_events and is_about_missing:
+        cost -= _RIGHT_EVENT_BONUS
+    if kind.may_remove_events and is_about_extra:
+        cost -= _RIGHT_EVENT_BONUS
+    if kind.may_remove_events and not kind.may_add_events and is_about_missing:
+        cost += _WRONG_EVENT_COST
+    if kind.may_add_events and not kind.may_remove_events and is_about_extra:
+        cost += _WRONG_EVENT_COST
+    return cost
+
+
+def _parse_definition(lines: Sequence[str]) -> Definition | None:
     """Return the definition in these lines; None unless they are exactly one definition."""
     try:
         body = parse("\n".join(lines))
@@ -243,6 +261,6 @@ def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequ
     """
     old, new = draft.shown_lines or (before[draft.start : draft.end], draft.new_lines)
     # Imports go last, so that lines keep their numbers; they still run before any call.
-    text = "\n".join([*after, *imports])
+    program = "\n".join([*after, *imports])
     where = _SIDE_TEXTS[draft.side]
-    return SmallEdit(draft.line, draft.kind, text, tuple(old), (*imports, *new), where)
+    return SmallEdit(draft.line, draft.kind, program, tuple(old), (*imports, *new), where)
