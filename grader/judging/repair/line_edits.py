@@ -21,6 +21,15 @@ _MAX_DELETED_LINES = 8
 """Maximum number of lines of a statement that is deleted as a whole."""
 _MAX_GUARDED = 4
 """Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
+
+# Costs of the kinds of edits, see `Draft.cost`, before what is added for each edit.
+_INSERTION_COST = 1.5
+_GUARD_COST = 2.4
+_DELETION_COST = 2.0
+_UNWRAPPING_COST = 2.6
+_MOVE_COST = 2.6
+_VERSION_COST = 1.5
+"""Added cost of each version of a translated statement after the first, which is the likeliest."""
 _OVERWRITE_COST = 1.5
 """Added cost of inserting a line that sets a variable which the learner sets too: more likely, that line is wrong."""
 
@@ -50,8 +59,8 @@ def _insertions(definition: DefinitionText, solution: TranslatedSolution) -> Ite
     """Yield insertions of the solution's statements that the learner seems to lack, at every place they may belong."""
     for translated in solution.statements:
         original = translated.original.node
-        learner_has_it = translated.likeness == 1.0 and not is_compound(original)
-        if learner_has_it or not translated.is_short:
+        is_present = translated.likeness == 1.0 and not is_compound(original)
+        if is_present or not translated.is_short:
             continue
         if isinstance(original, ast.Import | ast.ImportFrom):
             continue  # an import alone repairs nothing; an edit that needs one brings it along
@@ -61,7 +70,9 @@ def _insertions(definition: DefinitionText, solution: TranslatedSolution) -> Ite
             if assigned and not assigned & definition.names_read:
                 continue  # the learner never reads the variable
             lines = ast.unparse(version).split("\n")
-            cost = 1.5 + 2.5 * translated.likeness + 1.5 * version_index + 0.3 * (len(lines) - 1)
+            # The more the counterpart is like the statement, the less likely a line is missing.
+            cost = _INSERTION_COST + 2.5 * translated.likeness + _VERSION_COST * version_index
+            cost += 0.3 * (len(lines) - 1)
             overwrites = bool(assigned & definition.names_assigned) and not _is_initialisation(version)
             for gap in gaps:
                 if isinstance(version, ast.Return) and _is_return(gap.next):
@@ -91,9 +102,9 @@ def _is_return(statement: Statement | None) -> bool:
 
 def _names_assigned_by(node: ast.stmt) -> set[str]:
     """Return the variables that an assignment sets; empty for anything but an assignment to plain names."""
-    if not isinstance(node, ast.Assign) or not all(isinstance(t, ast.Name) for t in node.targets):
-        return set()
-    return {t.id for t in node.targets if isinstance(t, ast.Name)}
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    return names if all(isinstance(target, ast.Name) for target in targets) else set()
 
 
 def _is_initialisation(node: ast.stmt) -> bool:
@@ -228,7 +239,7 @@ def _deletion(
     is_only_one = len(statement.block.statements) == 1
     new = [statement.block.indent + "pass"] if is_only_one else []
     translated = solution.by_counterpart.get(statement)
-    cost = 2.0 + (2.5 * translated.likeness if translated else 0.0) + 0.2 * (len(lines) - 1)
+    cost = _DELETION_COST + (2.5 * translated.likeness if translated else 0.0) + 0.2 * (len(lines) - 1)
     start, end = statement.first_line - 1, statement.last_line
     code = "\n".join(lines)
     yield Draft(cost, "superfluous", start, end, new, statement.first_line, changed_code=code)
@@ -249,8 +260,8 @@ def _unwrapping(
             continue
         first, last = body.statements[0].first_line, body.statements[-1].last_line
         inner = reindent(definition.program_lines[first - 1 : last], body.indent, statement.block.indent)
-        # The `else` is less likely what should remain.
-        cost = 2.6 + (1.5 * translated.likeness if translated else 0.0) + (name == "orelse")
+        # It is more likely that the body should remain than that the `else` should.
+        cost = _UNWRAPPING_COST + (1.5 * translated.likeness if translated else 0.0) + (name == "orelse")
         kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
         header = definition.program_lines[statement.first_line - 1 : first - 1]
         start, end = statement.first_line - 1, statement.last_line
@@ -276,8 +287,8 @@ def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterato
             for statements in _statement_ranges(definition):
                 if method in methods and statements[0].block.method != method:
                     continue
-                cost = 2.4 + 2.0 * translated.likeness + 1.5 * version_index
-                if not guarded.intersection(statements):
+                cost = _GUARD_COST + 2.0 * translated.likeness + _VERSION_COST * version_index
+                if not guarded.intersection(statements):  # nothing tells that these belong under the guard
                     cost += 2.2
                 elif guarded != {*statements}:
                     cost += 1.0
@@ -326,7 +337,7 @@ def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: 
         if is_inside or (translated is None and not is_near):
             continue
         steps = abs(_index_in_block(gap) - statement.position) if in_same_block else 0
-        cost = 2.6 + (0.25 * min(steps, 6) if in_same_block else 0.6)
+        cost = _MOVE_COST + (0.25 * min(steps, 6) if in_same_block else 0.6)
         cost += _gap_cost(solution, translated, gap) if translated else 0.8
         cost += 0.8 * is_compound(statement.node)
         yield _move_draft(definition, statement, gap, cost)
