@@ -50,7 +50,7 @@ _STATES = "theta"
 
 
 class Runner(Protocol):
-    """What plays edited versions of the learner's program, in a process where they can do no harm."""
+    """Plays edited versions of the learner's program, in a process where they can do no harm."""
 
     def run(self, text: str, scenario: str) -> Run | None:
         """Return the run of one scenario by the program `text`; None if it did not come to an end.
@@ -285,7 +285,7 @@ class _RepairSearch:
         """Measure how near a run is to the solution's run of the same scenario: the larger of two tuples is nearer.
 
         - No run: `(-1,)`.
-        - The exceptions differ: `(0, number of updates that were made, and the start)`.
+        - The exceptions differ: `(0, number of parameter states that were recorded)`.
         - Something else differs: `(1, states of the parameters that agree, from the start on; minus the difference in
           the number of states; number of arrays and facts that agree)`.
         - The runs agree: `(2,)`.
