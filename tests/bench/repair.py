@@ -18,7 +18,7 @@ from statistics import median
 from grader.course.reading import load_course
 from grader.grading.time_limit import time_limit
 from grader.judging.reference import Reference, cached_reference
-from grader.judging.repair.search import Repair, search
+from grader.judging.repair.search import Repair, search_repair
 from grader.observe.play import TimeLimit, play, play_scenario
 from grader.observe.program import load_program
 from grader.observe.trace import Run
@@ -103,7 +103,9 @@ def repaired(wrong: Wrong, budget: int) -> tuple[Repair | None, float] | None:
     for scenario in its.exercise.driver.scenarios:
         its.solution_run(scenario.name)
     started = time.perf_counter()
-    found = search(its.exercise, wrong.text, trace.runs, its.solution_run, InProcess(its), budget=budget)
+    found = search_repair(
+        its.exercise, wrong.text, trace.runs, its.solution_run, InProcess(its), budget=budget
+    )
     return found, time.perf_counter() - started
 
 

@@ -21,7 +21,7 @@ from grader.course.reading import load_course
 from grader.judging.edits import exercise_source, solution_with_needed_imports
 from grader.judging.judge import find_difference
 from grader.judging.reference import Reference
-from grader.judging.repair.edit_candidates import KINDS
+from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.small_edits import SmallEdit, small_edits
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
@@ -85,7 +85,7 @@ def found(exercise: Exercise) -> tuple[list[Passed], int]:
     return [
         Passed(exercise.name, "\n".join(edit.old), "\n".join(edit.new), edit.where)
         for edit in every
-        if passes(exercise, edit.text, references)
+        if passes(exercise, edit.program, references)
     ], len(every)
 
 

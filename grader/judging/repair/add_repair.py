@@ -1,8 +1,8 @@
-"""Add to a feedback what only plays of edited programs can tell.
+"""Add to feedback what only playing more programs can tell, after `assess`.
 
-That is what the program remembers from one call to the next (`remembered_state`) or, if it remembers nothing, a repair
-and its place (`search`). The programs are played after `assess`, for feedback that names no mistake or leaves something
-unexplained (`wants_repair`).
+This is done for feedback that names no mistake or leaves something unexplained (`wants_repair`). What is added is, if
+the program remembers something from one call to the next, its line (`remembered_state`); otherwise a repair and its
+line (`search`).
 """
 
 from collections.abc import Mapping
@@ -15,34 +15,37 @@ from grader.judging.messages import message_without_mistakes
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
-from grader.judging.repair.search import Repair, Runner, search
+from grader.judging.repair.search import Repair, Runner, search_repair
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 
-# The budget of plays, by the number of events that the solution has in all scenarios together.
+# The budget of a search is a number of plays. It depends on the number of events that the solution has in all scenarios
+# together, because a play with more events takes longer.
 _FEW_EVENTS = 60
 """Number of events up to which plays are quick."""
-_QUICK_PLAYS = 300
-"""Budget for exercises with few events."""
+_BUDGET_FOR_FEW_EVENTS = 300
 _MANY_EVENTS = 330
 """Number of events above which plays are slow, and the budget shrinks in proportion."""
-_USUAL_PLAYS = 160
+_USUAL_BUDGET = 160
 """Budget for exercises in between: about a second, at 2 to 8 ms a play."""
-_MIN_PLAYS = 40
+_MIN_BUDGET = 40
 """Smallest budget, before it is divided."""
-_DIVISOR_WITH_A_CLUE = 2
-"""Divisor of the budget if the learner is told something without a repair: a mistake, or where an exception was."""
+_BUDGET_DIVISOR_WITH_CLUE = 2
+"""Divisor of the budget if feedback says something even without a repair: a mistake, or where an exception was."""
 
 
 def wants_repair(feedback: Feedback) -> bool:
-    """Return True if the code is begun and wrong, and no diagnosis explains everything.
+    """Return True if the code is begun and wrong, and its diagnosis does not explain everything.
 
-    A diagnosis is the named mistakes, a pasted program, or a signature that differs from the exercise's.
+    Everything is explained by mistakes that leave nothing unexplained, by a program that was pasted, or by a signature
+    that differs from the exercise's.
     """
     diagnosis = feedback.diagnosis
-    explained = (diagnosis.mistakes and not diagnosis.unexplained) or diagnosis.pasted or diagnosis.signature
-    return feedback.begun and feedback.status in ("failed", "error") and not explained
+    is_explained = (
+        (diagnosis.mistakes and not diagnosis.unexplained) or diagnosis.pasted or diagnosis.signature
+    )
+    return feedback.begun and feedback.status in ("failed", "error") and not is_explained
 
 
 def with_repair(
@@ -55,8 +58,8 @@ def with_repair(
 ) -> Feedback:
     """Return the feedback with what the program remembers from earlier calls, or else with a repair and its place.
 
-    The feedback is returned unchanged if neither is found. A repair of only part of the failing scenarios (at least
-    half) is told only if nothing else is: no known mistake, no exception.
+    The feedback is returned unchanged if neither is found. A repair that leaves scenarios failing is told only if it
+    repairs at least half of them and the learner is told nothing else: no known mistake, no exception.
 
     Args:
         feedback: feedback for which `wants_repair` is true.
@@ -68,40 +71,18 @@ def with_repair(
     """
     if not runs:  # the program does not even load
         return feedback
-    told = _with_remembered_state(feedback, exercise, runs, reference, origin, runner)
-    if told is not None:
-        return told
+    with_remembered = _with_remembered_state(feedback, exercise, runs, reference, origin, runner)
+    if with_remembered is not None:
+        return with_remembered
     has_clue = _has_clue(feedback)
-    budget = _budget(exercise, reference) // (_DIVISOR_WITH_A_CLUE if has_clue else 1)
-    repair = search(exercise, origin.source, runs, reference.solution_run, runner, budget=budget)
+    budget = _play_budget(exercise, reference) // (_BUDGET_DIVISOR_WITH_CLUE if has_clue else 1)
+    repair = search_repair(exercise, origin.source, runs, reference.solution_run, runner, budget=budget)
     if repair is None:
         return feedback
-    mends_half = len(repair.repaired_scenarios) >= len(repair.still_failing)
-    if not repair.repairs_everything and (has_clue or not mends_half):
+    repairs_half = len(repair.repaired_scenarios) >= len(repair.still_failing)
+    if not repair.repairs_everything and (has_clue or not repairs_half):
         return feedback
     return _with_steps(feedback, exercise, origin, repair)
-
-
-def _has_clue(feedback: Feedback) -> bool:
-    """Return True if the feedback names a mistake or shows an exception."""
-    return bool(feedback.diagnosis.mistakes) or feedback.error is not None
-
-
-def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
-    """Return the feedback with the steps of a repair, pointing at the first unless something else is to be shown."""
-    steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
-    titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)
-    told = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
-    if feedback.diagnosis.mistakes:
-        if len(steps) > 1:  # mistakes are named, and may be right: their line stays
-            return told
-        # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
-        told = replace(told, diagnosis=replace(told.diagnosis, mistakes=(), unexplained=()))
-        told = replace(told, message=message_without_mistakes(told))
-    if feedback.error is not None:  # the line to show stays the one that raised
-        return told
-    source_line = origin.line_text(repair.edits[0].line)
-    return replace(told, line=steps[0].line, cell=steps[0].cell, source_line=source_line)
 
 
 def _with_remembered_state(
@@ -112,9 +93,9 @@ def _with_remembered_state(
     origin: Origin,
     runner: Runner,
 ) -> Feedback | None:
-    """Return the feedback with what the program remembers and without mistakes.
+    """Return the feedback with what the program remembers, and without named mistakes.
 
-    None if the program remembers nothing, or if nothing more can be played to find out whether it does.
+    None if the program remembers nothing, or if nothing more can be played to find that out.
     """
     line = line_that_could_remember(origin.source, exercise.name)
     if line is None:
@@ -133,7 +114,8 @@ def _with_remembered_state(
         place.line if place else None,
         place.cell if place else None,
     )
-    # What is remembered also spoils a second call within a scenario, as other mistakes would: no name is certain.
+    # What is remembered also spoils a second call within a scenario, which looks like other mistakes. So those that
+    # were named may be wrong.
     diagnosis = Diagnosis(first_difference=feedback.diagnosis.first_difference, remembered=remembered)
     return replace(
         feedback,
@@ -144,19 +126,44 @@ def _with_remembered_state(
     )
 
 
-def _budget(exercise: Exercise, reference: Reference) -> int:
+def _has_clue(feedback: Feedback) -> bool:
+    """Return True if the feedback names a mistake or shows an exception."""
+    return bool(feedback.diagnosis.mistakes) or feedback.error is not None
+
+
+def _play_budget(exercise: Exercise, reference: Reference) -> int:
     """Return the maximum number of plays: the more events the solution's runs have, the fewer.
 
-    Scenarios that watch memory are left out. They come last, so that an edit that mends nothing else never gets there.
+    Scenarios that watch memory are not counted. They come last in the driver, so most edits are dropped before them.
     """
-    played = [s.name for s in exercise.driver.scenarios if not s.watches_memory]
-    events = sum(len(reference.solution_run(name).events) for name in played)
+    scenarios = [s.name for s in exercise.driver.scenarios if not s.watches_memory]
+    events = sum(len(reference.solution_run(name).events) for name in scenarios)
     events = round(events * exercise.driver.cost)
     if events <= _FEW_EVENTS:
-        return _QUICK_PLAYS
+        return _BUDGET_FOR_FEW_EVENTS
     if events <= _MANY_EVENTS:
-        return _USUAL_PLAYS
-    return max(_MIN_PLAYS, _USUAL_PLAYS * _MANY_EVENTS // events)
+        return _USUAL_BUDGET
+    return max(_MIN_BUDGET, _USUAL_BUDGET * _MANY_EVENTS // events)
+
+
+def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
+    """Return the feedback with the steps of a repair.
+
+    It points at the line of the first step, unless it has named mistakes that stay, or an exception, whose line stays.
+    """
+    steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
+    titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)
+    result = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
+    if feedback.diagnosis.mistakes:
+        if len(steps) > 1:  # mistakes are named, and may be right: their line stays
+            return result
+        # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
+        result = replace(result, diagnosis=replace(result.diagnosis, mistakes=(), unexplained=()))
+        result = replace(result, message=message_without_mistakes(result))
+    if feedback.error is not None:  # the line to show stays the one that raised
+        return result
+    source_line = origin.line_text(repair.edits[0].line)
+    return replace(result, line=steps[0].line, cell=steps[0].cell, source_line=source_line)
 
 
 def _repair_step(edit: SmallEdit, origin: Origin) -> RepairStep:

@@ -1,5 +1,7 @@
 """Read a definition as statements that know their lines, blocks and neighbours, to edit its text.
 
+Edits change the text, not the syntax tree, so that the learner's comments and spacing stay.
+
 Three kinds of numbers occur. Attributes called `..._line` or `lineno` count the program's lines from 1, as feedback
 does; `position` is an index in a block; `start` and `end` are the bounds of a slice of `program_lines`.
 """
@@ -23,7 +25,7 @@ from grader.submission.syntax import (
 )
 
 _WITHOUT_CODE = re.compile(r"\s*(?:#.*)?")
-"""What may precede code on a line, or be all of the line: white space and a comment."""
+"""The start of a line that is not code: white space, then a comment if there is one."""
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: equal text may stand in several places
@@ -31,7 +33,7 @@ class Block:
     """Statements of one indentation: the body of a function or a loop, or an `else`."""
 
     owner: ast.AST
-    """The compound statement, or its `except` clause, whose block it is."""
+    """The compound statement (or one of its `except` clauses) or the definition whose block it is."""
     loop_depth: int
     """Number of loops around it."""
     indent: str
@@ -53,8 +55,11 @@ class Statement:
     block: Block
     position: int
     """Its index in the block."""
-    alone: bool
-    """True if its lines hold nothing else: no `;`, no `if x: y`, and it is no `elif`."""
+    has_own_lines: bool
+    """True if the statement can be deleted or moved by whole lines.
+
+    Its lines hold nothing else (no `;`, no `if x: y`), and it is no `elif`, which is nothing without its `if`.
+    """
 
     @property
     def next(self) -> "Statement | None":
@@ -73,7 +78,7 @@ class Gap:
     """A place where a statement can be inserted."""
 
     lines_before: int
-    """Number of the program's lines before it."""
+    """Number of the program's lines before it; as an index, where to insert in `program_lines`."""
     block: Block
     next: Statement | None
     """The statement that would follow in the block; None at the block's end."""
@@ -113,38 +118,44 @@ class DefinitionText:
         self._collect_blocks(self.node, 0, "")
 
     def _collect_blocks(self, node: ast.AST, loop_depth: int, method: str) -> None:
-        """Collect the blocks inside a node, which has this many loops around it and stands in this method."""
-        for owner, field_name, children in blocks(node):
-            # The `else` of a loop is not repeated.
-            repeated = isinstance(node, ast.For | ast.While) and field_name == "body"
-            self._collect_block(owner, children, loop_depth + 1 if repeated else loop_depth, method)
+        """Collect the blocks inside a node.
 
-    def _collect_block(self, owner: ast.AST, children: list[ast.stmt], loop_depth: int, method: str) -> None:
-        """Collect one block without its docstring, and the blocks inside it."""
-        if isinstance(owner, ast.FunctionDef | ast.ClassDef) and is_docstring(children[0]):
-            children = children[1:]
-        if not children:
+        Args:
+            node: the definition or one of its statements.
+            loop_depth: number of loops around the node.
+            method: name of the method around the node; empty if there is none.
+        """
+        for owner, field_name, nodes in blocks(node):
+            # The `else` of a loop is not repeated.
+            is_repeated = isinstance(node, ast.For | ast.While) and field_name == "body"
+            self._collect_block(owner, nodes, loop_depth + 1 if is_repeated else loop_depth, method)
+
+    def _collect_block(self, owner: ast.AST, nodes: list[ast.stmt], loop_depth: int, method: str) -> None:
+        """Collect the block of these nodes without its docstring, and the blocks inside it."""
+        if isinstance(owner, ast.FunctionDef | ast.ClassDef) and is_docstring(nodes[0]):
+            nodes = nodes[1:]
+        if not nodes:
             return
-        before = self.text_before(children[0])
+        before = self.text_before(nodes[0])
         indent = "" if before.strip() else before
         block = Block(owner, loop_depth, indent, method=method)
         self.blocks.append(block)
         holds_methods = isinstance(owner, ast.ClassDef) and not method
-        for position, child in enumerate(children):
-            alone = self._is_alone(child, children)
-            statement = Statement(child, first_line(child), last_line(child), block, position, alone)
+        for position, node in enumerate(nodes):
+            has_own_lines = self._has_own_lines(node, nodes)
+            statement = Statement(node, first_line(node), last_line(node), block, position, has_own_lines)
             block.statements.append(statement)
             self.statements.append(statement)
-            inner_method = getattr(child, "name", "") if holds_methods else method
-            self._collect_blocks(child, loop_depth, inner_method)
+            inner_method = getattr(node, "name", "") if holds_methods else method
+            self._collect_blocks(node, loop_depth, inner_method)
 
-    def _is_alone(self, child: ast.stmt, siblings: list[ast.stmt]) -> bool:
-        """Return True if the lines of a statement hold nothing else, and it is no `elif`."""
-        others = [s for s in siblings if s is not child]
-        shares = any(s.lineno <= last_line(child) and last_line(s) >= child.lineno for s in others)
-        line = self.program_lines[child.lineno - 1]
-        is_elif = isinstance(child, ast.If) and line.lstrip().startswith("elif")
-        return not (self.text_before(child).strip() or shares or is_elif)
+    def _has_own_lines(self, node: ast.stmt, block_nodes: list[ast.stmt]) -> bool:
+        """Return True if the lines of a statement in this block hold nothing else, and it is no `elif`."""
+        others = [n for n in block_nodes if n is not node]
+        shares_line = any(n.lineno <= last_line(node) and last_line(n) >= node.lineno for n in others)
+        line = self.program_lines[node.lineno - 1]
+        is_elif = isinstance(node, ast.If) and line.lstrip().startswith("elif")
+        return not (self.text_before(node).strip() or shares_line or is_elif)
 
     @cached_property
     def gaps(self) -> list[Gap]:
@@ -168,12 +179,12 @@ class DefinitionText:
 
     @cached_property
     def sole_assignments(self) -> dict[str, ast.Assign]:
-        """The assignment of each variable that is set by one `name = …` and nowhere else, by name."""
-        stores = assignments_of_names(self.node)
+        """By name: the assignment of each variable that is set by one `name = …` and nowhere else."""
+        assigned = assignments_of_names(self.node)
         found = {}
         for node in (s.node for s in self.statements if isinstance(s.node, ast.Assign)):
             target = node.targets[0]
-            if isinstance(target, ast.Name) and stores.count(target.id) == 1:
+            if isinstance(target, ast.Name) and assigned.count(target.id) == 1:
                 found[target.id] = node
         return found
 
@@ -191,9 +202,9 @@ class DefinitionText:
         return self.program_lines[last_line(node) - 1].encode()[node.end_col_offset or 0 :].decode()
 
     def code_after(self, node: ast.expr) -> str:
-        """Return what stands after an expression in its statement: the rest of the first line that holds code.
+        """Return the code after an expression in its statement, up to the end of a line; empty if none follows.
 
-        Inside brackets a statement goes on in the next lines. Empty if the expression ends the statement.
+        Inside brackets a statement goes on in the next lines, so this may be code of a later line.
         """
         rest = _WITHOUT_CODE.sub("", self.text_after(node), count=1)
         if rest or (node.end_lineno, node.end_col_offset) in self._statement_ends:
@@ -203,18 +214,21 @@ class DefinitionText:
 
     @cached_property
     def _statement_ends(self) -> set[tuple[int | None, int | None]]:
-        """Line from 1 and column in bytes of the end of each statement."""
+        """Where each statement ends: its line, from 1, and its column in bytes."""
         return {(s.node.end_lineno, s.node.end_col_offset) for s in self.statements}
 
     def replacement(self, node: ast.expr | ast.stmt, text: str) -> tuple[int, int, list[str]]:
-        """Return (start, end, lines): `program_lines[start:end]` become `lines` if `text` takes the node's place."""
+        """Return what to change to put `text` in the node's place, as (start, end, lines).
+
+        `program_lines[start:end]` are to become `lines`.
+        """
         lines = (self.text_before(node) + text + self.text_after(node)).split("\n")
         return node.lineno - 1, last_line(node), lines
 
 
 def _gaps_in(block: Block) -> Iterator[Gap]:
-    """Yield the places of one block; none if its statements share lines."""
-    if not all(s.alone for s in block.statements):
+    """Yield the places of one block; none if its statements share lines, or stand on the line of their owner."""
+    if not all(s.has_own_lines for s in block.statements):
         return
     previous: Statement | None = None
     for statement in block.statements:
@@ -225,5 +239,8 @@ def _gaps_in(block: Block) -> Iterator[Gap]:
 
 
 def reindent(lines: list[str], old: str, new: str) -> list[str]:
-    """Return the lines of a statement with the indentation `new` instead of `old`."""
+    """Return the lines of a statement with the indentation `new` instead of `old`.
+
+    Blank lines, and lines in a string that are indented less, stay as they are.
+    """
     return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]

@@ -1,4 +1,4 @@
-"""Find what stands around a learner's definition in the program: the helpers that it calls, and imports."""
+"""Find what a definition needs of the program around it: imports, other top-level names, and helpers that it calls."""
 
 import ast
 
@@ -7,8 +7,11 @@ from grader.judging.repair.definition import DefinitionText
 from grader.submission.syntax import DEFINITIONS, definitions, names_imported, names_in, top_level
 
 
-def imports_of(text: str) -> dict[str, str]:
-    """Return the import statement for each name that a program's top level imports; not `import a.b` without `as`."""
+def import_statements(text: str) -> dict[str, str]:
+    """Return the import statement for each name that a program's top level imports.
+
+    `import a.b` without `as` is left out, because it imports the name `a`, not `a.b`.
+    """
     found: dict[str, str] = {}
     for node in top_level(text):
         if isinstance(node, ast.Import):
@@ -22,25 +25,28 @@ def imports_of(text: str) -> dict[str, str]:
     return found
 
 
-def names_bound(source: str) -> set[str]:
-    """Return the names that occur at a program's top level: imports, definitions, and names in other statements."""
+def top_level_names(source: str) -> set[str]:
+    """Return the names that occur at a program's top level: imports, definitions, and all names in other statements.
+
+    A name that is only read there counts too: it must be bound somehow, by a star import for example.
+    """
     names: set[str] = set()
     for node in top_level(source):
         names |= {node.name} if isinstance(node, DEFINITIONS) else {*names_imported(node), *names_in(node)}
     return names
 
 
-def helpers(source: str, definition: DefinitionText) -> list[str]:
-    """Return the names of the learner's functions that the definition calls, directly or through other helpers.
+def helper_names(source: str, definition: DefinitionText) -> list[str]:
+    """Return the names of the learner's functions that the definition uses, directly or through other helpers.
 
-    Functions of other exercises are left out.
+    Functions that are exercises themselves are left out: they are judged on their own.
     """
     functions = {name: n for name, n in definitions(source).items() if isinstance(n, ast.FunctionDef)}
-    others = functions.keys() - load_course().exercises.keys()
+    possible_helpers = functions.keys() - load_course().exercises.keys()
     found: list[str] = []
-    reached: list[ast.AST] = [definition.node]
-    while reached:
-        new = sorted((names_in(reached.pop()) & others) - {*found})
+    to_search: list[ast.AST] = [definition.node]
+    while to_search:
+        new = sorted((names_in(to_search.pop()) & possible_helpers) - {*found})
         found += new
-        reached += [functions[name] for name in new]
+        to_search += [functions[name] for name in new]
     return found

@@ -1,8 +1,10 @@
-"""Propose what a single expression of the learner's may have been meant to be.
+"""Propose what the learner may have meant to write instead of a single expression.
 
-For `i < n` the proposals are `i <= n`, `i > n` and `i >= n`: slips that beginners make in any program. Of the solution
-only the constants and the divisors are used (`Scope`). `expression_edits` tries the proposals on every expression of
-the learner's definition.
+For `i < n` the proposals are `i <= n`, `i > n` and `i >= n`: slips that beginners make in any program. Nothing of the
+solution is used but its constants and divisors (`EditMaterial`). `expression_edits` tries the proposals on every
+expression of the learner's definition.
+
+The numbers in the functions below are extra costs, set by hand: a proposal of 0.1 is tried before one of 0.5.
 """
 
 import ast
@@ -10,8 +12,8 @@ import copy
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from grader.judging.repair.edit_candidates import Kind
-from grader.judging.repair.names_in_reach import Scope
+from grader.judging.repair.edit_drafts import Kind
+from grader.judging.repair.edit_material import EditMaterial
 
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt, ast.GtE),
@@ -25,7 +27,7 @@ _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
 }
-"""Comparison operators that may be meant instead, the likeliest first."""
+"""Comparison operators that may have been meant instead, the likeliest first."""
 _OTHER_OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
@@ -33,7 +35,7 @@ _OTHER_OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Div: (ast.Mult, ast.FloorDiv),
     ast.FloorDiv: (ast.Div,),
 }
-"""Arithmetic operators that may be meant instead, the likeliest first."""
+"""Arithmetic operators that may have been meant instead, the likeliest first."""
 _OTHER_FUNCTIONS = {
     "train": ("eval",),
     "eval": ("train",),
@@ -50,26 +52,33 @@ _OTHER_FUNCTIONS = {
     "min": ("max",),
     "int": ("round",),
 }
-"""Name of a function or method -> the functions and methods that may be meant instead, the likeliest first."""
+"""Functions and methods that may have been meant instead of one, the likeliest first."""
 _SAME_VALUE_METHODS = ("item", "detach", "float", "double", "clone", "cpu")
 """Methods that return the same value in another form: a call of one may be superfluous."""
 
 
 class Mutation(NamedTuple):
-    """An expression that may have been meant."""
+    """An expression that the learner may have meant."""
 
     extra_cost: float
-    """Added to the usual cost of an edit, by which edits are tried in order; negative for the likeliest."""
+    """What to add to the cost of a usual slip (`Draft.cost`); negative for the likeliest."""
     kind: Kind
     expression: ast.expr
 
 
-def mutations(node: ast.expr, scope: Scope) -> Iterator[Mutation]:
-    """Yield the expressions that may have been meant instead of `node`. Do not modify them: they share nodes."""
+def mutations(node: ast.expr, material: EditMaterial) -> Iterator[Mutation]:
+    """Yield the expressions that the learner may have meant instead of `node`.
+
+    Do not modify them, because they share nodes with the learner's tree and with one another.
+
+    Args:
+        node: an expression of the learner's.
+        material: what the proposals may use besides the parts of `node`.
+    """
     if isinstance(node, ast.Compare):
-        yield from _other_comparisons(node, scope)
+        yield from _other_comparisons(node, material)
     elif isinstance(node, ast.BinOp):
-        yield from _other_calculations(node, scope)
+        yield from _other_calculations(node, material)
     elif isinstance(node, ast.BoolOp):
         yield from _other_conditions(node)
     elif isinstance(node, ast.UnaryOp):
@@ -77,9 +86,9 @@ def mutations(node: ast.expr, scope: Scope) -> Iterator[Mutation]:
     elif isinstance(node, ast.Call):
         yield from _other_calls(node)
     elif isinstance(node, ast.Constant):
-        yield from _other_constants(node, scope)
+        yield from _other_constants(node, material)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        yield from _other_names(node, scope)
+        yield from _other_names(node, material)
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         yield from _other_slices(node, node.slice)
     elif isinstance(node, ast.IfExp):
@@ -96,22 +105,22 @@ def _other_conditions(node: ast.BoolOp) -> Iterator[Mutation]:
     yield Mutation(0.4, "condition", ast.BoolOp(other, node.values))
 
 
-def _other_names(node: ast.Name, scope: Scope) -> Iterator[Mutation]:
-    """Yield `n + 1` and `n - 1` if `n` holds a number, and names that share a word with `n` or are used like it."""
-    if node.id in scope.numbers:
-        plus = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
-        yield Mutation(0.6, "off-by-one", plus)
-        yield Mutation(0.9, "off-by-one", ast.BinOp(plus.left, ast.Sub(), ast.Constant(1)))
-    for rank, (extra_cost, other) in enumerate(scope.siblings(node)):
+def _other_names(node: ast.Name, material: EditMaterial) -> Iterator[Mutation]:
+    """Yield `n + 1` and `n - 1` if `n` looks like a number, and names that resemble `n` or are used like it."""
+    if node.id in material.numeric_names:
+        one_more = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
+        yield Mutation(0.6, "off-by-one", one_more)
+        yield Mutation(0.9, "off-by-one", ast.BinOp(one_more.left, ast.Sub(), ast.Constant(1)))
+    for rank, (extra_cost, other) in enumerate(material.similar_names(node)):
         yield Mutation(extra_cost + 0.1 * rank, "name", ast.Name(other, ast.Load()))
-    for rank, other in enumerate(scope.groups.get(node.id, ())):
+    for rank, other in enumerate(material.names_used_alike.get(node.id, ())):
         yield Mutation(0.8 + 0.1 * rank, "name", ast.Name(other, ast.Load()))
 
 
 def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutation]:
     """Yield `xs`, `xs[i : i + n]`, `xs[i : n + 1]` and `xs[i : n - 1]` for `xs[i:n]`.
 
-    Without an `n` only `xs`; without an `i` all but `xs[i : i + n]`.
+    For `xs[i:]` only `xs` is yielded; for `xs[:n]` all but `xs[i : i + n]`.
     """
     yield Mutation(0.8, "expression", node.value)
     if part.upper is None:
@@ -126,27 +135,27 @@ def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutation]:
         yield Mutation(0.2 + 0.2 * rank, kind, ast.Subscript(node.value, changed, node.ctx))
 
 
-def _other_comparisons(node: ast.Compare, scope: Scope) -> Iterator[Mutation]:
-    """Yield other comparison operators, and an additional condition for the end of the loop."""
+def _other_comparisons(node: ast.Compare, material: EditMaterial) -> Iterator[Mutation]:
+    """Yield other comparison operators, and another condition that is true at the end of the loop."""
     for index, operator in enumerate(node.ops):
         for rank, other in enumerate(_OTHER_COMPARISONS.get(type(operator), ())):
             changed = copy.deepcopy(node)
             changed.ops[index] = other()
             yield Mutation(0.1 + 0.3 * rank, "compare", changed)
-    yield from _or_at_the_end(node, scope)
+    yield from _or_at_the_end(node, material)
 
 
-def _or_at_the_end(node: ast.Compare, scope: Scope) -> Iterator[Mutation]:
-    """Yield `(i + 1) % k == 0 or i + 1 == n` for `(i + 1) % k == 0`, which forgets the last round of the loop."""
-    left = node.left
-    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
-        for rank, rounds in enumerate(scope.lengths):
-            end = ast.Compare(left.left, [ast.Eq()], [rounds])
-            yield Mutation(0.1 + 0.2 * rank, "condition", ast.BoolOp(ast.Or(), [node, end]))
+def _or_at_the_end(node: ast.Compare, material: EditMaterial) -> Iterator[Mutation]:
+    """Yield `(i + 1) % k == 0 or i + 1 == n` for `(i + 1) % k == 0`, which forgets a shorter last group of `k`."""
+    remainder = node.left
+    if isinstance(remainder, ast.BinOp) and isinstance(remainder.op, ast.Mod):
+        for rank, loop_length in enumerate(material.loop_lengths):
+            is_last = ast.Compare(remainder.left, [ast.Eq()], [loop_length])
+            yield Mutation(0.1 + 0.2 * rank, "condition", ast.BoolOp(ast.Or(), [node, is_last]))
 
 
-def _other_calculations(node: ast.BinOp, scope: Scope) -> Iterator[Mutation]:
-    """Yield one operand alone, other operators, `b - a` for `a - b`, and other divisors.
+def _other_calculations(node: ast.BinOp, material: EditMaterial) -> Iterator[Mutation]:
+    """Yield each operand alone, other operators, `b - a` for `a - b` (`b / a` for `a / b`), and other divisors.
 
     Of a quotient only the dividend is yielded alone: the division may be superfluous, but hardly the dividend.
     """
@@ -160,12 +169,12 @@ def _other_calculations(node: ast.BinOp, scope: Scope) -> Iterator[Mutation]:
     if isinstance(node.op, ast.Sub | ast.Div):
         yield Mutation(0.9, kind, ast.BinOp(node.right, node.op, node.left))
     if divides:
-        for rank, divisor in enumerate(scope.divisors):
+        for rank, divisor in enumerate(material.divisors):
             yield Mutation(0.1 + 0.15 * rank, "divisor", ast.BinOp(node.left, node.op, divisor))
 
 
 def _other_calls(node: ast.Call) -> Iterator[Mutation]:
-    """Yield other functions, the converted value itself, two neighbouring arguments swapped, and one keyword less."""
+    """Yield other functions, the value without a conversion, neighbouring arguments swapped, and one keyword less."""
     method = node.func.attr if isinstance(node.func, ast.Attribute) else None
     name = method or (node.func.id if isinstance(node.func, ast.Name) else "")
     for other in _OTHER_FUNCTIONS.get(name, ()):
@@ -189,13 +198,14 @@ def _other_calls(node: ast.Call) -> Iterator[Mutation]:
         yield Mutation(0.4, "argument", changed)
 
 
-def _other_constants(node: ast.Constant, scope: Scope) -> Iterator[Mutation]:
+def _other_constants(node: ast.Constant, material: EditMaterial) -> Iterator[Mutation]:
     """Yield the other boolean; for a number one more, one less, and the solution's numbers, except negative ones."""
     value = node.value
     if isinstance(value, bool):
         yield Mutation(0.1, "value", ast.Constant(not value))
     elif isinstance(value, int | float):
-        of_solution = [c.value for c in scope.constants if isinstance(c.value, int | float)]
-        others = dict.fromkeys([value + 1, value - 1, *of_solution])
+        solution_numbers = [c.value for c in material.solution_constants if isinstance(c.value, int | float)]
+        others = dict.fromkeys([value + 1, value - 1, *solution_numbers])  # each number once
+        # A bool is an `int` too. A negative number is not one constant, but a minus before one.
         for rank, other in enumerate(o for o in others if o != value and not isinstance(o, bool) and o >= 0):
             yield Mutation(0.5 + 0.2 * rank, "value", ast.Constant(other))

@@ -1,8 +1,10 @@
-"""Detect what a program remembers from one call to the next where it should not.
+"""Detect that a program remembers something from one call to the next and so gives wrong results.
 
 All scenarios are played in one process, as a learner calls a function again and again in one notebook. A mutable
 default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has forgotten
-what they held. So a scenario that comes out differently in a newly loaded program shows that something was remembered.
+what they held. So if a scenario has another result in a newly loaded program, something was remembered.
+
+Example: `def reach(node, seen=set())` skips in its second call the nodes that the first call has added to `seen`.
 
 Finding that out costs plays, so only programs with a line that could remember something are played. Not recognized as
 such a line are a cache in a decorator (`functools.lru_cache`), a variable of an enclosing function (a closure), an
@@ -20,7 +22,7 @@ from grader.observe.trace import Run
 from grader.submission.syntax import Definition, definitions, names_in, top_level
 
 _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
-"""Expressions whose value is mutable, or may be: the result of a call."""
+"""Expressions whose value is mutable or, for the result of a call, may be."""
 
 
 def line_that_could_remember(source: str, name: str) -> int | None:
@@ -28,6 +30,10 @@ def line_that_could_remember(source: str, name: str) -> int | None:
 
     The definition is searched first, then the functions and classes that it names, but not the ones that these name in
     turn. Last come the top-level variables that the definition names, if their values could be mutable.
+
+    Args:
+        source: the learner's program.
+        name: name of the exercise's function or class.
     """
     other_definitions = definitions(source)
     definition = other_definitions.pop(name, None)
@@ -44,6 +50,41 @@ def line_that_could_remember(source: str, name: str) -> int | None:
         if isinstance(target, ast.Name) and target.id in names
     )
     return next(chain(lines_inside, lines_of_variables), None)
+
+
+def scenarios_changed_by_reloading(
+    exercise: Exercise, source: str, runs: Mapping[str, Run], failing: Iterable[str], runner: Runner
+) -> list[str]:
+    """Return the names of the failing scenarios in which a newly loaded program gives another result than before.
+
+    Two newly loaded programs must give that same other result. A program whose results differ by chance gives another
+    one each time, which does not show that it remembers anything.
+
+    Args:
+        exercise: the exercise that was played.
+        source: the learner's program.
+        runs: the learner's runs, played one after the other in one process.
+        failing: names of the scenarios, all in `runs`, whose runs differ from the solution's.
+        runner: plays the program; it loads a text anew unless the text is the same as the one before.
+
+    Raises:
+        AttemptsSpent: the runner plays nothing more.
+    """
+    # Each copy has one more empty line at its end than the copy before, so that the runner loads it anew.
+    fresh_copies = (source + "\n" * number for number in count(1))
+    return [name for name in failing if _reloading_changes(exercise, fresh_copies, name, runs[name], runner)]
+
+
+def _reloading_changes(
+    exercise: Exercise, fresh_copies: Iterator[str], scenario: str, before: Run, runner: Runner
+) -> bool:
+    """Return True if two newly loaded copies give the same result in a scenario, and not that of the run before."""
+    atol = exercise.driver[scenario].atol
+    first = runner.run(next(fresh_copies), scenario)
+    if first is None or find_difference(first, before, atol) is None:
+        return False
+    second = runner.run(next(fresh_copies), scenario)
+    return second is not None and find_difference(first, second, atol) is None
 
 
 def _lines_that_could_remember(definition: Definition) -> Iterator[int]:
@@ -70,37 +111,3 @@ def _lines_that_could_remember(definition: Definition) -> Iterator[int]:
 def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterable[ast.expr]:
     """Return what an assignment assigns to."""
     return node.targets if isinstance(node, ast.Assign) else (node.target,)
-
-
-def scenarios_changed_by_reloading(
-    exercise: Exercise, source: str, runs: Mapping[str, Run], failing: Iterable[str], runner: Runner
-) -> list[str]:
-    """Return the names of the failing scenarios in which a newly loaded program gives another result than before.
-
-    Two newly loaded programs must give that other result, because a difference by chance proves nothing.
-
-    Args:
-        exercise: the exercise that was played.
-        source: the learner's program.
-        runs: the learner's runs, played one after the other in one process.
-        failing: names of the scenarios that differ from the solution's.
-        runner: plays the program; it loads a text anew unless it is the same as the one before.
-
-    Raises:
-        AttemptsSpent: the runner plays nothing more.
-    """
-    # Each copy has one more empty line at its end, so that the runner loads it anew.
-    fresh_copies = (source + "\n" * number for number in count(1))
-    return [name for name in failing if _reloading_changes(exercise, fresh_copies, name, runs[name], runner)]
-
-
-def _reloading_changes(
-    exercise: Exercise, fresh_copies: Iterator[str], name: str, before: Run, runner: Runner
-) -> bool:
-    """Return True if two newly loaded copies give the same result in a scenario, and not that of the run before."""
-    atol = exercise.driver[name].atol
-    first = runner.run(next(fresh_copies), name)
-    if first is None or find_difference(first, before, atol) is None:
-        return False
-    second = runner.run(next(fresh_copies), name)
-    return second is not None and find_difference(first, second, atol) is None

@@ -1,11 +1,12 @@
-"""Propose small edits of a learner's own definition, the likeliest first, for the search for a repair to try.
+"""Propose small edits of a learner's own definition, the likeliest first; the search for a repair tries them.
 
-`line_edits` and `expression_edits` draft edits with a cost: what the solution has and the learner lacks, and what
-beginners often get wrong. The cost is changed by what the runs tell (`Focus`): edits near the lines of differing
-events are cheaper, so is inserting a call of which there are too few, and so on. Drafts are then sorted by cost, and
-edits that resemble cheaper ones cost more, so that one line inserted at every place does not crowd out the rest.
-Helpers that the definition calls are edited too. An edit is proposed only if its result parses, is new, and reads no
-variable before it is bound.
+1. `line_edits` and `expression_edits` draft edits with a cost: what the solution has and the learner lacks, and what
+   beginners often get wrong. Helpers that the definition calls are edited too.
+2. What the runs tell (`Focus`) changes the cost: edits near the lines of differing events become cheaper, and so does
+   inserting a call of which there are too few.
+3. The drafts are sorted by cost. One that resembles cheaper drafts moves back, so that one line inserted at every place
+   does not crowd out the rest.
+4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is bound.
 
 Example: the learner has `count = len(xb)` in a loop, the solution `count += len(xb)`. The first edit proposed
 replaces the operator; inserting `count += len(xb)` before the line and deleting the line come next.
@@ -16,24 +17,26 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import NamedTuple
 
 from grader.judging.repair.definition import DefinitionText
-from grader.judging.repair.edit_candidates import KINDS, Draft, Kind
+from grader.judging.repair.edit_drafts import KINDS, Draft, Kind
 from grader.judging.repair.expression_edits import expression_drafts
-from grader.judging.repair.imports_and_helpers import helpers, names_bound
+from grader.judging.repair.imports_and_helpers import helper_names, top_level_names
 from grader.judging.repair.line_edits import line_drafts
-from grader.judging.repair.solution_statements import Donors
-from grader.judging.repair.unbound_variables import unbound
+from grader.judging.repair.translated_solution import TranslatedSolution
+from grader.judging.repair.unbound_variables import reads_before_binding
 from grader.submission.syntax import Definition, ParseError, names_in, parse
 
-_WHERE = {
+_SIDE_TEXTS = {
     "": "",
     "before": "이 줄보다 앞에",
     "after": "이 줄보다 뒤에",
     "end": "이 줄 아래의 블록이 끝난 다음에",
 }
-"""Korean for `Draft.where`."""
-_EVENT_TEXTS = {
+"""Korean for `Draft.side`."""
+_CODE_OF_EVENTS = {
     "zero_grad": ("zero_grad", "grad = None"),
     "forward": ("model(", "loss_fn("),
     "backward": ("backward", "autograd.grad"),
@@ -43,13 +46,32 @@ _EVENT_TEXTS = {
     "step": (".step(", "second_step"),
     "scheduler": ("scheduler.step",),
 }
-"""Texts in an edit's code that show that it adds or removes an event of a kind."""
+"""By kind of event: texts in an edit's code, each of which shows that the edit adds or removes such an event."""
 _ROUND_EVENTS = {"forward", "step"}
-"""Kinds of events of which both are missing if whole rounds of a loop are, and both too many if rounds are."""
+"""Kinds of events that belong to every round of a loop: a run with too few (or too many) of both lacks (or has extra)
+whole rounds."""
+
+# What changes the cost of a draft (`Draft.cost`): a bonus is subtracted, a cost is added. All were set by hand.
+_COST_PER_LINE_AWAY = 0.12
+"""Cost of each line between the edit and the nearest line where the runs differ."""
+_MAX_LINES_AWAY = 8
+"""Number of lines from which on a greater distance costs no more."""
+_RIGHT_EVENT_BONUS = 1.2
+"""Bonus if the edit adds events of which the run has too few, or removes events of which it has too many."""
+_WRONG_EVENT_COST = 1.0
+"""Cost if the edit can only do the opposite: remove events of which there are too few, or add further ones."""
+_RETURN_BONUS = 1.0
+"""Bonus for an edit of a `return`, if the first difference is in what is returned."""
+_RETURNED_NAME_BONUS = 0.5
+"""Bonus, in the same case, for an edit of a line that mentions a returned variable."""
+_LOOP_CONTROL_BONUS = 0.9
+"""Bonus for an edit of a condition or loop, if whole rounds are missing or too many."""
+_FIELD_WORD_BONUS = 0.5
+"""Bonus for an edit of a line that mentions the name of what differs first (`Focus.field_words`)."""
 _COST_PER_PLACE = 0.12
-"""Cost of each further place for the same inserted line."""
+"""Cost of each earlier draft that inserts the same line elsewhere."""
 _COST_PER_EDIT_OF_LINE = 0.05
-"""Cost of each further edit of the same kind on the same line."""
+"""Cost of each earlier draft of the same kind on the same line."""
 _HELPER_COST = 0.5
 """Cost of inserting a line into a helper instead of the definition itself."""
 
@@ -59,13 +81,13 @@ class Focus:
     """Evidence from the runs about where the mistake is."""
 
     lines: frozenset[int] = frozenset()
-    """Lines, from 1, of the first events that differ and of an exception."""
-    missing: frozenset[str] = frozenset()
+    """Lines, from 1, of the first events that differ, and the line that raised an exception."""
+    missing_events: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too few."""
-    extra: frozenset[str] = frozenset()
+    extra_events: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too many."""
     only_returned: bool = False
-    """True if the first difference is in what is returned, so that parameters agree."""
+    """True if the first difference is in what is returned; parameters agree then, because they are compared first."""
     field_words: frozenset[str] = frozenset()
     """Words in the name of the array or fact that differs first: `buffers`, `train_losses`."""
 
@@ -75,20 +97,20 @@ class SmallEdit:
     """One edit of the learner's program."""
 
     line: int
-    """First line that it is about, from 1."""
+    """Line, from 1, that feedback points at."""
     kind: Kind
-    text: str
-    """The whole program with the edit made, and with the edits before it in a repair."""
+    program: str
+    """The whole program with the edit made, and with the edits that were made before it in a repair."""
     old: tuple[str, ...] = field(default=())
-    """The lines that it replaces; empty for something inserted."""
+    """The lines that the learner is shown as removed; empty for something inserted."""
     new: tuple[str, ...] = field(default=())
-    """The lines that replace them; empty for something deleted."""
+    """The lines that the learner is shown as added, with added imports; empty for something deleted."""
     where: str = ""
-    """For something inserted or moved: on which side of the line it belongs, in Korean. Else empty."""
+    """For something inserted or moved: on which side of the line it belongs, in Korean. Otherwise empty."""
 
     @property
     def phrase(self) -> str:
-        """Korean sentence for the kind of edit."""
+        """Korean sentence that names the kind of edit."""
         return KINDS[self.kind].phrase
 
 
@@ -99,99 +121,127 @@ def small_edits(
     focus: Focus | None = None,
     imports: Mapping[str, str] | None = None,
 ) -> Iterator[SmallEdit]:
-    """Yield the edits of a definition and its helpers, each result once, and only programs that parse.
+    """Yield the edits of a definition and its helpers, the likeliest first, each result once.
 
-    Nothing is yielded if either source does not define the exercise.
+    Every result parses. Nothing is yielded if one of the two sources does not define the exercise.
 
     Args:
-        source: the learner's program or file.
-        exercise_name: the definition that is edited.
+        source: the learner's program.
+        exercise_name: name of the definition that is edited.
         solution_source: the solution's definition of it, from which edits may borrow.
-        focus: what the runs tell about where the mistake is.
-        imports: import statements of the solution by name; an edit that borrows such a name adds its import.
+        focus: what the runs tell about where the mistake is; None if nothing was played.
+        imports: import statements of the solution, by the name that each imports; an edit that borrows such a name
+            adds its import.
     """
     try:
         solution = DefinitionText(solution_source, exercise_name)
         definitions = [DefinitionText(source, exercise_name)]
     except LookupError:
         return
-    definitions += [DefinitionText(source, name) for name in helpers(source, definitions[0])]
+    definitions += [DefinitionText(source, name) for name in helper_names(source, definitions[0])]
     imports = imports or {}
-    names_of_program = names_bound(source)
+    names_of_program = top_level_names(source)
     dumps_seen = {ast.dump(definition.node) for definition in definitions}
-    unbound_before = {definition: unbound(definition.node) for definition in definitions}
-    for draft, definition in _in_order(definitions, solution, focus or Focus()):
-        lines = draft.applied(definition.program_lines)
+    early_reads_before = {definition: reads_before_binding(definition.node) for definition in definitions}
+    for draft, definition in _likeliest_first(definitions, solution, focus or Focus()):
+        lines = draft.applied_to(definition.program_lines)
         lines_added = len(lines) - len(definition.program_lines)
-        node = _parsed(lines[definition.first_line - 1 : definition.last_line + lines_added])
+        # Only the definition is parsed again: the whole program would take much longer, for each of many drafts.
+        node = _parse_definition(lines[definition.first_line - 1 : definition.last_line + lines_added])
         if node is None:
             continue
         dump = ast.dump(node)
-        if dump not in dumps_seen and not unbound(node) - unbound_before[definition]:
-            dumps_seen.add(dump)
-            borrowed = names_in(node) - definition.names_read - names_of_program
-            needed = [imports[name] for name in sorted(borrowed & imports.keys())]
-            yield _edit(draft, definition.program_lines, lines, needed)
+        if dump in dumps_seen or reads_before_binding(node) - early_reads_before[definition]:
+            continue
+        dumps_seen.add(dump)
+        borrowed = names_in(node) - definition.names_read - names_of_program
+        needed = [imports[name] for name in sorted(borrowed & imports.keys())]
+        yield _small_edit(draft, definition.program_lines, lines, needed)
 
 
-def _in_order(
+class _PricedDraft(NamedTuple):
+    """A draft, the definition that it edits, and its cost after everything that changes `Draft.cost`."""
+
+    cost: float
+    draft: Draft
+    definition: DefinitionText
+
+
+def _likeliest_first(
     definitions: Sequence[DefinitionText], solution: DefinitionText, focus: Focus
 ) -> Iterable[tuple[Draft, DefinitionText]]:
-    """Return all drafts with their definitions, the likeliest first; drafts that resemble cheaper ones come later.
+    """Return all drafts with the definitions that they edit, the likeliest first.
 
     Args:
         definitions: the definition of the exercise, then those of its helpers.
         solution: the solution's definition of the exercise.
         focus: what the runs tell about where the mistake is.
     """
-    drafts: list[tuple[float, Draft, DefinitionText]] = []
+    drafts: list[_PricedDraft] = []
     for definition in definitions:
-        donors = Donors.of(definition, solution)
-        for draft in itertools.chain(line_drafts(definition, donors), expression_drafts(definition, donors)):
-            cost = _cost(draft, definition, focus)
+        translated_solution = TranslatedSolution.of(definition, solution)
+        for draft in itertools.chain(
+            line_drafts(definition, translated_solution),
+            expression_drafts(definition, translated_solution),
+        ):
+            cost = _cost_with_focus(draft, definition, focus)
             if definition is not definitions[0] and KINDS[draft.kind].inserts_line:
                 cost += _HELPER_COST
-            drafts.append((cost, draft, definition))
-    drafts.sort(key=lambda item: item[0])
-    cheaper: Counter[tuple[object, ...]] = Counter()
-    """Number of cheaper drafts that resemble one another, by what they have in common."""
-    spread = []
+            drafts.append(_PricedDraft(cost, draft, definition))
+    drafts.sort(key=attrgetter("cost"))
+    spread_out = sorted(_spread_out(drafts), key=attrgetter("cost"))
+    return [(draft, definition) for _, draft, definition in spread_out]
+
+
+def _spread_out(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:
+    """Yield the drafts, sorted by cost, with an added cost for each draft before that resembles them.
+
+    Two drafts resemble each other if they insert the same line, or are of the same kind and about the same line.
+    """
+    counts: Counter[tuple[object, ...]] = Counter()
+    """Number of drafts so far that resemble one another, by what they have in common."""
     for cost, draft, definition in drafts:
-        inserts = KINDS[draft.kind].inserts_line
-        key = (draft.kind, draft.code if inserts else draft.line)
-        extra = (_COST_PER_PLACE if inserts else _COST_PER_EDIT_OF_LINE) * cheaper[key]
-        spread.append((cost + extra, draft, definition))
-        cheaper[key] += 1
-    spread.sort(key=lambda item: item[0])
-    return [(draft, definition) for _, draft, definition in spread]
+        inserts_line = KINDS[draft.kind].inserts_line
+        in_common = (draft.kind, draft.changed_code if inserts_line else draft.line)
+        extra_cost = (_COST_PER_PLACE if inserts_line else _COST_PER_EDIT_OF_LINE) * counts[in_common]
+        yield _PricedDraft(cost + extra_cost, draft, definition)
+        counts[in_common] += 1
 
 
-def _cost(draft: Draft, definition: DefinitionText, focus: Focus) -> float:
-    """Return the cost of a draft: its own, changed by what the runs tell."""
+def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> float:
+    """Return the cost of a draft, changed by what the runs tell about where the mistake is."""
     cost = draft.cost
     if focus.lines:
-        cost += 0.12 * min(8, *(abs(draft.line - line) for line in focus.lines))
-    events = {kind for kind, texts in _EVENT_TEXTS.items() if any(text in draft.code for text in texts)}
-    may_add, may_remove = KINDS[draft.kind].may_add_events, KINDS[draft.kind].may_remove_events
-    if may_add and events & focus.missing:
-        cost -= 1.2
-    if may_remove and events & focus.extra:
-        cost -= 1.2
-    if may_remove and not may_add and events & focus.missing:
-        cost += 1.0
-    if may_add and not may_remove and events & focus.extra:
-        cost += 1.0
+        lines_away = min(abs(draft.line - line) for line in focus.lines)
+        cost += _COST_PER_LINE_AWAY * min(_MAX_LINES_AWAY, lines_away)
+    cost = _cost_with_events(cost, draft, focus)
     line = definition.program_lines[draft.line - 1]
-    text = line + draft.code
+    text = line + draft.changed_code
     if focus.only_returned:
-        cost -= 1.0 if "return" in text else 0.5 * any(name in text for name in definition.names_returned)
-    if focus.missing >= _ROUND_EVENTS or focus.extra >= _ROUND_EVENTS:
-        cost -= 0.9 * line.lstrip().startswith(("if ", "elif ", "while ", "for "))
-    cost -= 0.5 * any(word in text for word in focus.field_words)
+        mentions_returned = any(name in text for name in definition.names_returned)
+        cost -= _RETURN_BONUS if "return" in text else _RETURNED_NAME_BONUS * mentions_returned
+    if focus.missing_events >= _ROUND_EVENTS or focus.extra_events >= _ROUND_EVENTS:
+        cost -= _LOOP_CONTROL_BONUS * line.lstrip().startswith(("if ", "elif ", "while ", "for "))
+    return cost - _FIELD_WORD_BONUS * any(word in text for word in focus.field_words)
+
+
+def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
+    """Return the cost of a draft, changed by whether it may add missing events or remove extra ones."""
+    code, kind = draft.changed_code, KINDS[draft.kind]
+    events = {event for event, texts in _CODE_OF_EVENTS.items() if any(text in code for text in texts)}
+    is_about_missing, is_about_extra = events & focus.missing_events, events & focus.extra_events
+    if kind.may_add_events and is_about_missing:
+        cost -= _RIGHT_EVENT_BONUS
+    if kind.may_remove_events and is_about_extra:
+        cost -= _RIGHT_EVENT_BONUS
+    if kind.may_remove_events and not kind.may_add_events and is_about_missing:
+        cost += _WRONG_EVENT_COST
+    if kind.may_add_events and not kind.may_remove_events and is_about_extra:
+        cost += _WRONG_EVENT_COST
     return cost
 
 
-def _parsed(lines: Sequence[str]) -> Definition | None:
+def _parse_definition(lines: Sequence[str]) -> Definition | None:
     """Return the definition in these lines; None unless they are exactly one definition."""
     try:
         body = parse("\n".join(lines))
@@ -200,7 +250,7 @@ def _parsed(lines: Sequence[str]) -> Definition | None:
     return body[0] if len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.ClassDef) else None
 
 
-def _edit(draft: Draft, before: list[str], after: list[str], imports: Sequence[str]) -> SmallEdit:
+def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequence[str]) -> SmallEdit:
     """Return the draft as an edit of the whole program, with the imports that it needs.
 
     Args:
@@ -209,8 +259,8 @@ def _edit(draft: Draft, before: list[str], after: list[str], imports: Sequence[s
         after: lines of the program with the edit made.
         imports: import statements to add.
     """
-    old, new = draft.shown or (before[draft.start : draft.end], draft.new)
+    old, new = draft.shown_lines or (before[draft.start : draft.end], draft.new_lines)
     # Imports go last, so that lines keep their numbers; they still run before any call.
-    text = "\n".join([*after, *imports])
-    where = _WHERE[draft.where]
-    return SmallEdit(draft.line, draft.kind, text, tuple(old), (*imports, *new), where)
+    program = "\n".join([*after, *imports])
+    where = _SIDE_TEXTS[draft.side]
+    return SmallEdit(draft.line, draft.kind, program, tuple(old), (*imports, *new), where)

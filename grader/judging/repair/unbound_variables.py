@@ -1,61 +1,66 @@
-"""Find local variables that are read before they are bound, so that an edit that only raises an error is not played.
+"""Find local variables that are read before they are bound.
 
-Statements are taken from top to bottom, as if every branch ran and every loop ran once.
+`small_edits` drops an edit that makes such a read, because playing it would only raise UnboundLocalError. Statements
+are taken from top to bottom, as if every branch ran and every loop ran once.
+
+Example: in `def f(xs): total += sum(xs); total = 0`, the function `f` reads `total` before it binds `total`.
 """
 
 import ast
 
+from grader.submission.syntax import arguments_of
 
-def unbound(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
+
+def reads_before_binding(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
     """Return pairs (function, variable) where the function reads a local variable before it binds that variable.
 
     A local variable is one that the function binds somewhere. Nested functions, classes and lambdas are not examined,
-    neither their bodies nor their default arguments and decorators. A pair is no proof of an error: the name may be
-    `global`, or a condition may skip the reading in a loop's first round. So compare the pairs of an edited definition
-    with those of the original.
+    including their default arguments and decorators.
+
+    A pair is no proof of an error: the name may be `global`, or a condition may skip the read in a loop's first round.
+    So the caller should compare the pairs of an edited definition with those of the original.
 
     Args:
         definition: a function, or a class whose methods are examined.
     """
     if isinstance(definition, ast.FunctionDef):
-        return _in_function(definition)
+        return _early_reads_of_function(definition)
     found: set[tuple[str, str]] = set()
     for node in definition.body:
         if isinstance(node, ast.FunctionDef):
-            found |= _in_function(node)
+            found |= _early_reads_of_function(node)
     return found
 
 
-def _in_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
+def _early_reads_of_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
     """Return the pairs of one function."""
-    arguments = function.args
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
-    reader = _Reader(names)
+    visitor = _FirstRunVisitor({argument.arg for argument in arguments_of(function.args)})
     for statement in function.body:
-        reader.visit(statement)
-    # `bound` now holds every local variable; `early` holds globals and builtins too.
-    return {(function.name, name) for name in reader.early & reader.bound}
+        visitor.visit(statement)
+    # `bound` now holds every local variable; `read_early` holds globals and builtins too.
+    return {(function.name, name) for name in visitor.read_early & visitor.bound}
 
 
-class _Reader(ast.NodeVisitor):
-    """Visit a function in the order in which it runs for the first time."""
+class _FirstRunVisitor(ast.NodeVisitor):
+    """Visit the nodes of a function in the order in which they run first, and note what is read before it is bound."""
 
-    def __init__(self, bound: set[str]) -> None:
-        """`bound`: names bound from the start, which are the parameters."""
-        self.bound = set(bound)
+    def __init__(self, parameters: set[str]) -> None:
+        """`parameters`: the names that are bound from the start."""
+        self.bound = set(parameters)
         """Names bound by what was visited so far."""
-        self.early: set[str] = set()
+        self.read_early: set[str] = set()
         """Names that were read while they were not in `bound`."""
+        self._assigned_in_expressions: set[str] = set()
+        """Names that `:=` has bound. In a comprehension it binds them in the function around."""
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if node.id not in self.bound:
-                self.early.add(node.id)
+                self.read_early.add(node.id)
         else:  # `del x` too: it makes `x` a local variable
             self.bound.add(node.id)
 
-    # In the methods below: `generic_visit` would visit targets first, but Python evaluates the value first.
+    # The methods below are needed because `generic_visit` would visit targets first, but Python evaluates values first.
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
@@ -70,12 +75,13 @@ class _Reader(ast.NodeVisitor):
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
         if isinstance(node.target, ast.Name) and node.target.id not in self.bound:
-            self.early.add(node.target.id)
+            self.read_early.add(node.target.id)  # `x += 1` reads `x`, but its node is only marked as stored
         self.visit(node.target)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
         self.visit(node.target)
+        self._assigned_in_expressions.add(node.target.id)
 
     def visit_For(self, node: ast.For) -> None:
         self.visit(node.iter)
@@ -89,16 +95,20 @@ class _Reader(ast.NodeVisitor):
         for test in node.ifs:
             self.visit(test)
 
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
-        """Visit the generators before the element. Names that the comprehension binds are not bound after it."""
-        outside = set(self.bound)
+    def _visit_any_comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> None:
+        """Visit the generators before the element. Of the names bound here, only those of `:=` are bound afterwards."""
+        bound_before = set(self.bound)
         for generator in node.generators:
             self.visit(generator)
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.visit(part)
-        self.bound = outside | {n for n in self.bound if n in outside}
+        self.bound = bound_before | self._assigned_in_expressions
 
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_any_comprehension
+
+    # Inner functions and classes only bind their names, and lambdas nothing: what is inside is not examined.
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.bound.add(node.name)

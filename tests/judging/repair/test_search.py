@@ -15,8 +15,8 @@ from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair import search as repair_search
 from grader.judging.repair.add_repair import with_repair
-from grader.judging.repair.edit_candidates import KINDS, Kind
-from grader.judging.repair.search import Repair, search
+from grader.judging.repair.edit_drafts import KINDS, Kind
+from grader.judging.repair.search import Repair, search_repair
 from grader.judging.repair.small_edits import SmallEdit, small_edits
 from grader.observe.memory import GraphMeter
 from grader.observe.play import play, play_scenario
@@ -63,7 +63,7 @@ def repaired(
     finally:
         program.unload()
     runner = runner or InProcess(exercise)
-    return search(its.exercise, text, runs, its.solution_run, runner, budget=budget), runner
+    return search_repair(its.exercise, text, runs, its.solution_run, runner, budget=budget), runner
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def test_several_mistakes_are_repaired_one_after_the_other() -> None:
 def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """`int()` cuts off, and nothing keeps the warm-up at one step at least: few plays are enough for the first."""
     few = 3
-    monkeypatch.setattr("grader.judging.repair.add_repair._QUICK_PLAYS", few)
+    monkeypatch.setattr("grader.judging.repair.add_repair._BUDGET_FOR_FEW_EVENTS", few)
     text = style("plan_steps", "integer_arithmetic")
     right, wrong = "max(int(total * warmup_ratio + 0.5), 1)", "int(total * warmup_ratio)"
     assert right in text
@@ -246,13 +246,13 @@ def test_every_edit_is_a_program_and_stands_once(exercise: Exercise) -> None:
     for right in samples("accepted", name)[:1]:
         text = f"# 앞\n{right.text}\n# 뒤"
         found = edits_of(name, text)
-        texts = [edit.text for edit in found]
+        texts = [edit.program for edit in found]
         assert len(set(texts)) == len(texts)
         assert text not in texts
         for edit in found:
-            ast.parse(edit.text)
-            assert edit.text.startswith("# 앞\n")
-            assert edit.text.endswith("\n# 뒤")
+            ast.parse(edit.program)
+            assert edit.program.startswith("# 앞\n")
+            assert edit.program.endswith("\n# 뒤")
             assert 1 <= edit.line <= text.count("\n") + 1
             assert edit.phrase
             assert edit.old or edit.new
@@ -262,7 +262,7 @@ def test_the_learners_text_stays() -> None:
     """Comments, Korean ones before the place too, and their own spacing."""
     text = "def zero_gradients(params):\n    # 하나씩\n    for 값 in params:  # 모두\n        값.grad=0*값 # 여기\n"
     for edit in edits_of("zero_gradients", text):
-        kept = [line for line in text.split("\n") if line in edit.text.split("\n")]
+        kept = [line for line in text.split("\n") if line in edit.program.split("\n")]
         assert len(kept) >= 2, edit
 
 
@@ -272,7 +272,7 @@ def test_the_learners_text_stays() -> None:
 def test_what_cannot_be_edited_has_no_edits(text: str) -> None:
     """Nor does it fail."""
     edits = edits_of("train_step", text)
-    assert all("def train_step" in edit.text for edit in edits)
+    assert all("def train_step" in edit.program for edit in edits)
 
 
 def test_names_that_leave_something_open_go_where_one_small_edit_mends_everything() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.judging.repair.imports_and_helpers import imports_of
+from grader.judging.repair.imports_and_helpers import import_statements
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 
 EARLY = 40
@@ -18,7 +18,7 @@ def tried(source: str, solution: str, **more: Focus | dict[str, str]) -> list[Sm
 
 def position(edits: list[SmallEdit], line: str) -> int:
     """Of the first edit after which the program has the line."""
-    return next(n for n, edit in enumerate(edits) if line in [x.strip() for x in edit.text.split("\n")])
+    return next(n for n, edit in enumerate(edits) if line in [x.strip() for x in edit.program.split("\n")])
 
 
 MEAN = """def f(model, loader):
@@ -47,21 +47,21 @@ def f(model, loader):
 """
     edits = tried(source, MEAN)
     assert position(edits, "count += len(xb)") < EARLY
-    assert all("return len(loader) > 1" in edit.text for edit in edits)
+    assert all("return len(loader) > 1" in edit.program for edit in edits)
 
 
 def test_an_import_comes_along_with_what_needs_it() -> None:
     solution = "def f(values):\n    return sqrt(sum(values))\n"
-    imports = imports_of("import os.path\nimport numpy as np\nfrom math import sqrt\n" + solution)
+    imports = import_statements("import os.path\nimport numpy as np\nfrom math import sqrt\n" + solution)
     assert imports == {"np": "import numpy as np", "sqrt": "from math import sqrt"}
     edits = tried("def f(values):\n    return sum(values)\n", solution, imports=imports)
     edit = edits[position(edits, "return sqrt(sum(values))")]
-    assert edit.text.endswith("from math import sqrt")
+    assert edit.program.endswith("from math import sqrt")
     assert edit.new == ("from math import sqrt", "    return sqrt(sum(values))")
     there = tried(
         "from math import sqrt\ndef f(values):\n    return sum(values)\n", solution, imports=imports
     )
-    assert all(edit.text.count("from math import sqrt") == 1 for edit in there)
+    assert all(edit.program.count("from math import sqrt") == 1 for edit in there)
 
 
 WINDOWS = """def f(update, batches, size):
@@ -111,7 +111,7 @@ def test_what_a_value_is_compared_with_gets_parentheses(condition: str) -> None:
     operator, right = condition.split()[1], condition.split("(")[1].rstrip(")")
     edits = tried(f"def f(x, n, a, b):\n    if x {operator} n:\n        return 1\n", solution)
     assert position(edits, f"if {condition}:") < EARLY
-    assert all(f"if x {operator} {right}:" not in edit.text for edit in edits)
+    assert all(f"if x {operator} {right}:" not in edit.program for edit in edits)
 
 
 @pytest.mark.parametrize("end", ["", "  # every batch", "\n", "\n        # divided"])
@@ -120,7 +120,7 @@ def test_an_operand_at_the_end_of_a_line_gets_parentheses(end: str) -> None:
     source = f"def f(total, extra, count):\n    return (total{end}\n        / count)\n"
     edits = tried(source, "def f(total, extra, count):\n    return (total + extra) / count\n")
     assert position(edits, f"return ((total + extra){end}".split("\n")[0]) < EARLY
-    assert all("(total + extra\n" not in edit.text for edit in edits)
+    assert all("(total + extra\n" not in edit.program for edit in edits)
 
 
 def test_an_argument_at_the_end_of_a_line_gets_none() -> None:
@@ -171,6 +171,11 @@ def test_a_name_that_shares_a_word_with_another() -> None:
     assert position(edits, "return low_lr + (high_lr - low_lr) * share") < EARLY
 
 
+def test_a_leading_underscore_is_no_word_that_names_share() -> None:
+    source = "def f(_low, _high):\n    return _low\n"
+    assert all("return _high" not in edit.program for edit in tried(source, source))
+
+
 def test_where_a_variable_gets_its_value_is_the_place() -> None:
     source = MEAN.replace("    count = 0\n", "    count = 0\n    n = len(loader[0])\n")
     source = source.replace("return total / count", "return total / n")
@@ -212,7 +217,7 @@ def test_rounds_that_are_missing_are_looked_for_in_conditions() -> None:
         update(window)
 """
     line = "if len(window) >= 1:"
-    missing = Focus(missing=frozenset({"forward", "step"}))
+    missing = Focus(missing_events=frozenset({"forward", "step"}))
     assert position(tried(source, WINDOWS, focus=missing), line) < position(tried(source, WINDOWS), line)
 
 
@@ -226,9 +231,9 @@ def test_a_missing_decorator_is_proposed_and_a_right_one_stays() -> None:
     edits = tried(DECORATED.replace("@torch.no_grad()\n", ""), DECORATED)
     assert position(edits, "@torch.no_grad()") < EARLY
     wrong = DECORATED.replace("sum", "max")
-    assert all("@torch.no_grad()" in edit.text for edit in tried(wrong, DECORATED))
+    assert all("@torch.no_grad()" in edit.program for edit in tried(wrong, DECORATED))
     superfluous = tried(f"@lru_cache\n{wrong}", DECORATED)
-    assert any("@lru_cache" not in edit.text for edit in superfluous)
+    assert any("@lru_cache" not in edit.program for edit in superfluous)
 
 
 def test_decorators_of_methods_are_compared_too() -> None:

@@ -1,4 +1,7 @@
-"""Describe one edit before it is tried: which lines change, what they become, and how likely it is."""
+"""Describe an edit before it is tried: its kind, which lines change, what they become, and how likely it is.
+
+`line_edits` and `expression_edits` make drafts; `small_edits` sorts them and makes each an edited program.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,14 +30,20 @@ Kind = Literal[
     "returned",
     "expression",
 ]
-"""Kind of an edit; `KINDS` says what is known of each."""
+"""Kind of an edit, as the learner is told it; `KINDS` holds the sentences."""
 
 Effect = Literal["inserts", "deletes", "moves", "guards", "rewrites"]
-"""What an edit does with lines. `guards`: puts a line such as `if …:` above others, which are indented under it.
-`rewrites`: changes lines that stay where they are."""
+"""What an edit does with lines.
 
-Where = Literal["", "before", "after", "end"]
-"""On which side of its line something inserted or moved belongs; `end`: after the block that the line opens."""
+`guards`: puts a line such as `if …:` above others, which are indented under it. `rewrites`: changes lines that stay
+where they are.
+"""
+
+Side = Literal["", "before", "after", "end"]
+"""On which side of its line something inserted or moved belongs.
+
+`end`: after the block that the line opens. Empty: nothing is inserted or moved.
+"""
 
 
 @dataclass(frozen=True)
@@ -43,21 +52,21 @@ class KindOfEdit:
 
     effect: Effect
     phrase: str
-    """Korean sentence, told before anything of the edit itself is shown."""
+    """Korean sentence that names the kind; the learner reads it before any of the edit's code is shown."""
 
     @property
     def inserts_line(self) -> bool:
-        """True if edits of this kind insert a line. Such an edit may be tried at many places."""
+        """True if edits of this kind add a line, which may be tried at many places."""
         return self.effect in ("inserts", "guards")
 
     @property
     def may_add_events(self) -> bool:
-        """True if an edit of this kind may make the code in it (`Draft.code`) run more often."""
+        """True if an edit of this kind may make `Draft.changed_code` run more often."""
         return self.effect in ("inserts", "moves", "guards")
 
     @property
     def may_remove_events(self) -> bool:
-        """True if an edit of this kind may make the code in it (`Draft.code`) run less often."""
+        """True if an edit of this kind may make `Draft.changed_code` run less often."""
         return self.effect in ("deletes", "moves", "guards")
 
 
@@ -84,31 +93,40 @@ KINDS: Mapping[Kind, KindOfEdit] = {
     "returned": KindOfEdit("rewrites", "돌려주는 값이 달라요"),
     "expression": KindOfEdit("rewrites", "이 줄의 식이 달라요"),
 }
-"""Every kind."""
+"""What is known of each kind."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An edit of a program: its lines `[start:end]`, as a slice counts them, become `new`."""
+    """An edit of a program before it is tried: its lines `[start:end]`, as a slice counts them, become `new_lines`."""
 
     cost: float
-    """Unlikeliness of the edit: drafts of lower cost are tried first. Typical: 1 to 5."""
+    """Unlikeliness of the edit; drafts of lower cost are tried first.
+
+    Typical values: 1 for an expression of the solution in the learner's statement for the same step, 2 for a line that
+    the solution has and the learner lacks, 3 for a slip that could be anywhere, 5 for a guess. They were set by hand
+    and only their order counts; `tests/judging/repair/test_small_edits.py` says what must be tried early.
+    """
     kind: Kind
     start: int
     """Index, from 0, of the first line that changes."""
     end: int
     """Index, from 0, of the line after the last that changes; equal to `start` if nothing is replaced."""
-    new: Sequence[str]
+    new_lines: Sequence[str]
     """The lines that replace those from `start` to `end`."""
     line: int
     """Line, from 1, that feedback points at."""
-    where: Where = ""
-    """For something inserted or moved: on which side of `line` it belongs. Else empty."""
-    shown: tuple[Sequence[str], Sequence[str]] | None = None
-    """The lines shown as removed and those shown as added; None: all that change and all of `new`."""
-    code: str = ""
-    """Code that is added, removed or moved, to compare with the events that are missing or too many."""
+    side: Side = ""
+    """For something inserted or moved: on which side of `line` it belongs. Otherwise empty."""
+    shown_lines: tuple[Sequence[str], Sequence[str]] | None = None
+    """The lines shown as removed and those shown as added; None: all that change, and all of `new_lines`."""
+    changed_code: str = ""
+    """The code that is inserted, deleted, moved or rewritten, if the edit is about whole lines; otherwise empty.
 
-    def applied(self, lines: Sequence[str]) -> list[str]:
+    It tells which events the edit adds or removes. `small_edits` compares these with the events that the learner's run
+    has too few or too many of.
+    """
+
+    def applied_to(self, lines: Sequence[str]) -> list[str]:
         """Return all lines of the program with the edit made."""
-        return [*lines[: self.start], *self.new, *lines[self.end :]]
+        return [*lines[: self.start], *self.new_lines, *lines[self.end :]]

@@ -1,0 +1,215 @@
+"""Collect what an edit may put into the learner's expressions: variables, divisors, lengths and constants.
+
+Example: in `for xb in loader: total += loss(xb)`, an edit may divide `loss(xb)` by `len(loader)`, by `len(xb)` or by
+whatever the solution divides by.
+"""
+
+import ast
+from functools import cached_property
+from typing import TypeGuard
+
+from grader.judging.repair.definition import DefinitionText
+from grader.judging.repair.translated_solution import TranslatedSolution
+from grader.submission.syntax import assignments_of_names, own_parts
+
+# Maximum lengths of the lists. Every item is tried in every place where it fits, so the lists are short, with the
+# likeliest first.
+_MAX_DIVISORS = 8
+_MAX_LOOP_LENGTHS = 3
+_MAX_NAMES_USED_ALIKE = 6
+_MAX_SIMILAR_NAMES = 4
+_SIMILAR_NAME_COST = 0.5
+"""Extra cost (see `Mutation.extra_cost`) of a name that shares a word with the one in the program."""
+_INNER_PARAMETER_COST = -0.8
+"""The same for a parameter of an inner function that reads an outer variable instead: most likely a mistake."""
+_NUMERIC_FUNCTIONS = ("len", "min", "max", "int", "round", "sum", "float")
+"""Builtins that usually return a number."""
+
+
+class EditMaterial:
+    """What an edited expression may use, in the learner's names. Each list is made when it is first asked for."""
+
+    def __init__(self, definition: DefinitionText, solution: TranslatedSolution) -> None:
+        """Collect nothing yet.
+
+        Args:
+            definition: the learner's function or class.
+            solution: the solution in the learner's names; only the likeliest version of each statement is used.
+        """
+        self._definition, self._solution = definition, solution
+
+    @cached_property
+    def divisors(self) -> list[ast.expr]:
+        """A few expressions to divide by.
+
+        First come the solution's divisors, then the learner's `len(…)` and `numeric_names`, last `len` of the variables
+        that loops go through and of the loops' targets.
+        """
+        found: dict[str, ast.expr] = {}
+        for node in self._solution_nodes:
+            if is_quotient(node):
+                found[ast.unparse(node.right)] = node.right
+        for node in ast.walk(self._definition.node):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
+                found[ast.unparse(node)] = node
+        for name in self.numeric_names:
+            found[name] = ast.Name(name, ast.Load())
+        for loop in ast.walk(self._definition.node):
+            if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name):
+                found[f"len({loop.iter.id})"] = _len_of(loop.iter)
+                for target in _names(loop.target):
+                    found.setdefault(f"len({target})", _len_of(ast.Name(target, ast.Load())))
+        return list(found.values())[:_MAX_DIVISORS]
+
+    @cached_property
+    def numeric_names(self) -> list[str]:
+        """Names that look like numbers; those that are assigned and never read come first.
+
+        These are targets of augmented assignments, operands of calculations and comparisons, indices of `enumerate` and
+        `range`, and variables that are assigned a number (see `_looks_numeric`). Tensors may be among them.
+        """
+        names: dict[str, None] = {}
+        for node in ast.walk(self._definition.node):
+            names |= dict.fromkeys(_names_used_as_numbers(node))
+        return sorted(names, key=lambda name: name not in self.unread_names)  # False sorts before True
+
+    @cached_property
+    def unread_names(self) -> set[str]:
+        """Variables that are assigned and never read."""
+        return self._definition.names_assigned - self._definition.names_read
+
+    @cached_property
+    def loop_lengths(self) -> list[ast.expr]:
+        """A few expressions for a loop's number of rounds.
+
+        These are variables that are assigned `len(…)` anywhere, and `len(xs)` for each loop over `xs` or over a call
+        whose first argument is `xs`, as in `enumerate(xs)`.
+        """
+        found: dict[str, ast.expr] = {}
+        for node in ast.walk(self._definition.node):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                target = node.targets[0]
+                if ast.unparse(node.value.func) == "len" and isinstance(target, ast.Name):
+                    found[target.id] = ast.Name(target.id, ast.Load())
+            elif isinstance(node, ast.For):
+                iterable = node.iter
+                if isinstance(iterable, ast.Call) and iterable.args:
+                    iterable = iterable.args[0]
+                if isinstance(iterable, ast.Name):
+                    found[f"len({iterable.id})"] = _len_of(iterable)
+        return list(found.values())[:_MAX_LOOP_LENGTHS]
+
+    @cached_property
+    def solution_constants(self) -> list[ast.Constant]:
+        """The constants of the solution, except strings."""
+        constants = (n for n in self._solution_nodes if isinstance(n, ast.Constant))
+        # By `repr`, because `1`, `1.0` and `True` are equal as keys.
+        return list({repr(c.value): c for c in constants if not isinstance(c.value, str)}.values())
+
+    @cached_property
+    def names_used_alike(self) -> dict[str, list[str]]:
+        """For each name, a few others that are used like it, so that the learner may have confused them.
+
+        These are other `numeric_names` for one of them, other targets of the same loop, and other assigned variables
+        that do not look like numbers.
+        """
+        groups = [self.numeric_names]
+        groups += [
+            _names(loop.target) for loop in ast.walk(self._definition.node) if isinstance(loop, ast.For)
+        ]
+        assigned = dict.fromkeys(assignments_of_names(self._definition.node))
+        groups.append([name for name in assigned if name not in self.numeric_names])
+        alike: dict[str, dict[str, None]] = {}  # a dict of None is a set that keeps its order
+        for group in groups:
+            for name in group:
+                alike.setdefault(name, {}).update({other: None for other in group if other != name})
+        return {name: list(others)[:_MAX_NAMES_USED_ALIKE] for name, others in alike.items()}
+
+    def similar_names(self, name: ast.Name) -> list[tuple[float, str]]:
+        """Return a few names that share a word with `name`, each as (extra cost, name), the likeliest first.
+
+        For `train_loader` these are `val_loader` and `loader`. An inner function's own parameter costs least: the
+        function may read an outer variable of a similar name by mistake.
+        """
+        words = _words(name.id)
+        similar = [n for n in self._variables if n != name.id and words & _words(n)]
+        parameters = self._inner_parameters_around(name)
+        likelier = parameters if name.id not in parameters else set()
+        found = [(_INNER_PARAMETER_COST if n in likelier else _SIMILAR_NAME_COST, n) for n in similar]
+        return sorted(found)[:_MAX_SIMILAR_NAMES]
+
+    def _inner_parameters_around(self, name: ast.Name) -> set[str]:
+        """Return the positional parameters of the inner functions that the node `name` stands in."""
+        around = [f for f in self._inner_functions if f.lineno <= name.lineno <= (f.end_lineno or 0)]
+        return {argument.arg for function in around for argument in function.args.args}
+
+    @cached_property
+    def _inner_functions(self) -> list[ast.FunctionDef]:
+        """Functions inside the definition."""
+        node = self._definition.node
+        return [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
+
+    @cached_property
+    def _variables(self) -> list[str]:
+        """All parameters and assigned variables of the definition, inner functions included."""
+        parameters = [n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)]
+        assigned = [n for n in _names(self._definition.node) if n in self._definition.names_assigned]
+        return list(dict.fromkeys([*parameters, *assigned]))
+
+    @cached_property
+    def _solution_nodes(self) -> list[ast.AST]:
+        """All nodes of the solution's statements, in the learner's names."""
+        parts = [part for s in self._solution.statements for part in own_parts(s.versions[0])]
+        return [node for part in parts for node in ast.walk(part)]
+
+
+def is_quotient(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """Return True for `a / b`, but not for `a // b`."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+
+
+def _names_used_as_numbers(node: ast.AST) -> list[str]:
+    """Return the names that this node itself, not a node inside it, uses as numbers or sets to numbers."""
+    candidates: list[ast.expr] = []
+    if isinstance(node, ast.AugAssign):
+        candidates = [node.target]
+    elif isinstance(node, ast.BinOp):
+        candidates = [node.left, node.right]
+    elif isinstance(node, ast.Compare):
+        candidates = [node.left, *node.comparators]
+    elif isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
+        function = ast.unparse(node.iter.func)
+        if function == "enumerate" and isinstance(node.target, ast.Tuple):
+            candidates = node.target.elts[:1]
+        elif function == "range":
+            candidates = [node.target]
+    elif isinstance(node, ast.Assign) and _looks_numeric(node.value):
+        candidates = node.targets
+    return [c.id for c in candidates if isinstance(c, ast.Name)]
+
+
+def _looks_numeric(value: ast.expr) -> bool:
+    """Return True if an assigned value probably is a number.
+
+    Such a value is a number, a call that usually returns one, or any binary operation.
+    """
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id in _NUMERIC_FUNCTIONS
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, int | float)
+    return isinstance(value, ast.BinOp)
+
+
+def _words(name: str) -> set[str]:
+    """Return the parts of a name between its underscores."""
+    return set(name.split("_")) - {""}  # `_x` and `_y` have nothing in common
+
+
+def _names(node: ast.AST) -> list[str]:
+    """Return all names in a tree, once for each time that they occur."""
+    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+
+
+def _len_of(argument: ast.expr) -> ast.Call:
+    """Return the expression `len(argument)`."""
+    return ast.Call(ast.Name("len", ast.Load()), [argument], [])

@@ -1,0 +1,255 @@
+"""Translate the solution's statements into the learner's names, and find the learner's statement for the same step.
+
+Edits take their material from here: `line_edits` inserts a translated statement that the learner lacks, and
+`expression_edits` compares a translated statement with its counterpart, the learner's statement for the same step.
+
+`variable_roles` says which of the learner's names stands for which of the solution's. A name with two candidates gives
+two versions of a statement. If the learner has no name for a variable that the solution assigns only once, the value
+takes its place. A statement with any other name that the learner lacks is left out.
+
+Counterparts are found by the words on the statements' first lines, the most alike first, with a small bonus for the
+same number of loops around them and a similar position.
+
+Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()` in a loop over `a, b`. The
+translated statement is `s += value.item() * len(a)`, and the learner's statement is its counterpart with likeness 0.67.
+"""
+
+import ast
+import copy
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from grader.judging.repair.definition import DefinitionText, Statement
+from grader.judging.variable_roles import VariableMatches, bound_names, match_variables, rename_variables
+from grader.submission.syntax import is_compound
+
+_MIN_LIKENESS = 0.5
+"""Minimum likeness of two statements that are taken for the same step."""
+_SAME_LOOP_DEPTH_BONUS = 0.1
+"""Bonus for the same number of loops around two statements; it only decides between pairs that are nearly as alike."""
+_SIMILAR_POSITION_BONUS = 0.05
+"""Bonus for two statements at similar positions in their definitions."""
+_MAX_POSITION_DIFFERENCE = 2
+"""Maximum difference of two similar positions."""
+_WORD = re.compile(r"\w+|[^\w\s]")
+"""A word of a statement: a name, a number, or any other single sign such as `(`."""
+_MAX_LINES = 6
+"""Maximum number of lines of a statement that is inserted; a longer one would give away too much of the solution."""
+_MAX_SECOND_CHOICES = 3
+"""Maximum number of names for which to try the second-best match."""
+_MIN_EXPRESSION_NODES = 6
+"""Minimum number of AST nodes of an expression that does not occur in two programs by chance."""
+
+
+@dataclass(eq=False)  # by identity, as the statements of `definition`
+class TranslatedStatement:
+    """One statement of the solution in the learner's names."""
+
+    original: Statement
+    """The statement as it stands in the solution."""
+    versions: Sequence[ast.stmt]
+    """The statement in the learner's names, the likeliest version first; never empty."""
+    counterpart: Statement | None = None
+    """The learner's statement that does the same step; None if there is none."""
+    likeness: float = 0.0
+    """Likeness of its first line and the counterpart's, from 0 to 1 (the same words); 0 without a counterpart."""
+
+    @property
+    def is_short(self) -> bool:
+        """True if the statement is a small enough piece of the solution to be inserted."""
+        return self.original.last_line - self.original.first_line + 1 <= _MAX_LINES
+
+
+@dataclass
+class TranslatedSolution:
+    """All statements of the solution that can be translated, with their counterparts."""
+
+    original: DefinitionText
+    """The solution in its own names."""
+    statements: list[TranslatedStatement]
+    """In the order of the solution's text."""
+    by_counterpart: dict[Statement, TranslatedStatement] = field(default_factory=dict)
+    """The translated statement of each of the learner's statements that is a counterpart."""
+
+    @classmethod
+    def of(cls, learner: DefinitionText, solution: DefinitionText) -> "TranslatedSolution":
+        """Translate the solution's statements and find their counterparts in the learner's definition."""
+        names = match_variables(learner.node, solution.node)
+        values = {name: assignment.value for name, assignment in solution.sole_assignments.items()}
+        statements = [TranslatedStatement(s, _versions(s.node, names, values)) for s in solution.statements]
+        translated_solution = cls(solution, [s for s in statements if s.versions])
+        translated_solution._find_counterparts(learner)
+        return translated_solution
+
+    def counterparts_around(
+        self, translated: TranslatedStatement
+    ) -> tuple[Statement | None, Statement | None]:
+        """Return the learner's statements for the nearest steps before and after this one in its block of the solution.
+
+        None where no step of the block, before or after, has a counterpart.
+        """
+        block = translated.original.block.statements
+        position = translated.original.position
+        counterparts = {s.original: s.counterpart for s in self.statements}
+        before = (counterparts.get(s) for s in reversed(block[:position]))
+        after = (counterparts.get(s) for s in block[position + 1 :])
+        return next(filter(None, before), None), next(filter(None, after), None)
+
+    def counterpart_of_parent(self, translated: TranslatedStatement) -> Statement | None:
+        """Return the counterpart of the compound statement directly around this one; None if there is none."""
+        parent = translated.original.block.owner
+        return next((s.counterpart for s in self.statements if s.original.node is parent), None)
+
+    @cached_property
+    def enclosing_expressions(self) -> dict[str, list[tuple[int, ast.expr]]]:
+        """For each calculation and call of the solution, the larger ones around it, all in the learner's names.
+
+        The key is the `ast.dump` of the inner expression, the value a list of pairs: the number of expressions in the
+        larger one, and the larger one itself. For `round(total * ratio)` there is one key, `total * ratio`.
+        """
+        found: dict[str, list[tuple[int, ast.expr]]] = {}
+        for translated in self.statements:
+            for outer in ast.walk(translated.versions[0]):
+                if not isinstance(outer, ast.BinOp | ast.Call):
+                    continue
+                parts = [n for n in ast.walk(outer) if isinstance(n, ast.expr)]
+                for inner in parts[1:]:  # the first part is `outer` itself
+                    if isinstance(inner, ast.BinOp | ast.Call) and _is_distinctive(inner):
+                        found.setdefault(ast.dump(inner), []).append((len(parts), outer))
+        return found
+
+    def _find_counterparts(self, learner: DefinitionText) -> None:
+        """Pair the translated statements with the learner's, the most alike first."""
+        scores = []
+        learner_words = [_words(s.node) for s in learner.statements]
+        for index, translated in enumerate(self.statements):
+            original = translated.original
+            words = _words(translated.versions[0])
+            for learner_index, statement in enumerate(learner.statements):
+                if is_compound(statement.node) == is_compound(original.node):
+                    same_depth = statement.block.loop_depth == original.block.loop_depth
+                    similar_position = abs(learner_index - index) <= _MAX_POSITION_DIFFERENCE
+                    depth_bonus = _SAME_LOOP_DEPTH_BONUS * same_depth
+                    position_bonus = _SIMILAR_POSITION_BONUS * similar_position
+                    likeness = _likeness(words, learner_words[learner_index])
+                    # Negative, so that the best pairs come first; equally good ones are in the order of the text.
+                    scores.append(
+                        (-(likeness + depth_bonus + position_bonus), index, learner_index, likeness)
+                    )
+        for _, index, learner_index, likeness in sorted(scores):
+            translated, statement = self.statements[index], learner.statements[learner_index]
+            is_free = translated.counterpart is None and statement not in self.by_counterpart
+            if likeness >= _MIN_LIKENESS and is_free:
+                translated.counterpart, translated.likeness = statement, likeness
+                self.by_counterpart[statement] = translated
+
+
+def header_text(node: ast.stmt) -> str:
+    """Return the statement's first line as `ast.unparse` writes it.
+
+    For a compound statement this is the part before its body, without decorators.
+    """
+    if not is_compound(node):
+        return ast.unparse(node).split("\n")[0]
+    # A copy with an empty body, so that a long body need not be unparsed.
+    bodies = {"body": [ast.Pass()], "orelse": [], "finalbody": [], "handlers": []}
+    fields = {name: bodies.get(name, value) for name, value in ast.iter_fields(node)}
+    lines = ast.unparse(ast.copy_location(type(node)(**fields), node)).split("\n")
+    return next((line for line in lines if not line.startswith("@")), "")
+
+
+def _is_distinctive(node: ast.expr) -> bool:
+    """Return True if an expression is too large to occur in two programs by chance."""
+    return sum(1 for _ in ast.walk(node)) >= _MIN_EXPRESSION_NODES
+
+
+def _versions(node: ast.stmt, names: VariableMatches, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
+    """Return the statement in the learner's names: the likeliest, then with the second choice for one name at a time.
+
+    Empty if the statement needs a name that the learner lacks.
+
+    Args:
+        node: a statement of the solution.
+        names: the learner's names for each of the solution's, the likeliest first.
+        values: the value of each variable that the solution assigns exactly once.
+    """
+    own, variables, attributes = _names_in(node)
+    missing = {name for name, candidates in names.items() if not candidates} - own
+    if missing & variables:
+        node = _Inliner(values, missing).visit(copy.deepcopy(node))
+        own, variables, attributes = _names_in.__wrapped__(node)  # not cached: this node is only used here
+        if missing & variables:
+            return ()
+    choices = tuple((n, *names[n]) for n in sorted(own | variables | attributes) if names.get(n))
+    return _renamed_versions(node, choices)
+
+
+class _Inliner(ast.NodeTransformer):
+    """Replace names that the learner lacks by their values, also within these values."""
+
+    def __init__(self, values: dict[str, ast.expr], missing: set[str]) -> None:
+        """`values`: the value of each name that has one; `missing`: the names that the learner lacks."""
+        self._values, self._missing = values, missing
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Load) and node.id in self._missing and node.id in self._values:
+            # Without the name itself, so that a value which mentions its own name does not recurse for ever.
+            other_values = {name: value for name, value in self._values.items() if name != node.id}
+            value = copy.deepcopy(self._values[node.id])
+            inlined: ast.AST = _Inliner(other_values, self._missing).visit(value)
+            return inlined
+        return node
+
+
+@lru_cache(maxsize=4096)
+def _names_in(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the names that a statement binds, its variables, and its attributes as `self.x`.
+
+    Cached, because every search translates the same statements of the solution.
+    """
+    nodes = list(ast.walk(node))
+    variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
+    attributes = frozenset(f"self.{n.attr}" for n in nodes if isinstance(n, ast.Attribute))
+    return frozenset(bound_names(node)), variables, attributes
+
+
+@lru_cache(maxsize=4096)
+def _renamed_versions(node: ast.stmt, choices: tuple[tuple[str, ...], ...]) -> tuple[ast.stmt, ...]:
+    """Return the statement in the learner's names, once for each renaming.
+
+    Cached, because the search asks again after each edit. Do not modify the statements.
+
+    Args:
+        node: the statement; it is not modified.
+        choices: for each name of the solution, the name and those of the learner's that may replace it.
+    """
+    first_choices = {name: candidates[0] for name, *candidates in choices}
+    second_choices = [(name, candidates[1]) for name, *candidates in choices if len(candidates) > 1]
+    renamings = [first_choices]
+    renamings += [first_choices | {name: other} for name, other in second_choices[:_MAX_SECOND_CHOICES]]
+    return tuple(_renamed(node, renaming) for renaming in renamings)
+
+
+def _renamed(node: ast.stmt, new_names: dict[str, str]) -> ast.stmt:
+    """Return a renamed copy of the statement, without `strict=` arguments."""
+    renamed = ast.fix_missing_locations(rename_variables(node, new_names))
+    assert isinstance(renamed, ast.stmt)
+    # `zip(…, strict=True)` checks lengths and is no step of the exercise.
+    for call in (n for n in ast.walk(renamed) if isinstance(n, ast.Call)):
+        call.keywords = [k for k in call.keywords if k.arg != "strict"]
+    return renamed
+
+
+@lru_cache(maxsize=4096)
+def _words(node: ast.stmt) -> Counter[str]:
+    """Return the words of a statement's first line, and its type twice, to give it weight. Cached; do not mutate."""
+    return Counter(_WORD.findall(header_text(node))) + Counter([type(node).__name__] * 2)
+
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    """Return the number of words in common as a share of all words, from 0 to 1."""
+    shared = (one & other).total()
+    return shared / max(1, one.total() + other.total() - shared)
