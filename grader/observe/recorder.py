@@ -57,20 +57,20 @@ class Recorder:
         self._against = theta if theta is not None and theta.ndim == 2 else None
         self._tolerance = np.zeros(0) if self._against is None else atol + rounding_of_states(self._against)
         self.program = program
-        self.calls = 0
+        self.call_count = 0
         self.warned: list[str] = []
         """Category names of the warnings raised inside the student's function."""
         self.lacked_gpu = False
         """True if this run shows what happens without a GPU, so that it must be played once more (`absent_gpu`)."""
-        self.forward_modes: list[bool] = []
+        self.training_at_forward: list[bool] = []
         """For each forward pass inside the student's function, True if the model was in train mode."""
         self.graphs_built = 0
         """Number of forward passes inside the student's function whose output had a graph."""
-        self.forwards = ForwardNotes()
+        self.forward_notes = ForwardNotes()
         """Conditions of the forward passes inside the student's function."""
         self.memory: GraphMeter | None = None
         """What is alive at the same time; None unless `measure_memory` was called."""
-        self.prints = 0
+        self.print_count = 0
         """Number of times the student's function called `print`."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
@@ -112,7 +112,7 @@ class Recorder:
 
         Args:
             model: the model.
-            optimizer: its optimizer; None if the student's function builds one (see `adopt`).
+            optimizer: its optimizer; None if the student's function builds one (see `watch_optimizer`).
             scheduler: a learning rate scheduler, whose steps become events.
             batches: input tensors; a forward event names the one it was given by its index.
             at_forwards: also record a state at each forward pass. If False, only updates and the ends of calls make a
@@ -132,10 +132,10 @@ class Recorder:
             self._hooks.append(hook)
         shadow(model, "zero_grad", lambda: self._event("zero_grad"))
         if optimizer is not None:
-            self.adopt(optimizer)
+            self.watch_optimizer(optimizer)
         if scheduler is not None:
             shadow(scheduler, "step", lambda: self._event("scheduler"))
-        self.state()
+        self.record_state()
 
     def measure_memory(self, model: nn.Module) -> GraphMeter:
         """Measure from now on what the model's forward passes keep alive inside the student's function."""
@@ -143,12 +143,12 @@ class Recorder:
         self._hooks += self.memory.watch(model)
         return self.memory
 
-    def adopt(self, optimizer: Optimizer) -> None:
+    def watch_optimizer(self, optimizer: Optimizer) -> None:
         """Record what `optimizer` does to the watched model; the student's function may have built it."""
         self._optimizer = optimizer
         shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
         optimizer.register_step_pre_hook(self._step_pre_hook)
-        optimizer.register_step_post_hook(lambda *_: self.state())
+        optimizer.register_step_post_hook(lambda *_: self.record_state())
 
     @property
     def states(self) -> Sequence[Array]:
@@ -168,13 +168,13 @@ class Recorder:
         try:
             return self._observed(function, *args, **kwargs)
         except STUDENT_ERRORS as error:
-            self.run.failure = describe_failure(error, self.program, self.calls)
+            self.run.failure = describe_failure(error, self.program, self.call_count)
             raise ScenarioOver from None
         finally:
-            self.state()
-            self.calls += 1
+            self.record_state()
+            self.call_count += 1
 
-    def expect(
+    def record_raised(
         self,
         exception: type[BaseException],
         fact: str,
@@ -199,8 +199,8 @@ class Recorder:
         except STUDENT_ERRORS as error:
             outcome = type(error).__name__
         finally:
-            self.state()
-            self.calls += 1
+            self.record_state()
+            self.call_count += 1
         self.fact(fact, outcome)
 
     def returned(self, value: Any) -> None:
@@ -231,7 +231,7 @@ class Recorder:
         if isinstance(existing, list) and len(existing) < MAX_EVENTS:
             existing.append(settled(value))
 
-    def state(self) -> None:
+    def record_state(self) -> None:
         """Record the parameters as a state, unless they equal the last one.
 
         Raises:
@@ -298,19 +298,19 @@ class Recorder:
 
     # ---- called by fixtures ----------------------------------------------------------------------
 
-    def forward(self, inputs: Tensor) -> None:
+    def forward_started(self, inputs: Tensor) -> None:
         """Note that a forward pass of the watched model starts; fixture models call this."""
         if not self._recording:
             return
         point = None
         if self._holds_its_own_parameters():
             if self._at_forwards:
-                self.state()
+                self.record_state()
             else:
                 point = self._record_point()
         self._event("forward", batch=self._batch_number(inputs), point=point)
 
-    def forwarded(self, outputs: Tensor, training: bool, model: nn.Module | None = None) -> None:
+    def forward_ended(self, outputs: Tensor, training: bool, model: nn.Module | None = None) -> None:
         """Note that a forward pass has ended; fixture models call this.
 
         Args:
@@ -318,13 +318,13 @@ class Recorder:
             training: True if the model is in train mode.
             model: the model that ran, which may be a copy of the watched one.
         """
-        if self._recording and len(self.forward_modes) < MAX_EVENTS:
-            self.forward_modes.append(training)
+        if self._recording and len(self.training_at_forward) < MAX_EVENTS:
+            self.training_at_forward.append(training)
             self.graphs_built += outputs.requires_grad
             if self.memory is not None:
                 self.memory.forwarded(outputs)
             if model is not None:
-                self.forwards.note(model, outputs)
+                self.forward_notes.note(model, outputs)
 
     # ---- internal --------------------------------------------------------------------------------
 
@@ -361,13 +361,13 @@ class Recorder:
                 # On a GPU, hooks run in a thread of autograd, which has none of the program's frames.
                 line = next((e.line for e in reversed(self.run.events) if e.kind == "backward"), None)
             state = len(self._states) - 1
-            self.run.events.append(Event(kind, line, self.calls, state=state, **details))
+            self.run.events.append(Event(kind, line, self.call_count, state=state, **details))
 
     def _note_call(self, kind: str, by_hand: bool) -> None:
         self._event(kind, by_hand=by_hand)
 
     def _note_print(self) -> None:
-        self.prints += 1
+        self.print_count += 1
 
     def _line(self) -> int | None:
         """Return the innermost line of the program on the stack; None if there is none."""

@@ -17,10 +17,10 @@ from grader.exercises.fixtures.classifiers import (
     MakeOptimizer,
     adamw,
     batches,
+    concatenated,
     flat_gradients,
     flat_weights,
     gradient_norm,
-    joined,
     loss_function,
     mlp,
     momentum_sgd,
@@ -56,7 +56,7 @@ def _call_in_twos(case: Case, data: Iterable[Batch]) -> Any:
 
 def _norm_of_first_window(case: Case) -> float:
     """Return the norm of the gradient of the first three micro-batches together."""
-    return gradient_norm(case.model, case.loss_fn, joined(case.data[:3]))
+    return gradient_norm(case.model, case.loss_fn, concatenated(case.data[:3]))
 
 
 def _problem(env: Env) -> Problem:
@@ -124,13 +124,13 @@ def _refuses(stage: Stage) -> None:
     """Only the exception is recorded, not what a function does that goes on instead of raising."""
     case = _case(stage, 4)
     for accum_steps in (0, -2):
-        case.expect(ValueError, called_with("accum_steps", accum_steps), case.data, accum_steps)
+        case.record_raised(ValueError, called_with("accum_steps", accum_steps), case.data, accum_steps)
 
 
 @driver.scenario("refuses-empty", "빈 입력과 잘못된 accum_steps", check="edges")
 def _refuses_with_nothing(stage: Stage) -> None:
     """Empty input with a wrong `accum_steps`: a check inside the loop never runs on empty input."""
-    _case(stage, 0).expect(ValueError, f"빈 입력을 {called_with('accum_steps', 0)}", [], 0)
+    _case(stage, 0).record_raised(ValueError, f"빈 입력을 {called_with('accum_steps', 0)}", [], 0)
 
 
 @driver.scenario("returns", "반환값")

@@ -17,8 +17,8 @@ from grader.exercises.fixtures.classifiers import (
     FEATURES,
     Batch,
     MakeOptimizer,
-    add_gradients,
     batches,
+    fill_gradients,
     flat_weights,
     loss_function,
     mlp,
@@ -105,7 +105,7 @@ def _refuses(stage: Stage) -> None:
     """Also with empty input, where a check inside the loop never runs."""
     case = _watched_case(stage)
     for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
-        case.expect(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
+        case.record_raised(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
 
 
 add_usual(driver, _watched_case, _call_in_threes, before="leftover")
@@ -118,7 +118,7 @@ def _leftover(stage: Stage) -> None:
     before = flat_weights(case.model)
     for part in (case.data[:3], case.data, []):
         if not part:
-            add_gradients(stage.env, case.model)
+            fill_gradients(stage.env, case.model)
         case.call(part, 3)
         recorder.append_fact("그레이디언트가 남음", yes_or_no(recorder.gradients_left()))
     recorder.fact("매개변수가 움직임", yes_or_no(not torch.equal(before, flat_weights(case.model))))

@@ -13,17 +13,17 @@ from torch import nn
 
 from grader.exercises.fixtures.classifiers import (
     Net,
-    add_gradients,
     batches,
-    buffers,
+    fill_gradients,
+    flat_buffers,
     flat_gradients,
     loss_function,
     mlp,
     norm_dropout_mlp,
 )
-from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.usual import Case, add_usual
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.play import Driver, Stage
 from grader.observe.wording import yes_or_no
 
@@ -86,7 +86,7 @@ def _keeps(stage: Stage) -> None:
     for held in (False, True):
         case = _case(stage).watch_model()
         if held:
-            add_gradients(stage.env, case.model)
+            fill_gradients(stage.env, case.model)
         case.call(*case.data[0])
         gradients.append(flat_gradients(case.model))
     added, sum_of_both = gradients
@@ -98,11 +98,11 @@ def _keeps(stage: Stage) -> None:
 def _held(stage: Stage) -> None:
     """The gradient from before must still be there. A weight that was applied to it is judged in `keeps`."""
     case, untouched = _case_with_untouched(stage)
-    add_gradients(stage.env, case.model)
+    fill_gradients(stage.env, case.model)
     case.call(*case.data[0])
     for name, parameter in untouched.items():
         left = parameter.grad is not None and bool(parameter.grad.any())
-        witness = [drawn(stage.env, name) if left else 0.0]
+        witness = [seeded_number(stage.env, name) if left else 0.0]
         stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if left else "지워짐", witness)
 
 
@@ -114,7 +114,7 @@ def _once(stage: Stage) -> None:
     """BatchNorm's running statistics tell how many forward passes there were: only one is allowed."""
     case = _case(stage, norm_dropout_mlp(stage.env)).watch_model()
     case.call(*case.data[0])
-    stage.recorder.array("이동 통계량", buffers(case.model))
+    stage.recorder.array("이동 통계량", flat_buffers(case.model))
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)

@@ -14,18 +14,19 @@ import torch
 from grader.exercises.fixtures.classifiers import (
     CLASSES,
     Batch,
+    Modes,
     Net,
-    Once,
+    OneTimeLoader,
     batches,
-    buffers,
+    flat_buffers,
     loss_function,
     mlp,
     norm_dropout_mlp,
     set_modes,
 )
-from grader.exercises.fixtures.marks import ForwardMarks, gradients_of_next_backward
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.exercises.fixtures.usual import Case, add_usual
+from grader.exercises.fixtures.witnesses import ForwardWitness, gradients_of_next_backward
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
@@ -61,7 +62,7 @@ def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -
     given = batches(stage.env, (4, 2)) if loader is None else loader
     value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), given)
     # A function that does nothing also restores everything, so a forward pass is required.
-    recorder.fact("순전파를 함", yes_or_no(bool(recorder.forwards.modes)))
+    recorder.fact("순전파를 함", yes_or_no(bool(recorder.forward_notes.modes)))
     return value
 
 
@@ -82,7 +83,7 @@ def _record_numbers(stage: Stage, place: int, name: str, *, once: bool = False) 
     # One batch has a single sample: there the largest of all logits is that of the sample, so that an argmax without
     # its axis is right by chance.
     data = _batches_partly_right(stage.env, model, (9, 8, 1, 5), everywhere=once)
-    _record_number(stage, place, name, _evaluate(stage, model, Once(data) if once else data))
+    _record_number(stage, place, name, _evaluate(stage, model, OneTimeLoader(data) if once else data))
 
 
 @driver.scenario("values", "손실", atol=FLOAT32_ATOL)
@@ -116,21 +117,21 @@ add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, float32="v
 def _eval_mode(stage: Stage) -> None:
     """Two evaluations of a model with dropout and BatchNorm that is handed over in train mode."""
     model = norm_dropout_mlp(stage.env)
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     for _ in range(2):
         model.train()
         _evaluate(stage, model)
-    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forwards.modes], marks.modes())
-    stage.recorder.array("buffers", buffers(model))
+    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forward_notes.modes], witness.modes())
+    stage.recorder.array("buffers", flat_buffers(model))
 
 
 @driver.scenario("mixed", "하위 모듈마다 모드가 다른 모델", check="eval-mode")
 def _mixed(stage: Stage) -> None:
     """A model with a frozen BatchNorm; then one whose own flag says eval while all its submodules are in train mode."""
-    for mode in ("frozen", "top"):
+    for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         _evaluate(stage, model)
-    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
+    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forward_notes.modes])
 
 
 @driver.scenario("no-graph", "계산 그래프")
@@ -138,9 +139,9 @@ def _no_graph(stage: Stage) -> None:
     """Forward passes must not build graphs."""
     model = mlp(stage.env)
     model.eval()
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     _evaluate(stage, model)
-    stage.recorder.claim("순전파", [*stage.recorder.forwards.graphs], marks.graphs())
+    stage.recorder.claim("순전파", [*stage.recorder.forward_notes.graphs], witness.graphs())
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
@@ -171,14 +172,14 @@ def _trains_on(stage: Stage) -> None:
 @driver.scenario("restores", "학습 모드와 평가 모드 되돌리기")
 def _restores(stage: Stage) -> None:
     """A model in train mode, then one in eval mode, evaluated twice each."""
-    for mode in ("train", "eval"):
+    for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after, numbers = left_by(mode_words(model)), []
         for _ in range(2):
-            marks = ForwardMarks(stage.env, model)
+            witness = ForwardWitness(stage.env, model)
             _evaluate(stage, model)
             stage.recorder.append_fact(after, mode_words(model))
-            numbers += marks.modes_left(model)
+            numbers += witness.modes_left(model)
             torch.set_grad_enabled(True)
         stage.recorder.array(after, numbers)
 
@@ -186,11 +187,11 @@ def _restores(stage: Stage) -> None:
 @driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
 def _restores_submodules(stage: Stage) -> None:
     """A frozen BatchNorm must stay in eval mode, and a model's own flag that differs from the rest must be restored."""
-    for mode in ("frozen", "top"):
+    for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        after, marks = left_by(mode_words(model)), ForwardMarks(stage.env, model)
+        after, witness = left_by(mode_words(model)), ForwardWitness(stage.env, model)
         _evaluate(stage, model)
-        stage.recorder.claim(after, mode_words(model), marks.modes_left(model))
+        stage.recorder.claim(after, mode_words(model), witness.modes_left(model))
         torch.set_grad_enabled(True)
 
 
@@ -205,10 +206,10 @@ def _record_failure(
     and whether training can go on.
     """
     model.train()
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     given = (model, loss_function(stage.env), loader)
-    stage.recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
-    stage.recorder.claim(f"{when} 모드", mode_words(model), marks.modes_left(model))
+    stage.recorder.record_raised(broken, f"{when} 예외", stage.student("evaluate"), *given)
+    stage.recorder.claim(f"{when} 모드", mode_words(model), witness.modes_left(model))
     _record_gradients(stage, model, when)
 
 
@@ -247,11 +248,11 @@ def _never_starts(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Only the types of the returned values are recorded."""
     model = mlp(stage.env).eval()
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
     types = [type_name(value), *(type_name(item) for item in items)]
-    stage.recorder.claim("반환 타입", [*types], type_witness(float, items, marks.first))
+    stage.recorder.claim("반환 타입", [*types], type_witness(float, items, witness.first_sum))
 
 
 add_usual(driver, _case, _evaluate_case, quiet="types")

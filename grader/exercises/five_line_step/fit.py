@@ -14,6 +14,7 @@ from grader.exercises.fixtures.classifiers import (
     Batch,
     Loader,
     MakeOptimizer,
+    Modes,
     SizedLoader,
     adamw,
     batches,
@@ -23,10 +24,10 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_kinds, record_sequence
 from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
+from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of
@@ -74,7 +75,7 @@ def _adamw(stage: Stage) -> None:
     case = _case(stage, make_optimizer=adamw).watch()
     taken: list[None] = []
     case.opt.register_step_post_hook(lambda *_: taken.append(None))
-    loader = SizedLoader(case.data, turn=lambda: len(taken) // len(FIT_SIZES))
+    loader = SizedLoader(case.data, choose_first=lambda: len(taken) // len(FIT_SIZES))
     record_sequence(stage.recorder, case.call(loader, _epochs(stage.env)))
 
 
@@ -83,23 +84,23 @@ def _modes(stage: Stage) -> None:
     """The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch."""
     env, recorder = stage.env, stage.recorder
     numbers: list[float] = []
-    for mode in ("eval", "frozen", "top"):
+    for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(env, mode), mode)
-        marks = ForwardMarks(env, model)
+        witness = ForwardWitness(env, model)
         recorder.watch(model, states=False)
-        loader = SizedLoader(batches(env, (4, 3)), after=model.eval)
+        loader = SizedLoader(batches(env, (4, 3)), after_round=model.eval)
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
-        numbers += marks.modes()
-    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
+        numbers += witness.modes()
+    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], numbers)
 
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
     """The model must be left in train mode."""
     case = _case(stage, (4,)).watch_model()
-    marks = ForwardMarks(stage.env, case.model)
+    witness = ForwardWitness(stage.env, case.model)
     case.call(SizedLoader(case.data), 1)
-    left = marks.modes_left(case.model, case.data[0][0])
+    left = witness.modes_left(case.model, case.data[0][0])
     stage.recorder.claim(left_by("학습 모드"), mode_words(case.model), left)
 
 
@@ -116,11 +117,11 @@ class _EpochLoader(Loader):
         self._forward_passes = forward_passes
 
     def __iter__(self) -> Iterator[Batch]:
-        epoch = self._forward_passes() // len(self.held)
+        epoch = self._forward_passes() // len(self.batches)
         yield from self._epochs[min(epoch, len(self._epochs) - 1)]
 
     def __len__(self) -> int:
-        return len(self.held)
+        return len(self.batches)
 
 
 def _losses_without_updates(stage: Stage) -> Any:
@@ -136,7 +137,7 @@ def _losses_without_updates(stage: Stage) -> Any:
     recorder.watch(model, opt, states=False)
     epochs = [batches(env, FIT_SIZES, f"epoch {number}") for number in range(3)]
     epochs_asked = 2 + env.number() % 2  # the number of losses follows from the seed
-    loader = _EpochLoader(epochs, lambda: len(recorder.forward_modes))
+    loader = _EpochLoader(epochs, lambda: len(recorder.training_at_forward))
     return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, epochs_asked)
 
 
@@ -160,7 +161,7 @@ def _length(stage: Stage) -> None:
     case = _case(stage, (4, 1))
     # Recorded as a fact, not as a failure: feedback then names the mistake behind it (a mean over `len(loader)`), not
     # the TypeError.
-    case.expect(TypeError, "길이가 없는 loader", Loader(case.data), 1)
+    case.record_raised(TypeError, "길이가 없는 loader", Loader(case.data), 1)
 
 
 add_usual(

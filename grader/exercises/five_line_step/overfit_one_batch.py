@@ -14,9 +14,10 @@ from torch import Tensor
 from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
+    Modes,
     Net,
-    add_gradients,
     batches,
+    fill_gradients,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -24,9 +25,9 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.returned import record_kinds
 from grader.exercises.fixtures.usual import Case, add_usual
+from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, items_of
@@ -97,7 +98,7 @@ def _record_scripted(
     measured = [as_number(item) for item in items_of(losses)[:50]]
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
-    recorder.fact("순전파 횟수", len(recorder.forward_modes))
+    recorder.fact("순전파 횟수", len(recorder.training_at_forward))
     return losses
 
 
@@ -144,25 +145,25 @@ def _train_mode(stage: Stage) -> None:
     How often the loss is measured is judged elsewhere.
     """
     recorder, numbers = stage.recorder, list[float]()
-    for mode in ("eval", "frozen", "top"):
+    for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        marks = ForwardMarks(stage.env, model)
+        witness = ForwardWitness(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data)
-        numbers += marks.modes()
-    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
+        numbers += witness.modes()
+    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], numbers)
 
 
 @driver.scenario("modes", "끝난 뒤의 모드")
 def _modes(stage: Stage) -> None:
     """Every module must be left in the mode in which it was handed over."""
-    for mode in ("train", "eval", "frozen", "top"):
+    for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         fact = left_by(mode_words(model))
-        marks = ForwardMarks(stage.env, model)
+        witness = ForwardWitness(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data, max_steps=2)
-        stage.recorder.claim(fact, mode_words(model), marks.modes_left(model))
+        stage.recorder.claim(fact, mode_words(model), witness.modes_left(model))
 
 
 class BrokenLoss(Exception):
@@ -195,11 +196,11 @@ def _loss_fails(stage: Stage) -> None:
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in broken:
-        model = set_modes(norm_dropout_mlp(stage.env), "frozen")
+        model = set_modes(norm_dropout_mlp(stage.env), Modes.NORM_EVAL)
         given = mode_words(model)
         case = _case(stage, model).watch_model()
         case.loss_fn = _FailingLoss(case.loss_fn, exception)
-        case.expect(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=NEVER, max_steps=4)
+        case.record_raised(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=NEVER, max_steps=4)
         stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
 
 
@@ -214,7 +215,7 @@ def _leftover(stage: Stage) -> None:
         (NEVER, 0, "max_steps가 0으로 끝난"),
     ):
         case = _case(stage).watch_model()
-        add_gradients(stage.env, case.model)
+        fill_gradients(stage.env, case.model)
         case.loss_fn = _ScriptedLoss(case.loss_fn)
         _overfit(case, case.data, target=target, max_steps=max_steps)
         recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import nn
 
-from grader.exercises.fixtures.classifiers import add_gradients, batches, flat_gradients, loss_function, mlp
-from grader.exercises.fixtures.marks import gradients_of_next_backward
+from grader.exercises.fixtures.classifiers import batches, fill_gradients, flat_gradients, loss_function, mlp
+from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
 from grader.observe.wording import true_or_false, yes_or_no
 
@@ -102,7 +102,7 @@ def _leaves(stage: Stage) -> None:
     recorder = stage.recorder
     recorder.fact("잎(leaf) 텐서", yes_or_no(all(p.is_leaf for p in parameters)))
     model = mlp(stage.env, "given")
-    add_gradients(stage.env, model)
+    fill_gradients(stage.env, model)
     recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)
     recorder.array("그레이디언트", flat_gradients(model))
     for parameter in model.parameters():

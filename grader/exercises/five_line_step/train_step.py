@@ -14,9 +14,10 @@ from grader.exercises.five_line_step._steps import step_case, step_problem
 from grader.exercises.fixtures.classifiers import (
     Batch,
     MakeOptimizer,
+    Modes,
     adamw,
     batches,
-    buffers,
+    flat_buffers,
     loss_function,
     momentum_sgd,
     norm_dropout_mlp,
@@ -67,13 +68,13 @@ def _norm_and_dropout(stage: Stage) -> None:
     env, recorder = stage.env, stage.recorder
     loss_fn = loss_function(env)
     (batch,) = batches(env, (6,))
-    for mode in ("train", "eval", "frozen"):
+    for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL):
         model = set_modes(norm_dropout_mlp(env, mode), mode)
         opt = sgd(model)
         recorder.watch(model, opt)
         env.set_random_state("dropout")
         recorder.call(stage.student("train_step"), model, opt, loss_fn, *batch)
-        recorder.array(f"buffers/{mode}", buffers(model))
+        recorder.array(f"buffers/{mode}", flat_buffers(model))
 
 
 @driver.scenario("random-state", "난수의 상태", check="adamw")

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from grader.exercises.fixtures.classifiers import Net, batches, flat_gradients, loss_function, mlp
-from grader.exercises.fixtures.marks import gradients_of_next_backward
+from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 from grader.observe.wording import true_or_false

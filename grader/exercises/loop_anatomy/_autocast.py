@@ -46,7 +46,7 @@ class AutocastNotes:
 
 
 class AutocastNet(Net):
-    """A net that notes autocast but, once `initialised`, computes in float64, which autocast leaves alone.
+    """A net that notes autocast but, after `initialize`, computes in float64, which autocast leaves alone.
 
     In bfloat16, with its 8 bits, right programs that add in different orders would end far apart: rounding would
     magnify a difference in the last bit of a float32 weight a hundred thousand times.

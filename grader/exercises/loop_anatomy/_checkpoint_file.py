@@ -10,9 +10,9 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint
-from grader.exercises.loop_anatomy._file_replacement import unchanged_test, watched_renames
-from grader.exercises.loop_anatomy._training_case import TrainedNet
+from grader.exercises.fixtures.checkpoints import as_fact, find_saved_moment, read_checkpoint
+from grader.exercises.loop_anatomy._file_replacement import link_old_file, watched_renames
+from grader.exercises.loop_anatomy._training_case import ScriptedNet
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
 from grader.observe.wording import ordinal, yes_or_no
@@ -21,18 +21,20 @@ _KEYS = ("config", "model", "optimizer", "scheduler", "score", "step")
 """Keys that every checkpoint must hold."""
 
 
-def recorded_content(recorder: Recorder, path: Path, known: Sequence[type] = ()) -> dict[str, Any]:
+def read_and_record_content(
+    recorder: Recorder, path: Path, allowed_classes: Sequence[type] = ()
+) -> dict[str, Any]:
     """Return the file's content; record whether the file opened and which of the required keys it holds."""
-    content, how = read_checkpoint(path, known)
+    content, how = read_checkpoint(path, allowed_classes)
     recorder.fact("파일", how)
-    recorder.fact("키", plain([key for key in _KEYS if key in content]))
+    recorder.fact("키", as_fact([key for key in _KEYS if key in content]))
     return content
 
 
 @contextmanager
 def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterator[None]:
     """Record how the file at `path` is replaced inside this context: there must be a whole file at any time."""
-    is_unchanged = unchanged_test(path, path.with_name("kept.pt"))
+    is_unchanged = link_old_file(path, path.with_name("kept.pt"))
     with watched_renames(student, path) as seen:
         yield
     # `shutil.move` does not fail where it cannot rename: it copies.
@@ -43,7 +45,7 @@ def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterato
     recorder.fact("저장하는 동안 예전 파일", "그대로" if is_unchanged() else "덮어씀")
 
 
-def epoch_of_weights(model: TrainedNet, content: Mapping[str, Any]) -> str:
+def epoch_of_weights(model: ScriptedNet, content: Mapping[str, Any]) -> str:
     """Tell in Korean at the end of which epoch the model had the saved weights.
 
     A prefix `module.` in the names of weights is ignored.
@@ -51,14 +53,14 @@ def epoch_of_weights(model: TrainedNet, content: Mapping[str, Any]) -> str:
     state = content.get("model")
     if isinstance(state, dict):
         state = {str(name).removeprefix("module."): value for name, value in state.items()}
-    epoch = find_saved_moment(state, model, model.at_validation)
+    epoch = find_saved_moment(state, model, model.parameters_at_validation)
     return "어느 에폭의 것도 아님" if epoch is None else f"{ordinal(epoch + 1)} 에폭이 끝났을 때의 것"
 
 
 def record_score(recorder: Recorder, content: Mapping[str, Any]) -> None:
     """Record the saved score, rounded to six digits because right programs differ in the last ones."""
     score = content.get("score")
-    recorder.fact("score", round(score, 6) if type(score) is float else plain(score))
+    recorder.fact("score", round(score, 6) if type(score) is float else as_fact(score))
 
 
 def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> None:

@@ -52,7 +52,7 @@ def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
         yield seen
 
 
-def unchanged_test(path: Path, link: Path) -> Callable[[], bool]:
+def link_old_file(path: Path, link: Path) -> Callable[[], bool]:
     """Make a hard link to the file at `path`; return a function that tells whether this file has not been written to.
 
     The link keeps the old file when `path` is replaced by another, and shows when the old one is written in place.

@@ -15,7 +15,7 @@ from grader.exercises.fixtures.classifiers import (
     LossFn,
     batches,
     gradient_norm,
-    initialised,
+    initialize,
     last_layer_to_eval,
     loss_function,
     scale_rates,
@@ -42,7 +42,7 @@ def layers() -> list[nn.Module]:
 def autocast_net(env: Env) -> AutocastNet:
     """Return a model that notes autocast and computes in float64."""
     net = AutocastNet(layers(), env)
-    initialised(net, env, "model")
+    initialize(net, env, "model")
     return net
 
 
@@ -117,7 +117,9 @@ def update_with_limit_zero(stage: Stage, name: str, problem: Problem, arguments:
     update_with_limits(stage, name, problem, opt, [arguments], [0.0], dtype=torch.bfloat16, scaler=None)
 
 
-def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
+def record_autocast_precisions(
+    stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]
+) -> None:
     """Record which precision autocast asks for during forward pass, loss and backward pass.
 
     First bfloat16 without a scaler and float16 with one; then bfloat16 with a scaler that is switched off, and with one
@@ -140,13 +142,13 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
             recorder.claim(asked, model.notes.fact(part), model.notes.witness(part))
 
 
-_OVERFLOWING = 100
+_OVERFLOW_MARK = 100
 """Added to labels to mark samples whose loss is to be infinite."""
 
 
-def overflowing(batch: Batch) -> Batch:
+def with_infinite_loss(batch: Batch) -> Batch:
     """Mark samples in their labels, so that `record_updates_and_scales` makes their loss infinite."""
-    return batch[0], batch[1] + _OVERFLOWING
+    return batch[0], batch[1] + _OVERFLOW_MARK
 
 
 def record_updates_and_scales(
@@ -154,13 +156,13 @@ def record_updates_and_scales(
 ) -> None:
     """Call the student's function with each of these arguments; record its updates, and the scale after each call.
 
-    The loss of batches from `overflowing` is infinite.
+    The loss of batches from `with_infinite_loss` is infinite.
     """
     loss_fn = loss_function(stage.env)
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
-        infinite = bool((target >= _OVERFLOWING).any())
-        return loss_fn(output, target % _OVERFLOWING) * (torch.inf if infinite else 1.0)
+        infinite = bool((target >= _OVERFLOW_MARK).any())
+        return loss_fn(output, target % _OVERFLOW_MARK) * (torch.inf if infinite else 1.0)
 
     model = autocast_net(stage.env)
     opt = sgd(model)
@@ -195,7 +197,7 @@ def record_returned(stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, 
         stage.recorder.returned(value)
 
 
-def record_modes(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
+def record_modes_left(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
     """Record the modes after a call with a model whose last layer alone is in eval mode, and with one in eval mode."""
     for training in (True, False):
         model = autocast_net(stage.env)

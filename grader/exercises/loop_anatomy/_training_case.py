@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
+from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialize
 from grader.exercises.fixtures.training import Settings, epoch_loader
 from grader.exercises.loop_anatomy._autocast import AutocastNet
 from grader.observe.play import Env
@@ -20,14 +20,14 @@ scheduler is stepped. So mistakes in clipping or the schedule show only in the s
 """
 
 
-class Moments(list[Array]):
+class SharedVectors(list[Array]):
     """The parameters at each epoch's validation, as one vector; shared with copies of the net, which may be judged."""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Moments":
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedVectors":
         return self
 
 
-class TrainedNet(AutocastNet):
+class ScriptedNet(AutocastNet):
     """A net that counts its training batches, and answers marked samples by that count alone, in any mode.
 
     So the accuracy after each epoch is known whatever the weights are, and mistakes in updates or modes do not show in
@@ -37,12 +37,14 @@ class TrainedNet(AutocastNet):
     seen: Tensor
     answers: Tensor
 
-    def __init__(self, layers: Sequence[nn.Module], env: Env, answers: Tensor, batches_an_epoch: int) -> None:
+    def __init__(
+        self, layers: Sequence[nn.Module], env: Env, answers: Tensor, batches_per_epoch: int
+    ) -> None:
         super().__init__(layers, env)
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.register_buffer("answers", answers, persistent=False)
-        self.batches_an_epoch = batches_an_epoch
-        self.at_validation = Moments()
+        self.batches_per_epoch = batches_per_epoch
+        self.parameters_at_validation = SharedVectors()
         self.overflows_at = -1
         """Index (from 0) of the training batch whose gradients are infinite although its loss is not; -1 for none."""
 
@@ -58,10 +60,10 @@ class TrainedNet(AutocastNet):
                 logits.register_hook(lambda gradient: gradient * torch.inf)
             self.seen += 1
             return logits
-        epoch = max(int(self.seen) // self.batches_an_epoch - 1, 0)
-        if len(self.at_validation) == epoch:
+        epoch = max(int(self.seen) // self.batches_per_epoch - 1, 0)
+        if len(self.parameters_at_validation) == epoch:
             vector = torch.cat([p.detach().double().cpu().ravel() for p in self.parameters()])
-            self.at_validation.append(vector.numpy())
+            self.parameters_at_validation.append(vector.numpy())
         if not marked:
             return logits
         told = self.answers[epoch % len(self.answers)][marks - 1]
@@ -69,10 +71,10 @@ class TrainedNet(AutocastNet):
 
 
 @dataclass(frozen=True)
-class Case:
+class TrainingCase:
     """The model, loaders and settings of one training run."""
 
-    model: TrainedNet
+    model: ScriptedNet
     train_loader: "DataLoader[Any]"
     val_loader: "DataLoader[Any]"
     settings: Settings
@@ -84,10 +86,10 @@ def training_case(
     right: Sequence[int],
     *,
     samples: int = 3,
-    fresh: bool = False,
+    new_data_each_epoch: bool = False,
     layers: Callable[[], list[nn.Module]] | None = None,
     validation: tuple[int, int] = (8, 8),
-) -> Case:
+) -> TrainingCase:
     """Return a model, loaders and settings, with one epoch for each entry of `right`.
 
     Args:
@@ -95,24 +97,25 @@ def training_case(
         settings: the config, apart from epochs and seed.
         right: the number of validation samples that are answered rightly after each epoch.
         samples: training samples in an epoch.
-        fresh: give each epoch data of its own.
+        new_data_each_epoch: give each epoch data of its own.
         layers: makes the model's layers; by default without BatchNorm and dropout.
         validation: number of validation samples, and how many of them are in a batch.
     """
-    epochs = [_unmarked(batch) for batch in batches(env, (samples,) * (len(right) if fresh else 1), "train")]
+    datasets = len(right) if new_data_each_epoch else 1
+    epochs = [_unmarked(batch) for batch in batches(env, (samples,) * datasets, "train")]
     count, size = validation
     (held_out,) = batches(env, (count,), "validation")
     inputs, labels = _unmarked(held_out)
     inputs[:, -1] = torch.arange(1, count + 1)
     answers = torch.stack([_answers(labels, number) for number in right])
     order = torch.randperm(count, generator=env.generator("order"))
-    model = TrainedNet((layers or plain_layers)(), env, answers, -(-samples // settings.batch_size))
-    initialised(model, env, "model")
+    model = ScriptedNet((layers or plain_layers)(), env, answers, -(-samples // settings.batch_size))
+    initialize(model, env, "model")
     loader: DataLoader[Any] = DataLoader(
         TensorDataset(inputs[order], labels[order]), size, generator=torch.Generator()
     )
     settings = replace(settings, epochs=len(right), seed=1 + env.number("seed") % 1000)
-    return Case(model.cpu(), epoch_loader(epochs, settings.batch_size), loader, settings)
+    return TrainingCase(model.cpu(), epoch_loader(epochs, settings.batch_size), loader, settings)
 
 
 def plain_layers() -> list[nn.Module]:

@@ -11,21 +11,21 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
-from grader.exercises.fixtures.classifiers import buffers, gradient_norm
+from grader.exercises.fixtures.checkpoints import as_fact, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.classifiers import flat_buffers, gradient_norm
 from grader.exercises.fixtures.memory import record_loop_memory
-from grader.exercises.fixtures.stand_ins import untouched_backends
+from grader.exercises.fixtures.stand_ins import restored_backends
 from grader.exercises.fixtures.training import Settings
 from grader.exercises.loop_anatomy._checkpoint_file import (
     epoch_of_weights,
+    read_and_record_content,
     record_score,
     record_training_state,
-    recorded_content,
     watched_replacement,
 )
 from grader.exercises.loop_anatomy._training_case import (
     STEADY,
-    Case,
+    TrainingCase,
     deep_layers,
     dropout_layers,
     norm_layers,
@@ -38,7 +38,7 @@ TRAIN_ATOL = 1e-5
 """Absolute tolerance. In runs that clip, torch divides by norm + 1e-6 and a hand-written clip may not; in runs that do
 not clip, the schedule of `STEADY` must not show."""
 
-WHOLE = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
+EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
 """Settings with a schedule that moves and ends within three epochs of
 two updates, and a norm limit that clips at times.
 """
@@ -50,7 +50,7 @@ class Call(Protocol):
     """
 
     def __call__(
-        self, stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
+        self, stage: Stage, case: TrainingCase, path: str | Path, *, through: Callable[..., Any] | None = None
     ) -> Any: ...
 
 
@@ -74,22 +74,22 @@ def add_run_scenarios(driver: Driver, call: Call) -> None:
     add("run", "모두 합친 학습", "run", _run)
 
 
-def played(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
+def run_watched(stage: Stage, call: Call, case: TrainingCase, path: str | Path | None = None) -> Any:
     """Run the student's function while the model is watched; the file is a temporary one unless `path` is given."""
     stage.recorder.watch(case.model)
     with watched_construction(stage.recorder, case.model):
-        return unwatched(stage, call, case, path)
+        return run_unwatched(stage, call, case, path)
 
 
-def unwatched(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
+def run_unwatched(stage: Stage, call: Call, case: TrainingCase, path: str | Path | None = None) -> Any:
     """Run the student's function without recording the parameters, for scenarios that are about something else."""
     with ExitStack() as stack:
-        stack.enter_context(untouched_backends())
+        stack.enter_context(restored_backends())
         folder = stack.enter_context(scratch_folder())
         return call(stage, case, folder / "best.pt" if path is None else path)
 
 
-def first_norm(case: Case) -> float:
+def first_gradient_norm(case: TrainingCase) -> float:
     """Return the joint norm of the first batch's gradient, without leaving a trace on the case."""
     data = DataLoader(case.train_loader.dataset, case.settings.batch_size, generator=torch.Generator())
     seen = case.model.seen.clone()
@@ -99,7 +99,7 @@ def first_norm(case: Case) -> float:
     return norm
 
 
-def record_autocast(stage: Stage, case: Case) -> None:
+def record_autocast(stage: Stage, case: TrainingCase) -> None:
     """Record the precision that autocast asked for in each part."""
     notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
@@ -114,7 +114,7 @@ def record_memory(stage: Stage, call: Call) -> None:
     case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7, validation=(8, 1))
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
-    unwatched(stage, call, case)
+    run_unwatched(stage, call, case)
     record_loop_memory(stage, meter)
 
 
@@ -128,20 +128,20 @@ def _falling(count: int) -> tuple[int, ...]:
 
 def _epochs(stage: Stage, call: Call) -> None:
     count = stage.env.draw("epochs").whole(6, 8)
-    played(stage, call, training_case(stage.env, STEADY, _falling(count)))
+    run_watched(stage, call, training_case(stage.env, STEADY, _falling(count)))
 
 
 def _clipping(stage: Stage, call: Call) -> None:
     """The first update is clipped, and in most cases some later one is not."""
     case = training_case(stage.env, STEADY, (3,), samples=9)
-    settings = replace(case.settings, max_norm=0.7 * first_norm(case))
-    played(stage, call, replace(case, settings=settings))
+    settings = replace(case.settings, max_norm=0.7 * first_gradient_norm(case))
+    run_watched(stage, call, replace(case, settings=settings))
 
 
 def _ended(stage: Stage, call: Call) -> None:
     """A schedule that ends before the run does."""
     settings = replace(STEADY, warmup_steps=2, total_steps=stage.env.draw("total_steps").whole(4, 5))
-    played(stage, call, training_case(stage.env, settings, (2, 4), samples=9))
+    run_watched(stage, call, training_case(stage.env, settings, (2, 4), samples=9))
 
 
 def _seed(stage: Stage, call: Call) -> None:
@@ -151,15 +151,15 @@ def _seed(stage: Stage, call: Call) -> None:
     """
     for zero in (False, True):
         case = training_case(stage.env, STEADY, (3,), samples=6, layers=dropout_layers)
-        played(stage, call, replace(case, settings=replace(case.settings, seed=0)) if zero else case)
+        run_watched(stage, call, replace(case, settings=replace(case.settings, seed=0)) if zero else case)
 
 
 def _modes(stage: Stage, call: Call) -> None:
     """The model is handed over in eval mode, and only BatchNorm tells the modes apart."""
     case = training_case(stage.env, STEADY, (2, 4), layers=norm_layers)
     case.model.eval()
-    played(stage, call, case)
-    stage.recorder.array("이동 통계량", buffers(case.model.layers))
+    run_watched(stage, call, case)
+    stage.recorder.array("이동 통계량", flat_buffers(case.model.layers))
     stage.recorder.modes("끝난 뒤의 모드")
 
 
@@ -185,7 +185,7 @@ def _returns(stage: Stage, call: Call) -> None:
         count - stage.env.draw("last").whole(best + 1, 3),
     )
     case = training_case(stage.env, STEADY, right, validation=(count, 5))
-    stage.recorder.returned(unwatched(stage, call, case))
+    stage.recorder.returned(run_unwatched(stage, call, case))
 
 
 class _Unreadable(Dataset[Any]):
@@ -209,16 +209,16 @@ def _raises(stage: Stage, call: Call) -> None:
     loader: DataLoader[Any] = DataLoader(
         _Unreadable(case.train_loader.dataset, 3), 3, generator=torch.Generator()
     )
-    through = partial(stage.recorder.expect, OSError, "로더가 오류(OSError)를 냈을 때")
-    unwatched(stage, partial(call, through=through), replace(case, train_loader=loader))
+    through = partial(stage.recorder.record_raised, OSError, "로더가 오류(OSError)를 냈을 때")
+    run_unwatched(stage, partial(call, through=through), replace(case, train_loader=loader))
 
 
 def _saved(stage: Stage, call: Call, right: Sequence[int], *, samples: int = 3) -> None:
     """Record which epoch's weights are in the file after the run."""
     case = training_case(stage.env, STEADY, right, samples=samples)
     with scratch_folder() as folder:
-        unwatched(stage, call, case, str(folder / "best.pt"))
-        content, how = read_checkpoint(folder / "best.pt", known=[Settings])
+        run_unwatched(stage, call, case, str(folder / "best.pt"))
+        content, how = read_checkpoint(folder / "best.pt", allowed_classes=[Settings])
     stage.recorder.fact("파일", how)
     stage.recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
 
@@ -237,15 +237,15 @@ def _checkpoint(stage: Stage, call: Call) -> None:
     recorder = stage.recorder
     case = training_case(stage.env, STEADY, _best_in_the_middle(stage.env), samples=6)
     with scratch_folder() as folder:
-        unwatched(stage, call, case, str(folder / "best.pt"))
-        content = recorded_content(recorder, folder / "best.pt")
+        run_unwatched(stage, call, case, str(folder / "best.pt"))
+        content = read_and_record_content(recorder, folder / "best.pt")
     weights = content.get("model")
     names = sorted(str(name) for name in weights) if isinstance(weights, dict) else []
-    recorder.fact("가중치의 이름", plain(names))
+    recorder.fact("가중치의 이름", as_fact(names))
     recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
-    recorder.fact("step", plain(content.get("step")))
+    recorder.fact("step", as_fact(content.get("step")))
     record_score(recorder, content)
-    recorder.fact("config", plain(content.get("config")))
+    recorder.fact("config", as_fact(content.get("config")))
     record_training_state(recorder, content)
 
 
@@ -265,15 +265,16 @@ def _old_file(stage: Stage, call: Call, *, name: str) -> None:
         torch.save(old, path)
 
         with watched_replacement(stage.recorder, stage.student(name), path):
-            unwatched(stage, call, case, path)
+            run_unwatched(stage, call, case, path)
         stage.recorder.fact(
-            "저장된 가중치", epoch_of_weights(case.model, read_checkpoint(path, known=[Settings])[0])
+            "저장된 가중치",
+            epoch_of_weights(case.model, read_checkpoint(path, allowed_classes=[Settings])[0]),
         )
 
 
 def _run(stage: Stage, call: Call) -> None:
     """Everything combined: new data each epoch, clipping, the schedule, BatchNorm, dropout, a model in mixed modes."""
     right = _best_in_the_middle(stage.env)
-    case = training_case(stage.env, WHOLE, right, samples=5, fresh=True, layers=deep_layers)
+    case = training_case(stage.env, EVENTFUL, right, samples=5, new_data_each_epoch=True, layers=deep_layers)
     case.model.layers[1].eval()
-    played(stage, call, case)
+    run_watched(stage, call, case)

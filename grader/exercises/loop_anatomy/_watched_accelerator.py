@@ -11,7 +11,7 @@ from unittest.mock import patch
 import torch
 from torch import nn
 
-from grader.exercises.loop_anatomy._training_case import Case
+from grader.exercises.loop_anatomy._training_case import TrainingCase
 from grader.observe.play import Env
 
 
@@ -29,7 +29,7 @@ class AcceleratorUse:
 
 @contextmanager
 def accelerator_as_if_distributed(
-    env: Env, case: Case, *, scale: float | None = None
+    env: Env, case: TrainingCase, *, scale: float | None = None
 ) -> Iterator[AcceleratorUse]:
     """Make Accelerator behave as if started by several processes, as far as one process can, and note its use.
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.classifiers import Batch, LossFn, joined, loss_function, sgd
+from grader.exercises.fixtures.classifiers import Batch, LossFn, concatenated, loss_function, sgd
 from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
@@ -20,13 +20,13 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     exactly_representable_batches,
     grad_scaler,
     initial_gradient_norm,
-    overflowing,
-    record_modes,
-    record_precision,
+    record_autocast_precisions,
+    record_modes_left,
     record_returned,
     record_updates_and_scales,
     update_with_limit_zero,
     update_with_limits,
+    with_infinite_loss,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -61,7 +61,7 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     windows = _windows(env)
-    norm = initial_gradient_norm(env, joined(windows[0]))
+    norm = initial_gradient_norm(env, concatenated(windows[0]))
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     calls = [(window,) for window in windows]
@@ -117,7 +117,7 @@ def _overflow(stage: Stage) -> None:
 def _overflow_and_ordinary(env: Env) -> list[tuple[list[Batch]]]:
     """Return the arguments of two calls: a window with one micro-batch of infinite loss, then an ordinary window."""
     first, second, *_ = _windows(env)
-    return [([first[0], overflowing(first[1]), *first[2:]],), (second,)]
+    return [([first[0], with_infinite_loss(first[1]), *first[2:]],), (second,)]
 
 
 @driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
@@ -143,7 +143,7 @@ def _precision(stage: Stage) -> None:
             stage.student("amp_accumulate"), model, sgd(model), loss_fn, window, dtype=dtype, scaler=scaler
         )
 
-    record_precision(stage, call)
+    record_autocast_precisions(stage, call)
 
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
@@ -159,7 +159,7 @@ def _returns_scaled(stage: Stage) -> None:
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
-    record_modes(stage, "amp_accumulate", (_windows(stage.env)[2],))
+    record_modes_left(stage, "amp_accumulate", (_windows(stage.env)[2],))
 
 
 @driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)

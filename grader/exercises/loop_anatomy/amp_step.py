@@ -16,11 +16,11 @@ from grader.exercises.fixtures.classifiers import (
     LossFn,
     Net,
     batches,
-    initialised,
+    initialize,
     loss_function,
     sgd,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     NEVER_CLIPS,
@@ -29,13 +29,13 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     grad_scaler,
     initial_gradient_norm,
     layers,
-    overflowing,
-    record_modes,
-    record_precision,
+    record_autocast_precisions,
+    record_modes_left,
     record_returned,
     record_updates_and_scales,
     update_with_limit_zero,
     update_with_limits,
+    with_infinite_loss,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -51,7 +51,7 @@ def _problem(env: Env) -> Problem:
 
 def _rounding_net(env: Env, salt: str = "model") -> Net:
     """Return a float32 model, in which autocast really rounds."""
-    net = initialised(Net(layers()), env, salt)
+    net = initialize(Net(layers()), env, salt)
     net.float()
     return net
 
@@ -117,14 +117,14 @@ def _overflow(stage: Stage) -> None:
 def _infinite_loss(stage: Stage) -> None:
     """The loss of the first call is infinite: a program that returns early at such a loss never lowers the scale."""
     first, second = exactly_representable_batches(stage.env, (4, 4))
-    record_updates_and_scales(stage, "amp_step", [overflowing(first), second])
+    record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second])
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 스텝", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
     """The measured norm is infinite: the update must still be skipped, and nothing be raised."""
     first, second = exactly_representable_batches(stage.env, (4, 4))
-    record_updates_and_scales(stage, "amp_step", [overflowing(first), second], max_norm=NEVER_CLIPS)
+    record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second], max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
@@ -137,7 +137,7 @@ def _precision(stage: Stage) -> None:
             stage.student("amp_step"), model, sgd(model), loss_fn, *batch, dtype=dtype, scaler=scaler
         )
 
-    record_precision(stage, call)
+    record_autocast_precisions(stage, call)
 
 
 @driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)
@@ -174,7 +174,7 @@ def _returns_scaled(stage: Stage) -> None:
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
     (batch,) = exactly_representable_batches(stage.env, (4,))
-    record_modes(stage, "amp_step", batch)
+    record_modes_left(stage, "amp_step", batch)
 
 
 @driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
@@ -184,7 +184,7 @@ def _deprecated(stage: Stage) -> None:
     problem = _problem(env)
     opt = sgd(problem.model)
     model: Any = problem.model
-    marks = ForwardMarks(env, model)
+    witness = ForwardWitness(env, model)
     for scaler, dtype in ((None, torch.bfloat16), (grad_scaler(env, init_scale=2.0**6), torch.float16)):
         recorder.call(
             stage.student("amp_step"),
@@ -193,5 +193,5 @@ def _deprecated(stage: Stage) -> None:
             scaler=scaler,
         )
     warned = recorder.warned.count("FutureWarning")
-    recorder.fact("순전파", "하지 않음" if math.isnan(marks.first) else "했음")
-    recorder.claim("FutureWarning", "있음" if warned else "없음", [marks.first * (1 + warned)])
+    recorder.fact("순전파", "하지 않음" if math.isnan(witness.first_sum) else "했음")
+    recorder.claim("FutureWarning", "있음" if warned else "없음", [witness.first_sum * (1 + warned)])

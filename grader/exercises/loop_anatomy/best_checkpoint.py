@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from grader.exercises.fixtures.checkpoints import flat_state, plain, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import as_fact, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import batches
 from grader.exercises.fixtures.training import Settings, TrainingRun, settings_for
-from grader.exercises.loop_anatomy._checkpoint_file import recorded_content, watched_replacement
+from grader.exercises.loop_anatomy._checkpoint_file import read_and_record_content, watched_replacement
 from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
@@ -60,7 +60,7 @@ def _updates(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
             )
         )
-        outcomes.append(plain(saved))
+        outcomes.append(as_fact(saved))
         yield run, moments
     if returns:
         recorder.fact("update()의 반환값", outcomes)
@@ -90,7 +90,7 @@ def _record_file(
 
     In this file, the config may be an object (`Settings`) instead of plain values.
     """
-    content, how = read_checkpoint(path, known=[Settings])
+    content, how = read_checkpoint(path, allowed_classes=[Settings])
     weights = flat_state(content.get("model"), run.model)
     found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
     recorder.fact(f"{name}의 파일", how)
@@ -98,8 +98,8 @@ def _record_file(
         whose = f"update()를 {ordinal(found[-1])}로 부를 때의 것" if found else "어느 때의 것도 아님"
         recorder.claim(f"{name}의 파일에 든 가중치", whose, weights)
         if beside:
-            recorder.fact(f"{name}의 파일에 든 score", plain(content.get("score")))
-            recorder.fact(f"{name}의 파일에 든 step", plain(content.get("step")))
+            recorder.fact(f"{name}의 파일에 든 score", as_fact(content.get("score")))
+            recorder.fact(f"{name}의 파일에 든 step", as_fact(content.get("step")))
 
 
 def _after_each(stage: Stage, scores: list[Any], *, as_text: bool = False, beside: bool = False) -> None:
@@ -194,8 +194,8 @@ def _content(stage: Stage) -> None:
         path = folder / "best.pt"
         for run, _ in _updates(stage, path, _rising(env, 3), norm_dropout=True):
             modes = [m.training for m in run.model.modules()]
-        content = recorded_content(recorder, path, known=[Settings])
-    recorder.fact("step", plain(content.get("step")))
+        content = read_and_record_content(recorder, path, allowed_classes=[Settings])
+    recorder.fact("step", as_fact(content.get("step")))
     recorder.array("모델의 상태", flat_state(content.get("model"), fresh.model))
     recorder.fact("저장한 뒤의 모드", modes)
     recorder.array("옵티마이저", _loaded_momentum(fresh.opt, content.get("optimizer")))
@@ -220,7 +220,7 @@ def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
 def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
     try:
         scheduler.load_state_dict(state)
-        return plain(scheduler.last_epoch)
+        return as_fact(scheduler.last_epoch)
     except Exception:
         return "불러올 수 없음"
 
@@ -248,7 +248,7 @@ def _numpy(stage: Stage) -> None:
         ("NumPy 점수(float64)", np.float64(scores[0]), settings),
         ("NumPy 점수(float32)", np.float32(scores[1]), settings),
     )
-    _record_content(stage, run, cases, known=[Settings])
+    _record_content(stage, run, cases, allowed_classes=[Settings])
 
 
 @driver.scenario("dict", "config가 dict일 때", check="plain")
@@ -261,11 +261,14 @@ def _dict_config(stage: Stage) -> None:
 
 
 def _record_content(
-    stage: Stage, run: TrainingRun, cases: Sequence[tuple[str, Any, Any]], known: Sequence[type] = ()
+    stage: Stage,
+    run: TrainingRun,
+    cases: Sequence[tuple[str, Any, Any]],
+    allowed_classes: Sequence[type] = (),
 ) -> None:
     """Record what the file holds after each update with a name, a score and a config.
 
-    With `known` classes, the config is left out.
+    With `allowed_classes`, the config is left out.
     """
     recorder = stage.recorder
     with scratch_folder() as folder:
@@ -276,11 +279,11 @@ def _record_content(
                     score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
                 )
             )
-            content, how = read_checkpoint(folder / "best.pt", known)
+            content, how = read_checkpoint(folder / "best.pt", allowed_classes)
             recorder.fact(f"{name}: 파일", how)
-            recorder.fact(f"{name}: score", plain(content.get("score")))
-            if not known:
-                recorder.fact(f"{name}: config", plain(content.get("config")))
+            recorder.fact(f"{name}: score", as_fact(content.get("score")))
+            if not allowed_classes:
+                recorder.fact(f"{name}: config", as_fact(content.get("config")))
 
 
 @driver.scenario("crash", "저장하다 끊길 때")

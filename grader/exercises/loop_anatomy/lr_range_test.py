@@ -21,11 +21,12 @@ from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     MakeOptimizer,
+    Modes,
     Net,
     adamw,
-    add_gradients,
     batches,
-    initialised,
+    fill_gradients,
+    initialize,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -72,7 +73,7 @@ def _record_losses(stage: Stage, losses: Any) -> None:
 
 def _record_that_it_looked(stage: Stage, times: int) -> None:
     """Record that the model was called: a function that ignores the model changes nothing in it, and must not pass."""
-    stage.recorder.fact("학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.forward_modes) >= times)
+    stage.recorder.fact("학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.training_at_forward) >= times)
 
 
 def _trained(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
@@ -118,10 +119,10 @@ def _stale(stage: Stage) -> None:
     recorder = stage.recorder
     model = mlp(stage.env)
     opt, data = sgd(model), batches(stage.env, _SIZES)
-    add_gradients(stage.env, model)
+    fill_gradients(stage.env, model)
     _record_losses(stage, _call(stage, model, opt, data, _rates(stage.env, 2)))
     recorder.fact("남은 그레이디언트", recorder.gradients_left())
-    add_gradients(stage.env, model)
+    fill_gradients(stage.env, model)
     nothing = recorder.call(stage.student("lr_range_test"), model, opt, loss_function(stage.env), data, [])
     recorder.fact("lrs가 비었을 때의 반환 타입", type_name(nothing))
     recorder.fact("lrs가 비었을 때 돌려준 손실의 수", len(items_of(nothing)))
@@ -136,7 +137,7 @@ def _wraps(stage: Stage) -> None:
     _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5)))
 
 
-def _with_modes(stage: Stage, mode: str) -> None:
+def _with_modes(stage: Stage, mode: Modes) -> None:
     """Record losses and modes with BatchNorm and dropout, so that losses depend on each module's mode."""
     model = set_modes(norm_dropout_mlp(stage.env), mode)
     _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
@@ -145,17 +146,17 @@ def _with_modes(stage: Stage, mode: str) -> None:
 
 @driver.scenario("train-mode", "드롭아웃이 켜진 모델", check="modes")
 def _train_mode(stage: Stage) -> None:
-    _with_modes(stage, "train")
+    _with_modes(stage, Modes.ALL_TRAIN)
 
 
 @driver.scenario("frozen", "배치 정규화만 평가 모드인 모델", check="modes")
 def _frozen(stage: Stage) -> None:
-    _with_modes(stage, "frozen")
+    _with_modes(stage, Modes.NORM_EVAL)
 
 
 @driver.scenario("eval-mode", "평가 모드의 모델", check="modes")
 def _eval_mode(stage: Stage) -> None:
-    _with_modes(stage, "eval")
+    _with_modes(stage, Modes.ALL_EVAL)
 
 
 def _record_model(stage: Stage, model: Net, before: Tensor) -> None:
@@ -199,7 +200,7 @@ def _overflowing(stage: Stage, before: float, loss_fn: LossFn) -> None:
     data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
     data[1][1][:] = before
     data[2][1][:] = 1e200
-    model = initialised(Net([nn.Linear(5, 3)]), stage.env, "model")
+    model = initialize(Net([nn.Linear(5, 3)]), stage.env, "model")
     _not_finite(stage, model, data, loss_fn)
 
 
@@ -307,7 +308,7 @@ def _record_what_an_exception_leaves(
     put_right = _remembered(model, opt)
     before = flat_state(model.state_dict(), model)
     recorder.watch(model, opt, states=False)
-    recorder.expect(
+    recorder.record_raised(
         expected,
         "예외",
         stage.student("lr_range_test"),
@@ -368,6 +369,6 @@ def _failed_backward(stage: Stage) -> None:
     """
     stage = replace(stage, env=replace(stage.env, device=torch.device("cpu")))
     layers = [nn.Linear(FEATURES, HIDDEN), _FailsBackward(), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
-    model = initialised(Net(layers), stage.env, "model")
+    model = initialize(Net(layers), stage.env, "model")
     opt = sgd(model, momentum=0.9)
     _record_what_an_exception_leaves(stage, model, opt, loss_function(stage.env), _Interruption)

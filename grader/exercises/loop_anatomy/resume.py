@@ -10,7 +10,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, SequentialLR
 
-from grader.exercises.fixtures.checkpoints import flat_state, plain, scratch_folder
+from grader.exercises.fixtures.checkpoints import as_fact, flat_state, scratch_folder
 from grader.exercises.fixtures.classifiers import batches, norm_dropout_mlp, sgd
 from grader.exercises.fixtures.training import Settings, TrainingRun, decaying
 from grader.observe.play import Driver, Stage
@@ -58,7 +58,7 @@ def _resumed(
             scheduler=again.scheduler,
         )
     recorder.fact("반환 타입", type_name(step))
-    recorder.fact("반환값", plain(step))
+    recorder.fact("반환값", as_fact(step))
     recorder.watch(again.model, again.opt)  # from here on, so that updates are counted from what was loaded
     start = step if isinstance(step, int) and 0 <= step <= _STEPS else saved_at
     again.train(data[start:_STEPS])
@@ -116,6 +116,6 @@ def _modes(stage: Stage) -> None:
         step = recorder.call(
             stage.student("resume"), folder / "run.pt", model=model, opt=opt, scheduler=scheduler
         )
-    recorder.fact("반환값", plain(step))
+    recorder.fact("반환값", as_fact(step))
     recorder.array("모델의 상태", flat_state(model.state_dict(), model))
     recorder.modes()

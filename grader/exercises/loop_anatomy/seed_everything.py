@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.exercises.fixtures.stand_ins import untouched_backends
+from grader.exercises.fixtures.stand_ins import restored_backends
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import type_name
@@ -37,7 +37,7 @@ def _drawn_after_seeding(
     later = torch.randint(0, 3, (further,), generator=env.generator("order")).tolist()
     seeds = [first, first, first + 1, *(first + n for n in later)]
     drawn: list[dict[str, Fact]] = []
-    with untouched_backends():
+    with restored_backends():
         for seed in seeds:
             generator = recorder.call(stage.student("seed_everything"), seed)
             drawn.append({name: draw(generator) for name, draw in draws.items()})
@@ -105,7 +105,7 @@ def _loader(stage: Stage) -> None:
 @driver.scenario("own-generator", "돌려준 제너레이터와 torch의 전역 제너레이터", check="loader")
 def _own_generator(stage: Stage) -> None:
     """A draw from torch's global generator must not move the returned one, else a dropout would change the order."""
-    with untouched_backends():
+    with restored_backends():
         generator = stage.recorder.call(
             stage.student("seed_everything"), stage.env.draw("seed").whole(1, 999)
         )

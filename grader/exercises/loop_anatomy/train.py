@@ -11,16 +11,16 @@ from typing import Any
 
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import scalers_on_cpu, watched_gradients
-from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
+from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
 from grader.exercises.loop_anatomy._training_run import (
+    EVENTFUL,
     TRAIN_ATOL,
-    WHOLE,
     add_run_scenarios,
-    first_norm,
-    played,
+    first_gradient_norm,
     record_autocast,
     record_memory,
-    unwatched,
+    run_unwatched,
+    run_watched,
 )
 from grader.observe.play import Driver, Stage
 
@@ -31,7 +31,12 @@ _SMALL_NORM = 0.05
 
 
 def _train(
-    stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None, device: str = ""
+    stage: Stage,
+    case: TrainingCase,
+    path: str | Path,
+    *,
+    through: Callable[..., Any] | None = None,
+    device: str = "",
 ) -> Any:
     """Call the student's `train`; a device other than the CPU is passed on."""
     student = stage.student("train")
@@ -52,8 +57,8 @@ def _run_bf16(stage: Stage) -> None:
     """Everything combined, in bfloat16: in programs with a branch for
     each precision, both need schedule and clipping.
     """
-    settings = replace(WHOLE, total_steps=4, amp_dtype="bfloat16")
-    played(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))
+    settings = replace(EVENTFUL, total_steps=4, amp_dtype="bfloat16")
+    run_watched(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))
 
 
 @driver.scenario("device", "`device`를 줬을 때", check="updates", atol=TRAIN_ATOL)
@@ -73,10 +78,10 @@ def _device(stage: Stage) -> None:
 
         stage.recorder.call(attempt, *args, **kwargs)
 
-    def on_meta(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
+    def on_meta(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         return _train(stage, case, path, through=through, device="meta")
 
-    unwatched(stage, on_meta, case)
+    run_unwatched(stage, on_meta, case)
     outcome = "CPU에서 끝까지 학습함" if ended else "학습할 수 없음"
     stage.recorder.fact("계산할 수 없는 장치(`meta`)로 부르면", outcome)
 
@@ -85,7 +90,7 @@ def _device(stage: Stage) -> None:
 def _float32(stage: Stage) -> None:
     """Without `amp_dtype`, no part may run under autocast."""
     case = training_case(stage.env, STEADY, (3,))
-    unwatched(stage, _train, case)
+    run_unwatched(stage, _train, case)
     record_autocast(stage, case)
 
 
@@ -93,7 +98,7 @@ def _float32(stage: Stage) -> None:
 def _amp(stage: Stage) -> None:
     """Training passes are under autocast; backward and validation passes are not."""
     case = training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
-    played(stage, _train, case)
+    run_watched(stage, _train, case)
     record_autocast(stage, case)
 
 
@@ -107,9 +112,9 @@ def _fp16(stage: Stage) -> None:
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
     case = training_case(stage.env, settings, (3,), samples=6)
-    true = first_norm(case)
+    true = first_gradient_norm(case)
     with scalers_on_cpu(), watched_gradients(case.model) as norms:
-        unwatched(stage, _train, case)
+        run_unwatched(stage, _train, case)
     recorder.fact("학습 순전파의 autocast", case.model.notes.fact("학습 순전파"))
     scaled = [norm for norm in norms.computed[:1] if norm > 2 * true]
     recorder.fact("역전파한 손실", "배율을 곱한 손실" if scaled else "배율을 곱하지 않은 손실")
@@ -122,7 +127,7 @@ def _overflow(stage: Stage) -> None:
     case = training_case(stage.env, replace(STEADY, amp_dtype="float16", max_norm=0.5), (3,))
     case.model.overflows_at = 0
     with scalers_on_cpu():
-        unwatched(stage, _train, case)
+        run_unwatched(stage, _train, case)
     finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
     stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import watched_gradients
-from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
+from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
     add_run_scenarios,
-    first_norm,
+    first_gradient_norm,
     record_autocast,
     record_memory,
-    unwatched,
+    run_unwatched,
 )
 from grader.exercises.loop_anatomy._watched_accelerator import AcceleratorUse, accelerator_as_if_distributed
 from grader.observe.play import Driver, Stage
@@ -27,7 +27,7 @@ driver = Driver("train_accelerate", cost=2)  # Accelerate is set up anew in each
 
 def _train_and_count(
     stage: Stage,
-    case: Case,
+    case: TrainingCase,
     path: str | Path,
     through: Callable[..., Any] | None = None,
     *,
@@ -53,7 +53,7 @@ def _train_and_count(
 
 
 def _train_accelerate(
-    stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
+    stage: Stage, case: TrainingCase, path: str | Path, *, through: Callable[..., Any] | None = None
 ) -> Any:
     return _train_and_count(stage, case, path, through)[0]
 
@@ -70,14 +70,14 @@ def _calls(stage: Stage) -> None:
     updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
 
-    def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
+    def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         result, use = _train_and_count(stage, case, path)
         stage.recorder.fact("accelerator.backward를 부른 횟수", use.backward_calls)
         stage.recorder.fact("prepare를 거친 train_loader", use.train_loader_prepared)
         stage.recorder.fact("prepare를 거친 모델로 학습한 배치", use.forwards_through_wrapper)
         return result
 
-    unwatched(stage, call, case)
+    run_unwatched(stage, call, case)
     record_autocast(stage, case)
 
 
@@ -89,14 +89,14 @@ def _scaled(stage: Stage) -> None:
     is one update, so that gradients which are not cleared make no difference.
     """
     case = training_case(stage.env, STEADY, (3,))
-    limit = 20 * first_norm(case)
+    limit = 20 * first_gradient_norm(case)
     case = replace(case, settings=replace(case.settings, max_norm=limit))
 
-    def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
+    def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         return _train_and_count(stage, case, path, scale=2.0**16)[0]
 
     with watched_gradients(case.model) as norms:
-        unwatched(stage, call, case)
+        run_unwatched(stage, call, case)
     stage.recorder.array("업데이트가 읽은 그레이디언트의 노름", norms.read)
 
 
@@ -106,7 +106,9 @@ def _bf16(stage: Stage) -> None:
 
     The precision that it really trains in is not judged.
     """
-    unwatched(stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,)))
+    run_unwatched(
+        stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
+    )
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL, watches_memory=True)

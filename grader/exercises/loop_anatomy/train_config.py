@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import as_fact, read_checkpoint, scratch_folder
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.values import type_name
@@ -21,7 +21,7 @@ _FIELDS = (
     *("warmup_steps", "total_steps", "max_norm", "amp_dtype", "seed"),
 )
 
-_NO_FIELDS = ("to_dict", "from_toml", "__doc__")
+_NOT_FIELDS = ("to_dict", "from_toml", "__doc__")
 """Names that a config has as attributes, but that must be refused as keys; a solution that asks `hasattr` accepts
 them."""
 
@@ -45,7 +45,7 @@ def _values(env: Env) -> dict[str, Any]:
 def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
     """Record the value of each field of a config as a fact, whose name begins with `where`."""
     for name in _FIELDS:
-        recorder.fact(f"{where} {name}", plain(getattr(config, name, "필드가 없음")))
+        recorder.fact(f"{where} {name}", as_fact(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("fields", "필드와 기본값")
@@ -66,8 +66,8 @@ def _frozen(stage: Stage) -> None:
     """A field cannot be changed after construction."""
     recorder = stage.recorder
     config = recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
-    recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
-    recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "필드가 없음")))
+    recorder.record_raised(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
+    recorder.fact("바꾸려고 한 뒤의 lr", as_fact(getattr(config, "lr", "필드가 없음")))
 
 
 @driver.scenario("to-dict", "to_dict()")
@@ -79,7 +79,7 @@ def _to_dict(stage: Stage) -> None:
         is_dict = isinstance(saved, dict)
         recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
         for name in _FIELDS:
-            value = plain(saved.get(name, "키가 없음")) if is_dict else None
+            value = as_fact(saved.get(name, "키가 없음")) if is_dict else None
             recorder.fact(f"{number}번째 설정의 to_dict()[{name!r}]", value)
         recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
 
@@ -92,7 +92,7 @@ def _to_dict_change(stage: Stage) -> None:
     if isinstance(saved, dict):
         saved["lr"] = -1.0
         stage.recorder.fact(
-            "to_dict()의 결과를 바꾼 뒤 설정의 lr", plain(getattr(config, "lr", "필드가 없음"))
+            "to_dict()의 결과를 바꾼 뒤 설정의 lr", as_fact(getattr(config, "lr", "필드가 없음"))
         )
 
 
@@ -132,7 +132,7 @@ def _toml_zero(stage: Stage) -> None:
         path = _write_toml(folder / "zero.toml", values)
         config = recorder.call(lambda: cls.from_toml(path))
         for name in values:
-            recorder.fact(f"파일에 0으로 적힌 {name}", plain(getattr(config, name, "필드가 없음")))
+            recorder.fact(f"파일에 0으로 적힌 {name}", as_fact(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
@@ -154,14 +154,14 @@ def _unknown_key(stage: Stage) -> None:
             raise
 
     with scratch_folder() as folder:
-        for key in (_typo(stage.env), *_NO_FIELDS):
+        for key in (_typo(stage.env), *_NOT_FIELDS):
             messages.clear()
             path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
-            recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path)
+            recorder.record_raised(ValueError, f"{key}라는 키가 있는 파일", load, path)
             recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
         path = folder / "table.toml"
         path.write_text(f"lr = 0.1\n\n[optimizer]\nmomentum = {_values(stage.env)['lr']}\n", encoding="utf-8")
-        recorder.expect(ValueError, "[optimizer]라는 표가 있는 파일", load, path)
+        recorder.record_raised(ValueError, "[optimizer]라는 표가 있는 파일", load, path)
 
 
 @driver.scenario("validation", "있을 수 없는 값")
@@ -174,11 +174,11 @@ def _validation(stage: Stage) -> None:
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)  # a class that refuses even its defaults fails here
     for values in (*_possible(stage.env), *_impossible(stage.env)):
-        recorder.expect(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
+        recorder.record_raised(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
     with scratch_folder() as folder:
         lr = -_values(stage.env)["lr"]
         path = _write_toml(folder / "run.toml", {"lr": lr})
-        recorder.expect(ValueError, f"파일의 lr={lr}", lambda: cls.from_toml(path))
+        recorder.record_raised(ValueError, f"파일의 lr={lr}", lambda: cls.from_toml(path))
 
 
 def _write_toml(path: Path, values: dict[str, Any]) -> Path:
