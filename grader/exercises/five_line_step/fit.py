@@ -33,7 +33,7 @@ from grader.exercises.fixtures.classifiers import (
     sgd,
 )
 from grader.exercises.fixtures.memory import record_loop_memory
-from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_kinds, record_sequence
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_sequence, record_types
 from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
@@ -165,7 +165,7 @@ def _losses(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
     """A program that returns tensors, or something else than a list, shows."""
-    record_kinds(stage.recorder, _losses_without_updates(stage))
+    record_types(stage.recorder, _losses_without_updates(stage))
 
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")

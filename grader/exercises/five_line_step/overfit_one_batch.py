@@ -33,7 +33,7 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.exercises.fixtures.returned import record_kinds
+from grader.exercises.fixtures.returned import record_types
 from grader.exercises.fixtures.usual import Case, add_usual
 from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
@@ -146,7 +146,7 @@ def _never(stage: Stage) -> None:
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
     """A program that measures before it looks at `max_steps` returns a loss instead of an empty list."""
-    record_kinds(stage.recorder, _call_and_record(stage, target=_NEVER, max_steps=0))
+    record_types(stage.recorder, _call_and_record(stage, target=_NEVER, max_steps=0))
 
 
 # `target` is out of reach and stays the default of `_overfit`, so all `max_steps` updates are made.

@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, LRSc
 
 from grader.exercises.fixtures.checkpoints import as_fact, flat_state, scratch_folder
 from grader.exercises.fixtures.classifiers import batches, norm_dropout_mlp, sgd
-from grader.exercises.fixtures.training import Settings, TrainingRun, decaying
+from grader.exercises.fixtures.training import Settings, TrainingRun, decaying_scheduler
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
@@ -27,7 +27,7 @@ def _resumed(
     *,
     adamw: bool = False,
     as_text: bool = False,
-    scheduler: Callable[[Optimizer], LRScheduler] = decaying,
+    scheduler: Callable[[Optimizer], LRScheduler] = decaying_scheduler,
 ) -> None:
     """Train on nine batches in one go, and on the same nine with an interruption.
 
