@@ -28,7 +28,7 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     exactly_representable_batches,
     grad_scaler,
     initial_gradient_norm,
-    layers,
+    make_layers,
     record_autocast_precisions,
     record_modes_left,
     record_returned,
@@ -51,7 +51,7 @@ def _problem(env: Env) -> Problem:
 
 def _rounding_net(env: Env, salt: str = "model") -> Net:
     """Return a float32 model, in which autocast really rounds."""
-    net = initialize(Net(layers()), env, salt)
+    net = initialize(Net(make_layers()), env, salt)
     net.float()
     return net
 
