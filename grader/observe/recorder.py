@@ -232,9 +232,9 @@ class Recorder:
     def claim(self, name: str, fact: Fact, witness: Tensor | Array | Sequence[float]) -> None:
         """Record a fact, and an array of the same name as its witness.
 
-        A fact such as `없음` is often the same for every seed, so a program could write it into the record without
-        doing anything. The witness holds numbers that follow from the seed, and that depend on what the fact says and on
-        nothing else (see `exercises/fixtures/witnesses.py`).
+        A fact is often the same for every seed, so a program could write it into the record without doing anything.
+        The witness holds numbers that follow from the seed and depend on nothing but the fact (see
+        `exercises/fixtures/witnesses.py`).
         """
         self.fact(name, fact)
         self.array(name, witness)

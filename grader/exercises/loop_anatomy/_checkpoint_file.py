@@ -40,7 +40,7 @@ def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterato
     is_unchanged = link_old_file(path, path.with_name("kept.pt"))
     with watched_renames(student, path) as seen:
         yield
-    # A program that writes to a temporary folder and uses `shutil.move` copies where it cannot rename, half a file first.
+    # `shutil.move` from a temporary folder copies where it cannot rename: after a crash there is half a file.
     recorder.fact("다른 폴더에 쓴 파일을 옮기려 함", yes_or_no(seen.came_from_another_folder))
     # A program that removes the old file before it renames the new one leaves no file if it crashes in between.
     recorder.fact("이름을 바꿀 때 예전 파일", "없음" if any(seen.old_was_gone) else "있음")
@@ -73,7 +73,7 @@ def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> Non
     moments = moments if isinstance(moments, dict) else {}
     recorder.fact("옵티마이저의 상태가 있는 매개변수", len(moments))
     recorder.fact("옵티마이저가 센 업데이트", _update_counts(moments))
-    # The scheduler's numbers are not compared, because a right program may use another kind of scheduler.
+    # The scheduler's numbers are not compared, because a right program may count its steps itself.
     state = content.get("scheduler")
     recorder.fact("스케줄러의 상태", "있음" if isinstance(state, dict) and state else "없음")
 

@@ -1,6 +1,13 @@
 """Driver of `train_accelerate`, which does what `train` does with Hugging Face Accelerate.
 
-Its scenarios are the runs shared with `train`, and further ones on what must be left to the Accelerator.
+Promises of the exercise, and the scenarios that check them:
+    the same training as `train`: the scenarios of `_training_run.py`
+    model, loader and backward pass are left to the Accelerator: `calls`; optimizer and clipping: `scaled`
+    float32 without `amp_dtype`: `calls`; a run with "bfloat16" ends without an error: `bf16`
+    the checkpoint holds the model as it was before `prepare` wrapped it: `checkpoint`
+    graphs of earlier batches are not kept: `memory`
+
+In all of them, the Accelerator behaves as if started by several processes (`_watched_accelerator.py`).
 """
 
 from collections.abc import Callable
@@ -29,22 +36,22 @@ def _train_and_count(
     stage: Stage,
     case: TrainingCase,
     path: str | Path,
-    through: Callable[..., Any] | None = None,
+    caller: Callable[..., Any] | None = None,
     *,
     scale: float | None = None,
 ) -> tuple[Any, AcceleratorUse]:
-    """Call the student's function; return its result, and what it passed through the Accelerator.
+    """Call the student's function; return its result, and what it did with the Accelerator.
 
     Args:
         stage: the scenario's stage.
         case: the training case.
         path: where the checkpoint is written.
-        through: calls the function with its arguments; None: `stage.recorder.call`.
+        caller: calls the function with its arguments; None: `stage.recorder.call`.
         scale: scale of the GradScaler that the Accelerator has; None: it has none.
     """
     student = stage.student("train_accelerate")
     with accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
-        result = (through or stage.recorder.call)(
+        result = (caller or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
             checkpoint_path=path,
@@ -53,9 +60,10 @@ def _train_and_count(
 
 
 def _train_accelerate(
-    stage: Stage, case: TrainingCase, path: str | Path, *, through: Callable[..., Any] | None = None
+    stage: Stage, case: TrainingCase, path: str | Path, *, caller: Callable[..., Any] | None = None
 ) -> Any:
-    return _train_and_count(stage, case, path, through)[0]
+    """Call the student's function (see `CallTrain`)."""
+    return _train_and_count(stage, case, path, caller)[0]
 
 
 add_run_scenarios(driver, _train_accelerate)
@@ -63,7 +71,7 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """Calls that matter only with several processes: model, training loader and backward go through the Accelerator.
+    """A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes.
 
     The config asks for float32; an Accelerator that was given another precision would train in that precision.
     """
@@ -73,7 +81,7 @@ def _calls(stage: Stage) -> None:
     def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         result, use = _train_and_count(stage, case, path)
         stage.recorder.fact("accelerator.backward를 부른 횟수", use.backward_calls)
-        stage.recorder.fact("prepare를 거친 train_loader", use.train_loader_prepared)
+        stage.recorder.fact("prepare를 거친 train_loader", use.has_prepared_train_loader)
         stage.recorder.fact("prepare를 거친 모델로 학습한 배치", use.forwards_through_wrapper)
         return result
 
@@ -83,7 +91,7 @@ def _calls(stage: Stage) -> None:
 
 @driver.scenario("scaled", "배율을 쓰는 Accelerator", check="calls", atol=TRAIN_ATOL)
 def _scaled(stage: Stage) -> None:
-    """The Accelerator has a scaler: clipping and update must see gradients in their true size.
+    """A program that clips or steps without the Accelerator sees gradients that its scaler has scaled.
 
     The limit is above the true norm and below the scaled one. The weights are not compared: AdamW hides a scale. There
     is one update, so that gradients which are not cleared make no difference.
@@ -102,7 +110,7 @@ def _scaled(stage: Stage) -> None:
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """A run in bfloat16. Accelerate has its own names for precisions, and refuses any other.
+    """A program that passes `amp_dtype` on raises: Accelerate calls this precision `bf16`, and refuses other names.
 
     The precision that it really trains in is not judged.
     """
@@ -113,4 +121,5 @@ def _bf16(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
+    """A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch."""
     record_memory(stage, _train_accelerate)
