@@ -140,7 +140,7 @@ def _record_each_update(
 def _best(stage: Stage) -> None:
     """A program that saves the first, last or worst score, or whenever a score rises, has other weights in the file.
 
-    Best, worst and last are three different weights_at_updates, and between two bests comes something worse.
+    Best, worst and last are three different moments, and between two bests comes something worse.
     """
     worst, low, middle, high, highest, best = _rising_scores(stage.env, 6)
     orders = (
