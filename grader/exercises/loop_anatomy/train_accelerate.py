@@ -1,13 +1,15 @@
 """Driver of `train_accelerate`, which does what `train` does with Hugging Face Accelerate.
 
 Promises of the exercise, and the scenarios that check them:
-    the same training as `train`: the scenarios of `_training_run.py`
+    the same training as `train`: `epochs`, `clipping`, `ended`, `seed`, `modes`, `run`
+    the same result, checkpoint and exceptions: `returns`, `raises`, `ties`, `zero`, `old-file`
     model, loader and backward pass are left to the Accelerator: `calls`; optimizer and clipping: `scaled`
     float32 without `amp_dtype`: `calls`; a run with "bfloat16" ends without an error: `bf16`
     the checkpoint holds the model as it was before `prepare` wrapped it: `checkpoint`
     graphs of earlier batches are not kept: `memory`
 
-In all of them, the Accelerator behaves as if started by several processes (`_watched_accelerator.py`).
+Those of `_training_run.py` are shared with `train`. In all of them, the Accelerator behaves as if started by several
+processes (`_watched_accelerator.py`).
 """
 
 from collections.abc import Callable
