@@ -195,7 +195,12 @@ def {name}(model, opt, loss_fn, xb, yb) -> None:
 check({name})
 '''
 
-_DRIVER = '''"""Driver of `{name}`: one update for each batch, and the usual scenarios."""
+_DRIVER = '''"""Driver of `{name}`, which makes one update on a mini-batch.
+
+Promises of the exercise, and the scenarios that check them:
+    one update on the mini-batch: `updates`, `float32`
+    modes and output as in any exercise: `modes`, `quiet`
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -212,12 +217,13 @@ def _case(stage: Stage) -> Case:
 
 
 def _step(case: Case, data: Sequence[Batch]) -> Any:
+    """Make one call, with the first batch."""
     return case.call(*data[0])
 
 
 @driver.scenario("updates", "배치마다 한 번씩")
 def _updates(stage: Stage) -> None:
-    """The rates fall between calls, which shows an update that comes a call late."""
+    """A program that does not clear makes other updates; falling rates show an update that comes a call late."""
     case = _case(stage).watch()
     for batch in case.data:
         case.call(*batch)

@@ -26,7 +26,7 @@ def watched_construction(recorder: Recorder, model: nn.Module) -> Iterator[None]
     def noted_build(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         build(self, *args, **kwargs)
         if any(id(p) in parameters for group in self.param_groups for p in group["params"]):
-            recorder.adopt(self)
+            recorder.watch_optimizer(self)
 
     @functools.wraps(step)
     def noted_step(self: LRScheduler, *args: Any, **kwargs: Any) -> None:

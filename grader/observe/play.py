@@ -258,7 +258,7 @@ def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
                 type(error).__name__,
                 tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
                 f"{AFTER_THE_CALL} 다음 계산을 할 수 없어요: {error}"[:500],
-                call=recorder.calls,
+                call=recorder.call_count,
             )
         finally:  # also on `TimeLimit`
             recorder.release()

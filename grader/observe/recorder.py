@@ -1,8 +1,8 @@
 """Watch a model and its optimizer while a student's function runs, and record the states and events as a run.
 
-A driver's scenario calls `watch`, then `call` with the student's function, then records results with `returned`,
-`array`, `fact` and `claim`. A *state* is the vector of all parameters after an update; states are compared with the
-solution's. Events (forward, backward, step …) only serve to word feedback.
+A driver's scenario calls `watch`, then `call` with the student's function, then records results by `returned`, `array`,
+`fact` and `claim`. A *state* is the vector of all parameters after an update; states are compared with the solution's.
+Events (forward, backward, step …) only serve to word feedback.
 """
 
 import sys
@@ -26,22 +26,23 @@ from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
 from grader.observe.values import as_number, close, equal, settled, to_array, type_name
 
-_MAX_STATES = 2000  # limit, so that a submission that loops does not fill the memory with states
+_MAX_STATES = 2000
+"""Maximum number of states kept, so that a submission that loops does not fill the memory with them."""
 
 
 class ScenarioOver(Exception):
-    """The student's code raised; what has been recorded so far is the scenario's result."""
+    """Ends a scenario in which the student's code raised; what has been recorded so far is its result."""
 
 
 class Diverged(BaseException):
-    """A state differs from that of the run it is compared with, so the rest need not be played."""
+    """Ends a scenario as soon as a state differs from that of the run it is compared with (`Recorder`'s `against`)."""
 
 
 class Recorder:
-    """Collect the `Run` of one scenario.
+    """Collect the `Run` of one scenario. Most of its methods are named after what they record.
 
-    States are compared, events are not, because closures, `model.zero_grad()` or `torch.autograd.grad` change the order
-    of events in a right program but none of its parameters.
+    States are compared and events are not: a right program may use a closure, `model.zero_grad()` or
+    `torch.autograd.grad`, which changes the order of events but no parameter.
     """
 
     def __init__(self, program: Program, *, against: Run | None = None, atol: float = 0.0) -> None:
@@ -49,49 +50,56 @@ class Recorder:
 
         Args:
             program: the program that is played.
-            against: raise `Diverged` at the first state that differs from this run's; None: never.
+            against: run to compare with: `Diverged` is raised at the first state that differs from its states. None:
+                nothing is compared while the program is played.
             atol: absolute tolerance of that comparison, in addition to float32 rounding.
         """
         self.run = Run()
-        theta = None if against is None else against.arrays.get("theta")
-        self._against = theta if theta is not None and theta.ndim == 2 else None
-        self._tolerance = np.zeros(0) if self._against is None else atol + rounding_of_states(self._against)
+        expected = None if against is None else against.arrays.get("theta")
+        self._expected_states = expected if expected is not None and expected.ndim == 2 else None
+        """States of `against`, shape (states, elements); None if nothing is compared (any more)."""
+        self._tolerance = (
+            np.zeros(0) if self._expected_states is None else atol + rounding_of_states(self._expected_states)
+        )
+        """Absolute tolerance for each of those states."""
         self.program = program
-        self.calls = 0
+        self.call_count = 0
+        """Number of calls of the student's function that have ended."""
         self.warned: list[str] = []
         """Category names of the warnings raised inside the student's function."""
         self.lacked_gpu = False
-        """True if this run shows what happens without a GPU, so that it must be played once more (`absent_gpu`)."""
-        self.forward_modes: list[bool] = []
+        """True if the program asked for a GPU that is absent, and so must be played once more (see `absent_gpu`)."""
+        self.training_at_forward: list[bool] = []
         """For each forward pass inside the student's function, True if the model was in train mode."""
         self.graphs_built = 0
         """Number of forward passes inside the student's function whose output had a graph."""
-        self.forwards = ForwardNotes()
+        self.forward_notes = ForwardNotes()
         """Conditions of the forward passes inside the student's function."""
         self.memory: GraphMeter | None = None
-        """What is alive at the same time; None unless `measure_memory` was called."""
-        self.prints = 0
+        """Measures which graphs are alive at the same time; None unless `measure_memory` was called."""
+        self.print_count = 0
         """Number of times the student's function called `print`."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
         self._own_parameters: list[nn.Parameter] = []
-        """The watched model's own parameters, to notice when `functional_call` lends it others."""
+        """The watched model's own parameters, to notice when `torch.func.functional_call` lends it others."""
         self._batches: Sequence[Tensor] = ()
         """The scenario's inputs, among which a forward event finds its batch."""
-        self._at_forwards = True
+        self._states_at_forwards = True
         """True to record a state at each forward pass too; see `watch`."""
-        self._keeps_states = True
+        self._compares_states = True
         """True to record and compare states at all; see `watch`."""
         self._states: list[Array] = []
         self._points: list[Array] = []
-        """Parameters at forward passes that are not states; the evidence `points`."""
+        """Parameters at forward passes that are not states; they become the evidence `points`."""
         self._rates: list[Array] = []
-        """Learning rate of each element, for each state; the evidence `lr`."""
+        """For each state, the learning rate of each element; they become the evidence `lr`."""
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
         self._recording = False
         """True while the student's function runs."""
         self._hooks: list[Any] = []
+        """Handles of hooks on models and parameters, to be removed by `release`."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
         return self  # a student may copy the model, whose copy must report here too
@@ -112,7 +120,7 @@ class Recorder:
 
         Args:
             model: the model.
-            optimizer: its optimizer; None if the student's function builds one (see `adopt`).
+            optimizer: its optimizer; None if the student's function builds one (see `watch_optimizer`).
             scheduler: a learning rate scheduler, whose steps become events.
             batches: input tensors; a forward event names the one it was given by its index.
             at_forwards: also record a state at each forward pass. If False, only updates and the ends of calls make a
@@ -121,46 +129,47 @@ class Recorder:
             states: compare parameters. False for a scenario about something else, which a wrong update must not fail.
         """
         self._model, self._optimizer, self._batches = model, optimizer, batches
-        self._at_forwards, self._keeps_states = at_forwards, states
+        self._states_at_forwards, self._compares_states = at_forwards, states
         self._own_parameters = parameters_of(model)
         for module in model.modules():
             if hasattr(module, "observer"):
                 setattr(module, "observer", self)  # noqa: B010 - a plain attribute, which nn.Module types away
+        # One parameter is enough to see that a backward pass has left gradients.
         first = next((p for p in self._own_parameters if p.requires_grad), None)
         if first is not None:
-            hook = first.register_post_accumulate_grad_hook(lambda _: self._event("gradient"))
+            hook = first.register_post_accumulate_grad_hook(lambda _: self._add_event("gradient"))
             self._hooks.append(hook)
-        shadow(model, "zero_grad", lambda: self._event("zero_grad"))
+        shadow(model, "zero_grad", lambda: self._add_event("zero_grad"))
         if optimizer is not None:
-            self.adopt(optimizer)
+            self.watch_optimizer(optimizer)
         if scheduler is not None:
-            shadow(scheduler, "step", lambda: self._event("scheduler"))
-        self.state()
+            shadow(scheduler, "step", lambda: self._add_event("scheduler"))
+        self.record_state()
 
     def measure_memory(self, model: nn.Module) -> GraphMeter:
-        """Measure from now on what the model's forward passes keep alive inside the student's function."""
+        """Measure from now on which graphs of the model are alive together while the student's function runs."""
         self.memory = GraphMeter()
         self._hooks += self.memory.watch(model)
         return self.memory
 
-    def adopt(self, optimizer: Optimizer) -> None:
-        """Record what `optimizer` does to the watched model; the student's function may have built it."""
+    def watch_optimizer(self, optimizer: Optimizer) -> None:
+        """Record from now on what an optimizer does to the watched model. The student's function may have built it."""
         self._optimizer = optimizer
-        shadow(optimizer, "zero_grad", lambda: self._event("zero_grad"))
+        shadow(optimizer, "zero_grad", lambda: self._add_event("zero_grad"))
         optimizer.register_step_pre_hook(self._step_pre_hook)
-        optimizer.register_step_post_hook(lambda *_: self.state())
+        optimizer.register_step_post_hook(lambda *_: self.record_state())
 
     @property
     def states(self) -> Sequence[Array]:
-        """The states recorded so far, each a vector of all parameters: at the start, and after each update."""
+        """States recorded so far, each a vector of all parameters: the start, and one for each update."""
         return self._states
 
     def note(self, kind: str) -> None:
-        """Add an event that only the driver can observe."""
-        self._event(kind)
+        """Add an event of this kind (see `Event.kind`) which only a driver's own object can notice."""
+        self._add_event(kind)
 
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the student's function, watch it and return its result.
+        """Call the student's function with these arguments, record what it does, and return its result.
 
         Raises:
             ScenarioOver: the function raised; the failure is in the run.
@@ -168,13 +177,13 @@ class Recorder:
         try:
             return self._observed(function, *args, **kwargs)
         except STUDENT_ERRORS as error:
-            self.run.failure = describe_failure(error, self.program, self.calls)
+            self.run.failure = describe_failure(error, self.program, self.call_count)
             raise ScenarioOver from None
         finally:
-            self.state()
-            self.calls += 1
+            self.record_state()
+            self.call_count += 1
 
-    def expect(
+    def record_raised(
         self,
         exception: type[BaseException],
         fact: str,
@@ -182,10 +191,14 @@ class Recorder:
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Call the student's function and record as a fact what it raised, or that it raised nothing.
+        """Call the student's function, and record as a fact the type it raised, or that it raised nothing.
+
+        Unlike `call`, the scenario goes on if the function raises. Use this for arguments that must be refused, and for
+        those just inside the limits, which must not.
 
         Args:
-            exception: the exception that may be expected; a subclass is recorded under its name.
+            exception: type recorded by this name also if a subclass of it was raised. Give a type that the function is
+                to raise, or would most likely raise; a type such as KeyboardInterrupt is caught only if given here.
             fact: name of the fact.
             function: the student's function.
             args: its positional arguments.
@@ -199,45 +212,46 @@ class Recorder:
         except STUDENT_ERRORS as error:
             outcome = type(error).__name__
         finally:
-            self.state()
-            self.calls += 1
+            self.record_state()
+            self.call_count += 1
         self.fact(fact, outcome)
 
     def returned(self, value: Any) -> None:
-        """Record a returned number and its type. A tensor is recorded as its mean, but its type as `Tensor`."""
+        """Record a returned value as a number and a type. A tensor is recorded as its mean and the type `Tensor`."""
         self._return_types.append(type_name(value))
         self._returned.append(as_number(value))
 
     def array(self, name: str, value: Tensor | Array | Sequence[float]) -> None:
-        """Record an array, which is compared within the scenario's tolerance."""
+        """Record an array under this name; it is compared within the scenario's tolerance."""
         self.run.arrays[name] = to_array(value)
 
     def fact(self, name: str, value: Fact) -> None:
-        """Record a fact, which is compared exactly."""
+        """Record a fact under this name; it is compared exactly."""
         self.run.facts[name] = settled(value)
 
     def claim(self, name: str, fact: Fact, witness: Tensor | Array | Sequence[float]) -> None:
-        """Record a fact, and under its name an array as its witness.
+        """Record a fact, and an array of the same name as its witness.
 
-        A fact is often the same for every seed, so code that writes it into the record need not have done anything. The
-        witness holds numbers that follow from the seed and depend on what the fact says, and on nothing else.
+        A fact is often the same for every seed, so a program could write it into the record without doing anything.
+        The witness holds numbers that follow from the seed and depend on nothing but the fact (see
+        `exercises/fixtures/witnesses.py`).
         """
         self.fact(name, fact)
         self.array(name, witness)
 
     def append_fact(self, name: str, value: Fact) -> None:
-        """Append a value to a fact that is a list."""
+        """Append a value to the fact of this name, a list, which begins empty."""
         existing = self.run.facts.setdefault(name, [])
         if isinstance(existing, list) and len(existing) < MAX_EVENTS:
             existing.append(settled(value))
 
-    def state(self) -> None:
-        """Record the parameters as a state, unless they equal the last one.
+    def record_state(self) -> None:
+        """Record the parameters as a state, unless they equal the last state.
 
         Raises:
             Diverged: the state differs from that of the run it is compared with.
         """
-        if self._model is None or not self._keeps_states or len(self._states) >= _MAX_STATES:
+        if self._model is None or not self._compares_states or len(self._states) >= _MAX_STATES:
             return
         parameters = parameters_of(self._model)
         vector = flattened(parameters)
@@ -245,31 +259,26 @@ class Recorder:
             return
         self._states.append(vector)
         self._rates.append(self._learning_rates(parameters))
-        if self._against is not None and not self._matches_reference(vector, len(self._states) - 1):
-            self._against = None
+        if self._expected_states is not None and not self._matches_expected(vector, len(self._states) - 1):
+            self._expected_states = (
+                None  # so that it is raised once only: `record_state` runs in `finally` clauses too
+            )
             raise Diverged
 
-    def _matches_reference(self, vector: Array, row: int) -> bool:
-        """Return True if `vector` equals, within the tolerance, state `row` of the run that this is compared with."""
-        assert self._against is not None
-        if row >= len(self._against) or self._against[row].shape != vector.shape:
-            return False
-        return close(vector, self._against[row], atol=float(self._tolerance[row]))
-
     def modes(self, name: str = "모드") -> None:
-        """Append to a fact the train mode of each submodule, as a list of bools."""
+        """Append the train modes of the watched model and its submodules to a fact of this name, as a list of bools."""
         if self._model is not None:
             self.append_fact(name, [m.training for m in self._model.modules()])
 
     def gradients_left(self) -> bool:
-        """Return True if some parameter holds a gradient that is not zero."""
+        """Return True if some parameter of the watched model holds a gradient that is not zero."""
         with DisableTorchFunctionSubclass():
             return self._model is not None and any(
                 p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
             )
 
     def finish(self) -> Run:
-        """Write the collected states and return values into the run, and return it."""
+        """Write what was collected (states, returned values) into the run, and return it; the recorder is done then."""
         if self._model is not None and self._states:
             sizes = {state.shape for state in (*self._states, *self._points)}
             if len(sizes) == 1:
@@ -287,10 +296,10 @@ class Recorder:
         return self.run
 
     def release(self) -> None:
-        """Remove the recorder's hooks from the models it watched.
+        """Remove the recorder's hooks from the models it watched, so that they can be freed.
 
-        Torch never frees a parameter whose hook refers back to it (the hook holds this recorder, which holds the
-        model). So each played scenario would stay in memory with its model, optimizer and states.
+        Torch never frees a parameter whose hook refers back to it, and here the hook holds this recorder, which holds
+        the model. So each played scenario would stay in memory with its model, optimizer and states.
         """
         for hook in self._hooks:
             hook.remove()
@@ -298,19 +307,19 @@ class Recorder:
 
     # ---- called by fixtures ----------------------------------------------------------------------
 
-    def forward(self, inputs: Tensor) -> None:
-        """Note that a forward pass of the watched model starts; fixture models call this."""
+    def forward_started(self, inputs: Tensor) -> None:
+        """Note that a forward pass of the watched model starts with these inputs; fixture models call this."""
         if not self._recording:
             return
         point = None
         if self._holds_its_own_parameters():
-            if self._at_forwards:
-                self.state()
+            if self._states_at_forwards:
+                self.record_state()
             else:
                 point = self._record_point()
-        self._event("forward", batch=self._batch_number(inputs), point=point)
+        self._add_event("forward", batch=self._batch_number(inputs), point=point)
 
-    def forwarded(self, outputs: Tensor, training: bool, model: nn.Module | None = None) -> None:
+    def forward_ended(self, outputs: Tensor, training: bool, model: nn.Module | None = None) -> None:
         """Note that a forward pass has ended; fixture models call this.
 
         Args:
@@ -318,28 +327,37 @@ class Recorder:
             training: True if the model is in train mode.
             model: the model that ran, which may be a copy of the watched one.
         """
-        if self._recording and len(self.forward_modes) < MAX_EVENTS:
-            self.forward_modes.append(training)
+        if self._recording and len(self.training_at_forward) < MAX_EVENTS:
+            self.training_at_forward.append(training)
             self.graphs_built += outputs.requires_grad
             if self.memory is not None:
                 self.memory.forwarded(outputs)
             if model is not None:
-                self.forwards.note(model, outputs)
+                self.forward_notes.note(model, outputs)
 
     # ---- internal --------------------------------------------------------------------------------
+
+    def _matches_expected(self, vector: Array, row: int) -> bool:
+        """Return True if `vector` equals state `row` of the run that this one is compared with, within
+        the tolerance.
+        """
+        assert self._expected_states is not None
+        if row >= len(self._expected_states) or self._expected_states[row].shape != vector.shape:
+            return False
+        return close(vector, self._expected_states[row], atol=float(self._tolerance[row]))
 
     def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call the student's function while recording events, prints, warnings and changes to its arguments."""
         guard = ArgumentGuard((*args, *kwargs.values()))
         with (
             noted_calls(function, self._note_call),
-            noted_prints(self._note_print),
+            noted_prints(self._count_print),
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always")
             self._recording = True
             try:
-                # Innermost: whatever the function does to this context is over before anything is compared
+                # Innermost, so that the translation of CUDA requests has ended before anything below is compared.
                 with self.program.cuda.translating():
                     return function(*args, **kwargs)
             except STUDENT_ERRORS as error:
@@ -351,25 +369,26 @@ class Recorder:
                     self.fact("받은 데이터에서 바뀐 것", what)
                 self.warned += [w.category.__name__ for w in caught][:100]
 
-    def _event(self, kind: str, **details: Any) -> None:
-        """Add an event at the current line of the program, if the student's function is running."""
+    def _add_event(self, kind: str, **details: Any) -> None:
+        """Add an event at the program's current line; do nothing unless the student's function is running."""
         if kind == "gradient" and self.memory is not None:
             self.memory.gradient()
         if self._recording and len(self.run.events) < MAX_EVENTS:
-            line = self._line()
+            line = self._current_line()
             if kind == "gradient" and line is None:
                 # On a GPU, hooks run in a thread of autograd, which has none of the program's frames.
                 line = next((e.line for e in reversed(self.run.events) if e.kind == "backward"), None)
             state = len(self._states) - 1
-            self.run.events.append(Event(kind, line, self.calls, state=state, **details))
+            self.run.events.append(Event(kind, line, self.call_count, state=state, **details))
 
     def _note_call(self, kind: str, by_hand: bool) -> None:
-        self._event(kind, by_hand=by_hand)
+        """Add the event of a call of torch's functions (`noted_calls`)."""
+        self._add_event(kind, by_hand=by_hand)
 
-    def _note_print(self) -> None:
-        self.prints += 1
+    def _count_print(self) -> None:
+        self.print_count += 1
 
-    def _line(self) -> int | None:
+    def _current_line(self) -> int | None:
         """Return the innermost line of the program on the stack; None if there is none."""
         frame = sys._getframe(2)
         while frame is not None:
@@ -379,15 +398,15 @@ class Recorder:
         return None
 
     def _holds_its_own_parameters(self) -> bool:
-        """True except inside `torch.func.functional_call`, which lends the model other tensors for one call."""
+        """Return True except inside `torch.func.functional_call`, which lends the model other tensors for one call."""
         return self._model is not None and all(
             now is own for now, own in zip(parameters_of(self._model), self._own_parameters, strict=False)
         )
 
     def _record_point(self) -> int | None:
-        """Record the parameters that a forward pass sees; return their row in the evidence `points`.
+        """Record the parameters that a forward pass sees, and return their row in the evidence `points`.
 
-        None if they equal the last state, or too many points have been recorded.
+        Return None if they equal the last state, or if too many points have been recorded.
         """
         assert self._model is not None
         vector = flattened(parameters_of(self._model))
@@ -398,14 +417,14 @@ class Recorder:
         return len(self._points) - 1
 
     def _batch_number(self, inputs: Tensor) -> int | None:
-        """Return the index of the batch whose inputs these are; None if it is none of them."""
+        """Return the index of the scenario's batch that has these inputs; None if no batch has."""
         for number, batch in enumerate(self._batches):
             if inputs.shape == batch.shape and torch.equal(inputs.detach(), batch):
                 return number
         return None
 
     def _gradients_found(self) -> Literal["none", "zero", "set"]:
-        """Return what `.grad` holds over all parameters: nothing, only zeros, or numbers."""
+        """Return what the trainable parameters hold in `.grad`: all None, only zeros (or None), or other numbers."""
         assert self._model is not None
         grads = [p.grad for p in parameters_of(self._model) if p.requires_grad]
         if all(g is None for g in grads):
@@ -413,7 +432,7 @@ class Recorder:
         return "set" if any(g is not None and bool(g.any()) for g in grads) else "zero"
 
     def _learning_rates(self, parameters: Sequence[nn.Parameter]) -> Array:
-        """Return the learning rate of each element of a state; 0 for parameters the optimizer does not hold."""
+        """Return the learning rate of each element of a state; 0 for parameters that the optimizer does not hold."""
         rates: dict[int, float] = {}
         if self._optimizer is not None:
             for group in self._optimizer.param_groups:
@@ -421,16 +440,17 @@ class Recorder:
         return np.repeat([rates.get(identity(p), 0.0) for p in parameters], [p.numel() for p in parameters])
 
     def _step_pre_hook(self, _: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Note an optimizer's step at the moment it reads the gradients: after the closure, if it is given one.
+        """Note an optimizer's step at the moment when it reads the gradients: after its closure, if it has one.
 
-        A pre-hook of `Optimizer.step`: returns the (args, kwargs) to call it with, or None to leave them unchanged.
+        This is a pre-hook of `Optimizer.step`. It returns the (args, kwargs) for the step, or None to leave them as
+        they are. `args[0]` is the optimizer itself.
         """
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
 
-        def read(value: Any = None) -> Any:
-            self._event("step", gradients=self._gradients_found())
-            return value
+        def note_step(loss: Any = None) -> Any:
+            self._add_event("step", gradients=self._gradients_found())
+            return loss
 
         if closure is None:
-            return read()
-        return args[:1], {**kwargs, "closure": lambda: read(closure())}
+            return note_step()
+        return args[:1], {**kwargs, "closure": lambda: note_step(closure())}

@@ -1,7 +1,7 @@
 """Define the trace: what one program did in an exercise, as plain arrays and JSON.
 
-A trace is all that comes out of the sandbox about a program's behaviour. `to_bytes` and `from_bytes` serialize it;
-nothing is pickled.
+A trace is all that comes out of the sandbox about a program's behaviour, and it may be forged. `to_bytes` and
+`from_bytes` serialize it; nothing is pickled.
 """
 
 import json
@@ -16,18 +16,19 @@ from grader.observe.printed import Printed
 
 Array = NDArray[Any]
 Fact = bool | int | float | str | None | list["Fact"]
+"""A value that JSON can hold, and that is compared exactly."""
 
 MAX_EVENTS = 2000
 """Maximum number of events kept for a scenario, so that a submission that loops does not fill the memory with them."""
 
 MAX_TRACE_BYTES = 16 * 2**20
-"""Maximum size of a serialized trace; a larger one is refused unread. A right trace of any exercise is below 1 MiB."""
+"""Maximum bytes of a serialized trace; a larger one is refused unread. A right trace of any exercise is below 1 MiB."""
 MAX_TEXT_BYTES = 4 * 2**20
-"""Maximum size of a serialized trace without its arrays."""
+"""Maximum bytes of the JSON in a serialized trace: all of it but its arrays."""
 
 
 class TraceError(ValueError):
-    """The bytes are not a trace that a recorder can have written."""
+    """The bytes are no trace that a recorder can have written."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Event:
     """One thing that the student's function did. Events are kept in order; feedback uses them, marks do not."""
 
     kind: str
-    """zero_grad, forward, backward, gradient (a gradient reached the first parameter), clip, first_step (SAM's climb to
-    w + e), step or scheduler."""
+    """`zero_grad`, `forward`, `backward`, `gradient` (a gradient reached the first trainable parameter), `clip`,
+    `first_step` (SAM's climb to w + e), `step` or `scheduler`."""
     line: int | None = None
     """Line of the submission that caused it; None if no frame of the submission was on the stack."""
     call: int = 0
@@ -60,23 +61,23 @@ class Failure:
     type: str
     """Name of the exception's class."""
     bases: tuple[str, ...]
-    """Names of all exception classes it is an instance of, its own first."""
+    """Names of all classes of which it is an instance (its class and the base classes), its own first."""
     message: str
     line: int | None = None
     """Deepest line of the submission that the exception passed through; None if there is none."""
     call: int = 0
     """Index of the call of the student's function, from 0."""
     own: bool = False
-    """True if a `raise` or `assert` of the submission itself raised it, so that the message is the learner's."""
+    """True if a `raise` or `assert` of the submission raised it, so that the message is the learner's own."""
 
     @property
     def out_of_memory(self) -> bool:
-        """True if the code asked for more memory than there is."""
+        """True if it says that the code asked for more memory than there is."""
         if {"MemoryError", "OutOfMemoryError"} & set(self.bases):
             return True
         message = self.message.lower()  # torch on the CPU raises a RuntimeError, mmap an OSError
-        starved = any(sign in message for sign in ("allocate memory", "out of memory", "not enough memory"))
-        return starved and bool({"RuntimeError", "OSError"} & set(self.bases))
+        tells = any(phrase in message for phrase in ("allocate memory", "out of memory", "not enough memory"))
+        return tells and bool({"RuntimeError", "OSError"} & set(self.bases))
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,11 @@ class Parameter:
 
 @dataclass
 class Run:
-    """Everything observed in one scenario.
+    """Everything observed while one program was played in one scenario.
 
-    The array `theta` holds the parameters of the watched model, shape (states, elements of all parameters): row 0 is
-    the start, and each change of the parameters, that is, each update, adds a row. Two runs are the same if all their
-    arrays, facts and failures are.
+    The array `theta` holds the flat parameters of the watched model, shape (states, elements of all parameters). Row 0
+    is the start, and each update, that is, each change of the parameters, adds a row. Two runs are the same if their
+    arrays, facts and failures are the same.
     """
 
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -103,17 +104,19 @@ class Run:
     facts: dict[str, Fact] = field(default_factory=dict)
     """Values that are compared exactly."""
     evidence: dict[str, Array] = field(default_factory=dict)
-    """Arrays that are never compared, but used to word a diagnosis. `lr`: learning rate of each element of `theta`, in
-    its shape; `points` (points x elements): parameters at forward passes between two states; `gradients_left`: one
-    bool, True if some parameter still holds a gradient that is not zero."""
+    """Arrays that are never compared, but used to word a diagnosis:
+    `lr`: learning rate of each element of `theta`, in its shape;
+    `points`: flat parameters at forward passes between two states, shape (points, elements);
+    `gradients_left`: one bool, True if some parameter still holds a gradient that is not zero."""
     parameters: list[Parameter] = field(default_factory=list)
     """The parameters that make up the last axis of `theta`, in order."""
     events: list[Event] = field(default_factory=list)
+    """What the student's function did, in order."""
     failure: Failure | None = None
     """The exception that ended the scenario; None if there was none."""
     complete: bool = True
-    """False if it was broken off because its states differed from another run's. Only the run of a known mistake, which
-    is made for comparison only, is ever broken off; a submission's run is always complete."""
+    """False if the run was broken off at the first state that differed from another run's. Only runs of known mistakes,
+    which are played to be compared with a submission's run, are broken off; a submission's run is always complete."""
     printed: Printed | None = None
     """What the student's function printed; shown, never compared. None if nothing."""
 
@@ -127,11 +130,11 @@ class Trace:
     seconds: float = 0.0
     """Wall time of playing all scenarios."""
     load_failure: Failure | None = None
-    """Set if there is nothing to judge but this failure; there are no runs then.
+    """Set if this failure is all there is to judge; there are no runs then.
 
-    Most often the program could not be loaded, or its function is missing. In the sandbox, also: it replaced something
-    of torch's or the grader's while it was played, or raised what no recorder catches (KeyboardInterrupt, a
-    BaseException of its own)."""
+    Most often the program could not be loaded, or its function is missing. In the sandbox, there are two other causes:
+    the program replaced something of torch's or the grader's while it was played, or it raised an exception that no
+    recorder catches (KeyboardInterrupt, or a BaseException of its own)."""
     warnings: list[str] = field(default_factory=list)
     """Korean lines about imports that failed and the like; they cost no points."""
 
@@ -160,7 +163,7 @@ class _TraceText:
 def to_bytes(trace: Trace) -> bytes:
     """Serialize a trace as one safetensors blob.
 
-    Compared arrays are stored under `scenario/a/name`, evidence under `scenario/e/name`, and the rest as JSON in the
+    Compared arrays are stored under `SCENARIO/a/NAME`, evidence under `SCENARIO/e/NAME`, and the rest as JSON in the
     metadata.
     """
     from safetensors.numpy import save
@@ -172,9 +175,9 @@ def to_bytes(trace: Trace) -> bytes:
         for key, value in run.evidence.items():
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
     runs = {n: _RunText(r.facts, r.parameters, r.events, r.failure, r.printed) for n, r in trace.runs.items()}
-    words = _TraceText(runs, trace.seconds, trace.load_failure, trace.warnings)
+    text = _TraceText(runs, trace.seconds, trace.load_failure, trace.warnings)
     # `json`, not msgspec, because a student's text may hold lone surrogates, which msgspec refuses.
-    return bytes(save(arrays, metadata={"trace": json.dumps(words, default=vars)}))
+    return bytes(save(arrays, metadata={"trace": json.dumps(text, default=vars)}))
 
 
 def from_bytes(blob: bytes) -> Trace:
@@ -189,35 +192,40 @@ def from_bytes(blob: bytes) -> Trace:
         from safetensors.numpy import load
 
         header_size = int.from_bytes(blob[:8], "little")
-        if header_size > MAX_TEXT_BYTES:  # checked before parsing
+        if header_size > MAX_TEXT_BYTES:  # checked first, because parsing takes time and memory
             raise TraceError(f"{header_size} bytes of text")
         header = json.loads(blob[8 : 8 + header_size])
-        words = msgspec.convert(json.loads(header["__metadata__"]["trace"]), _TraceText)
-        trace = Trace({}, words.seconds, words.load_failure, words.warnings)
-        for name, run in words.runs.items():
-            facts = {key: _fact(value) for key, value in run.facts.items()}
-            if run.printed is not None and not run.printed.is_genuine:
-                raise TraceError(f"output of {run.printed.lines} lines, {len(run.printed.text)} characters")
-            trace.runs[name] = Run(
-                facts=facts,
-                parameters=run.parameters,
-                events=run.events,
-                failure=run.failure,
-                printed=run.printed,
-            )
+        text = msgspec.convert(json.loads(header["__metadata__"]["trace"]), _TraceText)
+        trace = Trace({}, text.seconds, text.load_failure, text.warnings)
+        for name, run in text.runs.items():
+            trace.runs[name] = _run_without_arrays(run)
         for key, value in load(blob).items():
             name, kind, field_name = key.split("/", 2)
-            target = trace.runs[name].arrays if kind == "a" else trace.runs[name].evidence
-            target[field_name] = value
+            arrays = trace.runs[name].arrays if kind == "a" else trace.runs[name].evidence
+            arrays[field_name] = value
     except Exception as error:  # a forged blob may fail anywhere
         raise TraceError(f"not a trace: {type(error).__name__}: {error}") from error
     return trace
 
 
-def _fact(value: Any) -> Fact:
-    """Return a value read from JSON as a fact; raise TraceError for any other type."""
+def _run_without_arrays(text: _RunText) -> Run:
+    """Return what was read from JSON as a run; raise TraceError if no recorder can have written it."""
+    facts = {name: _checked_fact(value) for name, value in text.facts.items()}
+    if text.printed is not None and not text.printed.is_genuine:
+        raise TraceError(f"output of {text.printed.lines} lines, {len(text.printed.text)} characters")
+    return Run(
+        facts=facts,
+        parameters=text.parameters,
+        events=text.events,
+        failure=text.failure,
+        printed=text.printed,
+    )
+
+
+def _checked_fact(value: Any) -> Fact:
+    """Return a value read from JSON as a fact; raise TraceError if it is of another type."""
     if isinstance(value, list):
-        return [_fact(item) for item in value]
+        return [_checked_fact(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TraceError(f"a fact may not be a {type(value).__name__}")

@@ -12,7 +12,7 @@ def observer():
 def first(model, opt, xb):
     watching = observer()
     kind = type(watching)
-    kind.state = lambda self: None
+    kind.record_state = lambda self: None
     kind.call = lambda self, function, *args, **kwargs: 1.0
     kind.fact = lambda self, name, value: None
     kind.array = lambda self, name, values: None

@@ -179,5 +179,5 @@ def _not_finite(stage: Stage) -> None:
         assert parameters[2].grad is not None
         parameters[2].grad[1, 1] = value
         what = f"그레이디언트에 {value}가 있을 때"
-        stage.recorder.expect(RuntimeError, what, stage.student("clip_global_norm"), parameters, 1.0)
+        stage.recorder.record_raised(RuntimeError, what, stage.student("clip_global_norm"), parameters, 1.0)
         stage.recorder.array(f"{value}가 있던 그레이디언트", _gradients(parameters))

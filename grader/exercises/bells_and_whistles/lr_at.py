@@ -132,7 +132,7 @@ def _other_decay_elsewhere(stage: Stage) -> None:
 def _refused(stage: Stage, step: int, decay: str, where: str) -> None:
     """Record whether an unknown decay is refused at this step; `where` is the Korean name of the place."""
     warmup, total = _lengths(stage.env)
-    stage.recorder.expect(
+    stage.recorder.record_raised(
         ValueError,
         f'{where} `decay="{decay}"`로 불렀을 때',
         stage.student("lr_at"),

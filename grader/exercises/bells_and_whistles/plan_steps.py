@@ -171,7 +171,7 @@ def _ratios(stage: Stage) -> None:
         stage.recorder.claim(name, "None" if value is None else "받아들임", [smaller])
     for ratio in (0.0, 0.0004, 0.25, 10.0, -0.1):
         student = stage.student("plan_steps")
-        stage.recorder.expect(
+        stage.recorder.record_raised(
             ValueError, called_with("warmup_ratio", ratio), student, 100, 2, warmup_ratio=ratio
         )
 

@@ -167,7 +167,7 @@ def _record_refusal(stage: Stage, when: str, window: list[Batch]) -> None:
     case = _case(stage, make_optimizer=momentum_sgd).watch(states=False)
     case.call(case.data)
     before = flat_weights(case.model)
-    case.expect(ValueError, when, window)
+    case.record_raised(ValueError, when, window)
     moved = not torch.equal(before, flat_weights(case.model))
     stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(moved))
 
@@ -181,7 +181,7 @@ def _after_refusal(stage: Stage) -> None:
     nothing = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
 
     def refuse(case: Case) -> list[Batch]:
-        case.expect(ValueError, "유효한 토큰이 하나도 없을 때", nothing)
+        case.record_raised(ValueError, "유효한 토큰이 하나도 없을 때", nothing)
         return case.data
 
     what = "유효한 토큰이 없는 구간이 앞에 있을 때와 없을 때의 가중치"

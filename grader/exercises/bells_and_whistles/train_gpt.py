@@ -17,10 +17,10 @@ from grader.exercises.bells_and_whistles._gpt_case import make_case
 from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
 from grader.exercises.fixtures.classifiers import CLIP_ATOL, MakeOptimizer, SizedLoader, two_groups
 from grader.exercises.fixtures.language import token_loss
-from grader.exercises.fixtures.marks import ForwardMarks, drawn
 from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
-from grader.exercises.fixtures.usual import record_precision
+from grader.exercises.fixtures.usual import record_dtypes
+from grader.exercises.fixtures.witnesses import ForwardWitness, seeded_number
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.recorder import Recorder
@@ -128,7 +128,7 @@ def _train_float32(stage: Stage) -> None:
     run = _Run(stage)
     run.model.float()
     run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES)
-    record_precision(stage.recorder, run.model)
+    record_dtypes(stage.recorder, run.model)
 
 
 class _SeenEnough(Exception):
@@ -141,7 +141,7 @@ class _InputDevice:
     def __init__(self) -> None:
         self.found = "순전파가 없음"
 
-    def forward(self, inputs: torch.Tensor) -> None:
+    def forward_started(self, inputs: torch.Tensor) -> None:
         """Note the device and end the run: on `meta` nothing can be computed."""
         self.found = inputs.device.type
         raise _SeenEnough
@@ -241,32 +241,34 @@ def _train_modes(stage: Stage) -> None:
     """
     run, recorder = _Run(stage, dropout=0.4), stage.recorder
     run.model.eval()
-    marks = ForwardMarks(stage.env, run.model)
+    witness = ForwardWitness(stage.env, run.model)
     run.train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
-    recorder.claim("학습 모드로 한 순전파", sum(recorder.forward_modes), [marks.in_train_mode])
-    recorder.claim("순전파할 때의 모드", [*sorted(recorder.forwards.modes)], marks.modes())
-    recorder.claim("끝난 뒤의 모드", mode_words(run.model), marks.modes_left(run.model))
+    recorder.claim("학습 모드로 한 순전파", sum(recorder.training_at_forward), [witness.train_mode_sum])
+    recorder.claim("순전파할 때의 모드", [*sorted(recorder.forward_notes.modes)], witness.modes())
+    recorder.claim("끝난 뒤의 모드", mode_words(run.model), witness.modes_left(run.model))
 
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
 def _train_modes_after_callback(stage: Stage) -> None:
     """The callback leaves the model in eval mode after each of two epochs, as one that writes a sample may."""
     run = _Run(stage, dropout=0.4)
-    marks = ForwardMarks(stage.env, run.model)
+    witness = ForwardWitness(stage.env, run.model)
     run.train(
         n_epochs=2, on_epoch_end=lambda model: model.eval(), **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS
     )
-    stage.recorder.claim("학습 모드로 한 순전파", sum(stage.recorder.forward_modes), [marks.in_train_mode])
-    stage.recorder.claim("끝난 뒤의 모드", mode_words(run.model), marks.modes_left(run.model))
+    stage.recorder.claim(
+        "학습 모드로 한 순전파", sum(stage.recorder.training_at_forward), [witness.train_mode_sum]
+    )
+    stage.recorder.claim("끝난 뒤의 모드", mode_words(run.model), witness.modes_left(run.model))
 
 
 @driver.scenario("graphs", "평가의 계산 그래프")
 def _train_graphs(stage: Stage) -> None:
     """A graph for each update, none for an evaluation, and gradients still enabled afterwards."""
     run = _Run(stage)
-    marks = ForwardMarks(stage.env, run.model)
+    witness = ForwardWitness(stage.env, run.model)
     run.train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
-    stage.recorder.claim("계산 그래프를 만든 순전파", stage.recorder.graphs_built, [marks.with_graph])
+    stage.recorder.claim("계산 그래프를 만든 순전파", stage.recorder.graphs_built, [witness.graph_sum])
     stage.recorder.fact("그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
 
 
@@ -302,7 +304,7 @@ def _train_epochs(stage: Stage) -> None:
     until = "on_epoch_end가 불리기까지의 업데이트"
     taken: list[float] = []
     sums: list[float] = []
-    run.optimizer.register_step_post_hook(lambda *_: taken.append(drawn(env, "update", len(taken))))
+    run.optimizer.register_step_post_hook(lambda *_: taken.append(seeded_number(env, "update", len(taken))))
 
     def on_epoch_end(*args: Any) -> None:
         updates = sum(event.kind == "step" for event in recorder.run.events)
@@ -323,7 +325,7 @@ def _train_again(stage: Stage) -> None:
     run = _Run(stage, lambda m: torch.optim.SGD(two_groups(m, (0.2, 0.1)), lr=0.2, momentum=0.9))
     first = run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
     for number, group in enumerate(run.optimizer.param_groups):
-        group["lr"] = 0.05 + 0.1 * number + 0.05 * drawn(stage.env, "rate", number)
+        group["lr"] = 0.05 + 0.1 * number + 0.05 * seeded_number(stage.env, "rate", number)
     used: list[list[float]] = []
     run.optimizer.register_step_pre_hook(
         lambda opt, *_: used.append([group["lr"] for group in opt.param_groups])

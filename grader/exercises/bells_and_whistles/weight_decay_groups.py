@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.marks import drawn
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import as_number
@@ -119,7 +119,7 @@ def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) ->
 def _fill(stage: Stage, model: nn.Module) -> None:
     """Fill all parameters with numbers that follow from the seed."""
     for name, parameter in model.named_parameters():
-        parameter.detach().fill_(drawn(stage.env, name))
+        parameter.detach().fill_(seeded_number(stage.env, name))
 
 
 def _record_memberships(stage: Stage, model: nn.Module) -> None:

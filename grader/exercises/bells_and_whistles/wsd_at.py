@@ -137,7 +137,7 @@ def _refuses(stage: Stage) -> None:
         "`min_lr`이 음수일 때": (warmup, {"min_lr": -low}),
     }
     for what, (step, changed) in wrong.items():
-        stage.recorder.expect(ValueError, what, stage.student("wsd_at"), step, **(usual | changed))
+        stage.recorder.record_raised(ValueError, what, stage.student("wsd_at"), step, **(usual | changed))
 
 
 @driver.scenario(

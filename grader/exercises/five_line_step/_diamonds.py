@@ -1,7 +1,8 @@
-"""A stand-in autograd graph of forty diamonds in a row, which counts how often its nodes are asked for their parents.
+"""Make a stand-in autograd graph of forty diamonds in a row, which counts how often its nodes are asked for parents.
 
-2**40 paths lead through it. A walk that forgets which nodes it has visited would take them all; beyond `MANY`
-questions, nodes claim to have no parents, so that even such a walk ends by itself, on any machine.
+A diamond is a node with two parents, which have one parent in common. So 2**40 paths lead through the graph, although
+it has only 122 nodes. A walk that forgets which nodes it has visited would take all paths; beyond `MAX_QUESTIONS`,
+nodes claim to have no parents, so that even such a walk ends by itself, on any machine.
 """
 
 from collections.abc import Callable
@@ -14,12 +15,13 @@ from grader.observe.play import Env
 
 _LEVELS = 40
 _NODES = 3 * _LEVELS + 2
-MANY = 40 * _NODES
-"""Maximum number of questions answered. A walk that remembers visited nodes asks each node once or a few times; one
-that does not would ask 2**40 times.
+MAX_QUESTIONS = 40 * _NODES
+"""Number of accesses to `next_functions` that are answered. A walk that remembers visited nodes asks each node once or
+a few times; one that does not would ask 2**40 times.
 """
 
 _KINDS = ("Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Abs", "Erf", "Atan", "Relu", "Neg")
+"""Names of operations, after which nodes are named as autograd would: `SinBackward0`."""
 
 
 class _Node:
@@ -32,9 +34,9 @@ class _Node:
 
     @property
     def next_functions(self) -> tuple[tuple["_Node", int], ...]:
-        """The parents: the nodes that this one depends on; none after `MANY` questions. Each access is a question."""
+        """The parents, each with a number; none after `MAX_QUESTIONS` questions. Each access is a question."""
         self._questions.append(None)
-        return self._next if len(self._questions) <= MANY else ()
+        return self._next if len(self._questions) <= MAX_QUESTIONS else ()
 
     def name(self) -> str:
         """Return the name that autograd's C++ code would give this node."""
@@ -53,23 +55,25 @@ class _Loss(Tensor):
         return self.root
 
 
-def diamonds(env: Env) -> tuple[Tensor, Callable[[], int]]:
-    """Return a loss at the end of forty diamonds, and a function that tells how often its nodes have been asked so far.
+def diamond_loss(env: Env) -> tuple[Tensor, Callable[[], int]]:
+    """Return a loss at the end of forty diamonds, and a function that returns the number of questions so far.
 
     Which operations the nodes are named after follows from the seed.
     """
     questions: list[None] = []
 
-    def node(name: str, *parents: _Node) -> _Node:
+    def add_node(name: str, *parents: _Node) -> _Node:
         new: _Node = type(name, (_Node,), {})(questions, *parents)
         return new
 
     order = torch.randperm(len(_KINDS), generator=env.generator("diamonds")).tolist()
-    last = node("AccumulateGrad")
+    last = add_node("AccumulateGrad")
     for level in range(_LEVELS):
         # Six kinds take turns, so every name comes up many times, except the names of the first and the last node.
         left, right = (_KINDS[order[(2 * level + side) % 6]] for side in (0, 1))
-        last = node("AddBackward0", node(f"{left}Backward0", last), node(f"{right}Backward0", last))
+        last = add_node(
+            "AddBackward0", add_node(f"{left}Backward0", last), add_node(f"{right}Backward0", last)
+        )
     loss = torch.zeros((), requires_grad=True).as_subclass(_Loss)
-    loss.root = node("SumBackward0", last)
+    loss.root = add_node("SumBackward0", last)
     return loss, lambda: len(questions)

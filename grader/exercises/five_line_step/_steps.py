@@ -1,4 +1,4 @@
-"""What `train_step` and `train_step_extras` are called with: a model, batches, a loss and an optimizer."""
+"""Make what `train_step` and `train_step_extras` are called with: a model, batches, a loss and an optimizer."""
 
 from grader.exercises.fixtures.classifiers import (
     Batch,
@@ -12,27 +12,29 @@ from grader.exercises.fixtures.usual import Case
 from grader.observe.play import Env, Problem, Stage
 
 STEP_SIZES = (4, 3, 5, 2, 4)
-LARGE = 1
-"""Index of the batch whose size follows from the seed instead (9 to 40 rows). A function that looks at its first few
-rows only, as in `xb[:8]`, differs there. It is none of the batches at which a clip is active: a larger batch has a
-smaller gradient, which may stay below the limit.
+"""Samples in each batch. They differ, so that a loss that is divided by a fixed batch size shows."""
+
+LARGE_BATCH = 1
+"""Index of the batch whose size follows from the seed instead: 9 to 40 samples. A function that reads only the first
+few samples, as in `xb[:8]`, differs there. No scenario clips at this batch: a larger batch has a smaller gradient,
+which may stay below the limit.
 """
 
 
 def _step_batches(env: Env) -> list[Batch]:
     """Return five batches of uneven sizes, one of them large."""
     sizes = list(STEP_SIZES)
-    sizes[LARGE] = 9 + env.number("large") % 32
+    sizes[LARGE_BATCH] = 9 + env.number("large") % 32
     return batches(env, sizes)
 
 
 def step_problem(env: Env) -> Problem:
-    """Return the parts of a `step_case` that the recipe needs."""
+    """Return model, batches and loss of a `step_case`, for the recipe of its updates."""
     return Problem(mlp(env), _step_batches(env), loss_function(env))
 
 
 def step_case(stage: Stage, name: str, make_optimizer: MakeOptimizer = sgd, *, salt: str = "model") -> Case:
-    """Return a model, an optimizer, a loss and five batches for the student's function `name`."""
+    """Return a case with an `mlp` and five batches for the student's function `name`; `salt` decides the weights."""
     model = mlp(stage.env, salt)
     data = _step_batches(stage.env)
     return Case(stage, name, model, make_optimizer(model), loss_function(stage.env), data)

@@ -1,9 +1,17 @@
 """Driver of `accumulate`, which makes one update for each window of `accum_steps` micro-batches.
 
-The exercise asks for the mean gradient of each window (a short last one too), an optional clip of each window, no
-gradients left at the end, and the number of updates as return value. Each scenario isolates one of these (whole
-windows, a short one, clipping, leftover gradients, …); the last one combines them all. Scenarios that are not about
-parameters do not compare them, so that a wrong update costs its own check only.
+Promises of the exercise, and the scenarios that check them:
+    one update for each window, on the window's mean gradient: `sgd`, `float32`, `adamw`
+    a shorter last window is averaged over the micro-batches that it has: `short`, `edges`
+    any iterable will do, a generator too: `generator`
+    `max_norm` clips once for each window, and 0.0 is a limit too: `clip`, `zero-norm`
+    `accum_steps` below 1 raises a ValueError: `refuses`, `refuses-empty`
+    no gradients are left at the end: `leftover`; modes and output as in any exercise: `modes`, `quiet`
+    the number of updates is returned: `returns`
+    one micro-batch's graph at a time: `memory`
+
+`adamw` combines them. Scenarios that are not about parameters do not compare them, so that a wrong update costs its own
+check only.
 """
 
 from collections.abc import Iterable
@@ -17,10 +25,10 @@ from grader.exercises.fixtures.classifiers import (
     MakeOptimizer,
     adamw,
     batches,
+    concatenated,
     flat_gradients,
     flat_weights,
     gradient_norm,
-    joined,
     loss_function,
     mlp,
     momentum_sgd,
@@ -31,41 +39,46 @@ from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with, yes_or_no
 
-# `cost`: the repair search may make fewer plays than the number of events alone would allow, to answer in time.
+# `cost`: a play takes longer than its number of events says, so the repair search may make fewer of them.
 driver = Driver("accumulate", cost=1.15)
 
-MICRO = 5
-"""Number of samples in every micro-batch. All micro-batches have the same size, so that the mean of their means is the
-mean of all samples. No window has MICRO micro-batches, so that dividing by the batch size is never the same as dividing
-by the window's size."""
+MICRO_BATCH_SIZE = 5
+"""Samples in every micro-batch. All micro-batches have the same size, so that the mean of their means is the mean of
+all samples. No window has MICRO_BATCH_SIZE micro-batches, so that dividing by the batch size is never the same as
+dividing by the window's size.
+"""
 
-_ACTIVE, _IDLE = 0.15, 50.0
-"""`max_norm` as a share of the first window's gradient norm. `_ACTIVE` clips every window, and so would a limit four
-times as high; `_IDLE` clips none.
+_CLIPS, _NEVER_CLIPS = 0.15, 50.0
+"""`max_norm` as a share of the first window's gradient norm. `_CLIPS` clips every window, and so would a limit four
+times as high; `_NEVER_CLIPS` clips none.
 """
 
 
 def _case(stage: Stage, micro_batches: int, make_optimizer: MakeOptimizer = sgd) -> Case:
-    return classifier_case(stage, "accumulate", [MICRO] * micro_batches, make_optimizer)
+    """Return a case with this number of micro-batches."""
+    return classifier_case(stage, "accumulate", [MICRO_BATCH_SIZE] * micro_batches, make_optimizer)
 
 
 def _call_in_twos(case: Case, data: Iterable[Batch]) -> Any:
-    """Make a call with windows of two micro-batches."""
+    """Make a call with `accum_steps=2`."""
     return case.call(data, 2)
 
 
 def _norm_of_first_window(case: Case) -> float:
     """Return the norm of the gradient of the first three micro-batches together."""
-    return gradient_norm(case.model, case.loss_fn, joined(case.data[:3]))
+    return gradient_norm(case.model, case.loss_fn, concatenated(case.data[:3]))
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), batches(env, [MICRO] * 9), loss_function(env))
+    return Problem(mlp(env), batches(env, [MICRO_BATCH_SIZE] * 9), loss_function(env))
 
 
 @driver.scenario("sgd", "꽉 찬 구간 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Two whole windows of four."""
+    """A program that does not divide by the window's size, or by another number, makes updates of another size.
+
+    Two whole windows of four.
+    """
     case = _case(stage, 9).watch()
     case.call(case.data[:8], 4)
 
@@ -75,24 +88,30 @@ add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_tw
 
 @driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Two windows with an active clip, then two with an idle one: a clip that always acts would hide a wrong scale."""
+    """A program that clips each micro-batch, or clips before dividing, moves differently where the clip acts.
+
+    A clip that always acts would hide a gradient of the wrong scale, so in the second call it does not.
+    """
     case = _case(stage, 10).watch()
     norm = _norm_of_first_window(case)
-    case.call(case.data[:6], 3, max_norm=_ACTIVE * norm)
+    case.call(case.data[:6], 3, max_norm=_CLIPS * norm)
     scale_rates(case.opt, 0.8)
-    case.call(case.data[6:], 2, max_norm=_IDLE * norm)
+    case.call(case.data[6:], 2, max_norm=_NEVER_CLIPS * norm)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A limit of zero is a limit: nothing moves. Code that asks `if max_norm:` does not clip at all."""
+    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
     case = _case(stage, 2).watch()
     case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
 def _short(stage: Stage) -> None:
-    """Seven micro-batches in windows of four, then one whole window, which shows what the first call left behind."""
+    """A program that drops the short window, or divides it by `accum_steps`, updates less.
+
+    Seven micro-batches in windows of four; then a second call, whose update shows what the first one left behind.
+    """
     case = _case(stage, 9).watch()
     case.call(case.data[:7], 4)
     scale_rates(case.opt, 0.8)
@@ -101,7 +120,7 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("edges", "구간보다 적은 입력과 빈 입력")
 def _edges(stage: Stage) -> None:
-    """Fewer micro-batches than a window asks for, and none at all."""
+    """A program that updates only at full windows makes none here; one that always updates at the end makes two."""
     case = _case(stage, 2).watch()
     case.call(case.data, 9)
     case.call([], 2)
@@ -109,7 +128,10 @@ def _edges(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
+    """A program that calls `len`, or reads its input twice, fails or updates differently on a generator.
+
+    Its update is compared with its own on a list, so a wrong update costs nothing here.
+    """
     moved = []
     for lazily in (False, True):
         case = _case(stage, 4).watch(states=False)
@@ -121,24 +143,25 @@ def _generator(stage: Stage) -> None:
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
-    """Only the exception is recorded, not what a function does that goes on instead of raising."""
+    """A program that does not check `accum_steps`, or checks only for zero, raises nothing or another exception."""
     case = _case(stage, 4)
     for accum_steps in (0, -2):
-        case.expect(ValueError, called_with("accum_steps", accum_steps), case.data, accum_steps)
+        case.record_raised(ValueError, called_with("accum_steps", accum_steps), case.data, accum_steps)
 
 
 @driver.scenario("refuses-empty", "빈 입력과 잘못된 accum_steps", check="edges")
 def _refuses_with_nothing(stage: Stage) -> None:
-    """Empty input with a wrong `accum_steps`: a check inside the loop never runs on empty input."""
-    _case(stage, 0).expect(ValueError, f"빈 입력을 {called_with('accum_steps', 0)}", [], 0)
+    """A program that checks `accum_steps` inside its loop never does so on empty input."""
+    _case(stage, 0).record_raised(ValueError, f"빈 입력을 {called_with('accum_steps', 0)}", [], 0)
 
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Whole windows of two, then windows of one, then empty input. The counts follow from the seed.
+    """A program that counts micro-batches, misses windows or returns nothing gives other counts.
 
-    There are at least three windows of one, because a wrong condition that also steps at the end makes one or two
-    updates by chance. The counts stay small, because a repair has to mend the shortest of the failing scenarios first.
+    Windows of two, then windows of one, then empty input. The numbers of windows follow from the seed. There are at
+    least three windows of one, because a program with a wrong condition may get one or two updates right by chance.
+    They stay few, because the repair search tries its attempts on the shortest failing scenario first.
     """
     pairs, ones = 1 + stage.env.number("pairs") % 2, 3 + stage.env.number("ones") % 3
     case = _case(stage, 2 * pairs + ones)
@@ -148,20 +171,23 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """The gradients left by two whole windows, each from the model's initial weights."""
+    """A program that does not clear after its last update leaves gradients, which the next backward pass adds to.
+
+    Two calls, each of one whole window and from the model's initial weights.
+    """
     case = _case(stage, 4).watch(states=False)
     recorder, model = stage.recorder, case.model
     start = flat_weights(model)
     initial = [p.detach().clone() for p in model.parameters()]
-    for number, part in enumerate((case.data[:2], case.data[2:])):
-        case.call(part, 2)
+    for number, window in enumerate((case.data[:2], case.data[2:])):
+        case.call(window, 2)
         recorder.append_fact("매개변수가 움직임", yes_or_no(not torch.equal(flat_weights(model), start)))
         recorder.append_fact("그레이디언트가 남음", recorder.gradients_left())
-        # Every nonzero leftover becomes 1, because a wrong divisor is not judged here.
         with torch.no_grad():
             for parameter, before in zip(model.parameters(), initial, strict=True):
                 parameter.copy_(before)
                 if parameter.grad is not None:
+                    # Every nonzero leftover becomes 1, because its size (a wrong divisor) is not judged here.
                     parameter.grad = parameter.grad.ne(0).to(parameter.dtype)
         xb, yb = case.data[number]
         case.loss_fn(model(xb), yb).backward()
@@ -177,14 +203,14 @@ add_usual(driver, lambda stage: _case(stage, 3), _call_in_twos, quiet="leftover"
 
 @driver.scenario("adamw", "AdamW에 모두 함께: 짧은 구간, 클리핑, 두 번 부르기", atol=CLIP_ATOL)
 def _adamw(stage: Stage) -> None:
-    """A short window, clipping, a generator and several calls combined.
+    """A program that fails only where two things meet, such as a short window that is not clipped, shows here.
 
-    This shows mistakes that depend on two of them, such as a short window that is not clipped.
+    A short window, clipping, a generator and several calls combined.
     """
     case = _case(stage, 10, adamw).watch()
     norm = _norm_of_first_window(case)
     generator = (batch for batch in case.data[5:8])
-    parts = ((case.data[:5], 3, _ACTIVE * norm), (generator, 2, _IDLE * norm), (case.data[8:], 1, None))
+    parts = ((case.data[:5], 3, _CLIPS * norm), (generator, 2, _NEVER_CLIPS * norm), (case.data[8:], 1, None))
     for part, accum_steps, limit in parts:
         stage.recorder.returned(case.call(part, accum_steps, max_norm=limit))
         stage.recorder.append_fact("그레이디언트가 남음", stage.recorder.gradients_left())

@@ -1,10 +1,16 @@
-"""Driver of `accumulate_weighted`, which accumulates over micro-batches of unequal sizes, where a mean of means is
-wrong.
+"""Driver of `accumulate_weighted`, which accumulates over micro-batches of unequal sizes.
 
-The exercise asks for the gradient of the mean loss over all samples of a window, without concatenating the
-micro-batches. Scenarios isolate the weights, short windows, generators, earlier and leftover gradients, modes, the size
-of a forward pass and the returned count. The samples of every window add up to a power of two: a share that passes
-through a float32 tensor is then exact, and such a function is right too.
+Promises of the exercise, and the scenarios that check them:
+    one update for each window, on the gradient of the mean loss over its samples: `sgd`, `float32`, `ones`
+    a short last window updates too: `short`
+    any iterable will do, a generator too: `generator`
+    `accum_steps` below 1 raises a ValueError: `refuses`
+    gradients from before do not count, and none are left: `before`, `leftover`
+    micro-batches go through the model one by one: `pieces`; one graph at a time: `memory`
+    the number of updates is returned: `returns`; modes and output as in any exercise: `modes`, `quiet`
+
+The mean of the micro-batches' means is wrong here, because each has another size. The samples of every window add up to
+a power of two: a share that passes through a float32 tensor is then exact, and such a program is right too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,8 +23,8 @@ from grader.exercises.fixtures.classifiers import (
     FEATURES,
     Batch,
     MakeOptimizer,
-    add_gradients,
     batches,
+    fill_gradients,
     flat_weights,
     loss_function,
     mlp,
@@ -35,8 +41,9 @@ driver = Driver("accumulate_weighted")
 _WINDOWS = ((5, 2, 1), (3, 12, 1), (1, 4, 3))
 """Sizes of the micro-batches in each whole window: 8, 16 and 8 samples together."""
 _SHORT = (1, 3)
+"""Sizes of the micro-batches in a short last window."""
 _SINGLE = (4,)
-"""Sizes of a last window of only one micro-batch."""
+"""Size of the only micro-batch in a last window."""
 
 
 def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
@@ -48,11 +55,12 @@ def _sizes(env: Env, windows: Sequence[Sequence[int]]) -> list[int]:
 def _case(
     stage: Stage, windows: Sequence[Sequence[int]] = _WINDOWS[:1], make_optimizer: MakeOptimizer = sgd
 ) -> Case:
+    """Return a case with the micro-batches of these windows, one after the other."""
     return classifier_case(stage, "accumulate_weighted", _sizes(stage.env, windows), make_optimizer)
 
 
 def _call_in_threes(case: Case, data: Iterable[Batch]) -> Any:
-    """Make a call with windows of three micro-batches."""
+    """Make a call with `accum_steps=3`, the length of the whole windows."""
     return case.call(data, 3)
 
 
@@ -62,7 +70,10 @@ def _problem(env: Env) -> Problem:
 
 @driver.scenario("sgd", "크기가 다른 마이크로 배치 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Two windows in one call, then a third in a call of its own."""
+    """A program that takes the mean of the micro-batches' means weighs small ones too much.
+
+    Two windows in one call, then a third in a call of its own.
+    """
     case = _case(stage, _WINDOWS).watch()
     case.call(case.data[:6], 3)
     scale_rates(case.opt, 0.8)
@@ -70,6 +81,7 @@ def _sgd(stage: Stage) -> None:
 
 
 def _watched_case(stage: Stage) -> Case:
+    """Return a case with one whole window, which is watched but for its parameters."""
     return _case(stage).watch(states=False)
 
 
@@ -78,9 +90,10 @@ add_usual(driver, _watched_case, _call_in_threes, float32="sgd")
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
 def _short(stage: Stage) -> None:
-    """A whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input.
+    """A program that drops a short window, or makes an update where there is nothing, moves differently.
 
-    With momentum, even an update on a gradient of zero would show.
+    A whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input. With momentum,
+    even an update on a gradient of zero shows.
     """
     case = _case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum_sgd).watch()
     for part, accum_steps in ((case.data[:3], 3), (case.data[3:7], 3), (case.data[7:], 4), ([], 2)):
@@ -95,17 +108,17 @@ add_usual(
 
 @driver.scenario("ones", "accum_steps=1", check="edges")
 def _ones(stage: Stage) -> None:
-    """Windows of one micro-batch: the smallest `accum_steps` that is allowed."""
+    """A program that refuses `accum_steps=1`, the smallest that is allowed, or never fills such a window, differs."""
     case = _case(stage, (_SHORT,)).watch()
     case.call(case.data, 1)
 
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
-    """Also with empty input, where a check inside the loop never runs."""
+    """A program that does not check `accum_steps`, or does so inside its loop, raises nothing (on empty input)."""
     case = _watched_case(stage)
     for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
-        case.expect(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
+        case.record_raised(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
 
 
 add_usual(driver, _watched_case, _call_in_threes, before="leftover")
@@ -113,12 +126,12 @@ add_usual(driver, _watched_case, _call_in_threes, before="leftover")
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """The gradients left after whole windows, after a short one, and after an empty input that found a gradient."""
+    """A program that does not clear at the end leaves gradients: of a whole or short window, or those it found."""
     case, recorder = _case(stage, (_WINDOWS[0], _SHORT)).watch(states=False), stage.recorder
     before = flat_weights(case.model)
     for part in (case.data[:3], case.data, []):
         if not part:
-            add_gradients(stage.env, case.model)
+            fill_gradients(stage.env, case.model)
         case.call(part, 3)
         recorder.append_fact("그레이디언트가 남음", yes_or_no(recorder.gradients_left()))
     recorder.fact("매개변수가 움직임", yes_or_no(not torch.equal(before, flat_weights(case.model))))
@@ -129,7 +142,7 @@ add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd), _call_
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
 def _pieces(stage: Stage) -> None:
-    """Concatenating a window gives the right update but saves no memory, so no forward pass may exceed a micro-batch.
+    """A program that concatenates a window makes the right update, but its forward passes exceed a micro-batch.
 
     The hook sits on the layers: one on the model itself would be missed by `model.forward(x)`.
     """
@@ -153,7 +166,10 @@ def _pieces(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Whole windows, whose number follows from the seed; a whole and a short one; an empty input."""
+    """A program that counts micro-batches, or misses a short window, returns other numbers.
+
+    Whole windows, whose number follows from the seed; a whole and a short one; an empty input.
+    """
     whole = 2 + stage.env.number("whole") % 7
     case = _case(stage, (*_WINDOWS[:1] * whole, _WINDOWS[2], _SHORT)).watch(states=False)
     for part, accum_steps in ((case.data[: 3 * whole], 3), (case.data[3 * whole :], 3), ([], 2)):

@@ -1,8 +1,13 @@
 """Driver of `add_gradient`, which adds a weighted gradient to `.grad` and returns the unweighted loss.
 
-Scenarios isolate the weight, gradients that are already there, parameters that get none, modes, a single forward pass,
-and the returned loss. Weights are eighths, which float32 holds exactly: a weight that passes through a float32 tensor
-is right too.
+Promises of the exercise, and the scenarios that check them:
+    `.grad` gets the gradient of the mean loss times the weight: `weight`, `float32`
+    a gradient that is already there stays: `keeps`
+    parameters that are frozen or not reached by the loss are left alone: `none`, `held`
+    no update (the recorded states show one): `weight`; modes stay: `modes`; a single forward pass: `once`
+    the loss before weighting, as a float: `returns`; nothing is printed: `quiet`
+
+Weights are eighths, which float32 holds exactly: a weight that passes through a float32 tensor is right too.
 """
 
 from collections.abc import Sequence
@@ -13,27 +18,28 @@ from torch import nn
 
 from grader.exercises.fixtures.classifiers import (
     Net,
-    add_gradients,
     batches,
-    buffers,
+    fill_gradients,
+    flat_buffers,
     flat_gradients,
     loss_function,
     mlp,
     norm_dropout_mlp,
 )
-from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.usual import Case, add_usual
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.play import Driver, Stage
 from grader.observe.wording import yes_or_no
 
 driver = Driver("add_gradient")
 
 SIZES = (4, 3, 9)
+"""Samples in each micro-batch."""
 
 
 def _case(stage: Stage, model: Net | None = None) -> Case:
-    """Return a case whose batches have a weight each: three different eighths below 1, by the seed."""
+    """Return a case whose batches are (inputs, targets, weight): three different eighths below 1, by the seed."""
     number = stage.env.number("weight")
     weights = [(1 + (number + 2 * i) % 7) / 8 for i in range(len(SIZES))]
     data = [(*batch, weight) for batch, weight in zip(batches(stage.env, SIZES), weights, strict=True)]
@@ -41,12 +47,13 @@ def _case(stage: Stage, model: Net | None = None) -> Case:
 
 
 def _add(case: Case, data: Sequence[tuple[Any, ...]]) -> Any:
+    """Make one call, with the first micro-batch."""
     return case.call(*data[0])
 
 
 @driver.scenario("weight", "그레이디언트가 없던 모델에 한 번")
 def _weight(stage: Stage) -> None:
-    """One call on each of several fresh models."""
+    """A program that ignores the weight, or divides by it, leaves another gradient on each of the fresh models."""
     for number in range(len(SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
         stage.recorder.watch(case.model)
@@ -58,8 +65,9 @@ add_usual(driver, _case, _add, float32="weight")
 
 
 def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
-    """Return a case, and the two parameters that get no gradient, by what is said of them: a frozen one, and one that
-    the loss does not reach.
+    """Return a case, and by their Korean descriptions the two parameters that get no gradient.
+
+    One is frozen, and the loss does not reach the other.
     """
     model = mlp(stage.env)
     frozen = next(model.parameters())
@@ -72,7 +80,7 @@ def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
 
 @driver.scenario("none", "그레이디언트를 받지 않는 매개변수", check="weight")
 def _none(stage: Stage) -> None:
-    """No gradient may appear, and no exception be raised."""
+    """A program that calls `torch.autograd.grad` raises, or leaves zeros, where a parameter gets no gradient."""
     case, untouched = _case_with_untouched(stage)
     case.call(*case.data[0])
     for name, parameter in untouched.items():
@@ -81,12 +89,15 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
-    """The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here."""
+    """A program that assigns to `.grad`, or clears it first, loses the gradient that was there.
+
+    The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here.
+    """
     gradients = []
     for held in (False, True):
         case = _case(stage).watch_model()
         if held:
-            add_gradients(stage.env, case.model)
+            fill_gradients(stage.env, case.model)
         case.call(*case.data[0])
         gradients.append(flat_gradients(case.model))
     added, sum_of_both = gradients
@@ -96,13 +107,16 @@ def _keeps(stage: Stage) -> None:
 
 @driver.scenario("held", "그레이디언트를 받지 않지만 이미 가진 매개변수", check="keeps")
 def _held(stage: Stage) -> None:
-    """The gradient from before must still be there. A weight that was applied to it is judged in `keeps`."""
+    """A program that clears first loses the gradients of parameters that get no new one.
+
+    Only whether they are there is recorded: whether the weight was applied to them is judged in `keeps`.
+    """
     case, untouched = _case_with_untouched(stage)
-    add_gradients(stage.env, case.model)
+    fill_gradients(stage.env, case.model)
     case.call(*case.data[0])
     for name, parameter in untouched.items():
         left = parameter.grad is not None and bool(parameter.grad.any())
-        witness = [drawn(stage.env, name) if left else 0.0]
+        witness = [seeded_number(stage.env, name) if left else 0.0]
         stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if left else "지워짐", witness)
 
 
@@ -111,15 +125,15 @@ add_usual(driver, _case, _add, modes="modes")
 
 @driver.scenario("once", "배치 정규화가 있는 모델", check="modes")
 def _once(stage: Stage) -> None:
-    """BatchNorm's running statistics tell how many forward passes there were: only one is allowed."""
+    """A program that makes a second forward pass, for the loss, moves BatchNorm's running statistics twice."""
     case = _case(stage, norm_dropout_mlp(stage.env)).watch_model()
     case.call(*case.data[0])
-    stage.recorder.array("이동 통계량", buffers(case.model))
+    stage.recorder.array("이동 통계량", flat_buffers(case.model))
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The losses of fresh models, before the weight is applied."""
+    """A program that returns the weighted loss, or a tensor, shows; each call gets a fresh model."""
     for number in range(len(SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
         stage.recorder.returned(case.call(*case.data[number]))

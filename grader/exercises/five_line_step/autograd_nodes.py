@@ -1,8 +1,12 @@
 """Driver of `autograd_nodes`, which returns the sorted names of all graph nodes reachable from `loss.grad_fn`.
 
-Scenarios isolate a chain, branches that join, a deep graph, forty diamonds in a row, frozen parameters and losses
-without a graph. Which operations a graph holds follows from the seed, so that its names cannot be written down
-beforehand.
+Promises of the exercise, and the scenarios that check them:
+    all nodes that `next_functions` leads to: `chain`, `branches`, `frozen`, `edges` (a deep graph)
+    class names, each once, sorted: `types`
+    an empty list for a loss without a graph: `no-graph`
+    an answer in reasonable time, whatever the number of paths: `diamonds`
+
+Which operations a graph holds follows from the seed, so that its names cannot be written down beforehand.
 """
 
 from collections.abc import Iterable
@@ -11,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.five_line_step._diamonds import MANY, diamonds
+from grader.exercises.five_line_step._diamonds import MAX_QUESTIONS, diamond_loss
 from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import type_name
@@ -45,6 +49,7 @@ def _draw_operations(env: Env, count: int, salt: str) -> list[Any]:
 
 
 def _make_leaf(env: Env, salt: str, *shape: int) -> Tensor:
+    """Return a tensor of random numbers that requires a gradient."""
     values = torch.randn(*shape, generator=env.generator(salt), dtype=torch.float64)
     return values.to(env.device).requires_grad_()
 
@@ -59,20 +64,21 @@ def _chain_graph(env: Env, model: Net) -> Tensor:
 
 
 def _branching_graph(env: Env) -> Tensor:
-    """Return the end of two branches that join and share a part.
+    """Return a loss at which two branches meet that share a part.
 
-    The second parent leads to nodes that the first never meets.
+    The second branch has nodes of its own: a walk that follows only the first parent of each node misses them.
     """
     a, b, c = (_make_leaf(env, name, 3, 3) for name in "abc")
     first, second, third, fourth, last = _draw_operations(env, 5, "branches")
     shared = first(a) * 2.0
     left = second(shared) + shared.t()
     right = fourth(third(b @ c))
-    joined: Tensor = last(torch.cat([left * left, right])).sum() + (shared / (c**2 + 1)).mean()
-    return joined
+    loss: Tensor = last(torch.cat([left * left, right])).sum() + (shared / (c**2 + 1)).mean()
+    return loss
 
 
 def _deep_graph(env: Env) -> Tensor:
+    """Return a loss at the end of a chain of some 360 nodes."""
     x: Tensor = _make_leaf(env, "deep", 2)
     (operation,) = _draw_operations(env, 1, "deep")
     for number in range(240):  # every second round leaves two nodes
@@ -95,7 +101,7 @@ def _call(stage: Stage, loss: Tensor) -> object:
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
-    """Two calls with the same loss: no visited node may be remembered, and no gradient may appear on the leaves."""
+    """A program that calls `backward()` leaves gradients; one that remembers nodes between calls misses them later."""
     model = mlp(stage.env)
     loss = _chain_graph(stage.env, model)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
@@ -106,10 +112,11 @@ def _chain(stage: Stage) -> None:
 
 @driver.scenario("types", "반환값의 모양", check="chain")
 def _types(stage: Stage) -> None:
-    """The type of the collection and its order are two facts: the order of `list(set)` differs between processes.
+    """A program that returns a set, leaves the names unsorted or repeats one shows here.
 
-    Two nodes of one kind are near the start, where every walk meets them. So there are names to sort even for a walk
-    that ends at the second node of a kind.
+    Type and order are two facts, because the order of `list(set)` differs between processes. Two nodes of one kind are
+    near the start, where every walk meets them. So there are names to sort even for a walk that ends at the second node
+    of a kind.
     """
     loss = _chain_graph(stage.env, mlp(stage.env)) * 2.0
     for operation in _draw_operations(stage.env, 8, "types"):
@@ -124,12 +131,13 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("branches", "갈라졌다 만나는 그래프")
 def _branches(stage: Stage) -> None:
+    """A program that follows only the first entry of `next_functions` misses the second branch."""
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, _branching_graph(stage.env)))])
 
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 그래프", check="branches")
 def _frozen(stage: Stage) -> None:
-    """A parent that needs no gradient is None, and may come before one that does: a bias before its weight."""
+    """A program that stops at a parent that is None misses the next one: a frozen bias comes before its weight."""
     model = mlp(stage.env)
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
@@ -139,22 +147,24 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("diamonds", "갈라졌다 만나기를 40번 되풀이하는 그래프", check="branches")
 def _diamonds(stage: Stage) -> None:
-    """A stand-in graph with 2**40 paths that counts questions: each node may be asked only a few times."""
-    loss, asked = diamonds(stage.env)
+    """A program that does not remember visited nodes would follow 2**40 paths; the graph counts its questions."""
+    loss, questions_asked = diamond_loss(stage.env)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
     stage.recorder.fact(
-        "노드마다 다음 노드를 물어본 횟수", "몇 번" if asked() <= MANY else "너무 많아서 멈춤"
+        "노드마다 다음 노드를 물어본 횟수",
+        "몇 번" if questions_asked() <= MAX_QUESTIONS else "너무 많아서 멈춤",
     )
 
 
 @driver.scenario("edges", "깊은 그래프")
 def _edges(stage: Stage) -> None:
+    """A program that stops at some depth misses nodes. The graph is not too deep for recursion, which is right too."""
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, _deep_graph(stage.env)))])
 
 
 @driver.scenario("no-graph", "그래프가 없는 손실", check="edges")
 def _no_graph(stage: Stage) -> None:
-    """A loss without a graph, and a bare parameter: a leaf has no `grad_fn` either."""
+    """A program that reads `loss.grad_fn.next_functions` at once raises, because `grad_fn` is None without a graph."""
     plain = torch.tensor(1.0, dtype=torch.float64, device=stage.env.device)
     for what, loss in (("그래프가 없는 손실", plain), ("잎(leaf) 텐서", plain.clone().requires_grad_())):
         value = _call(stage, loss)

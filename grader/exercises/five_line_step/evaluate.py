@@ -1,9 +1,16 @@
-"""Driver of `evaluate`, which returns the mean loss over all samples and the accuracy, in eval mode and without a
-graph.
+"""Driver of `evaluate`, which returns the mean loss over all samples and the accuracy.
 
-Each value that it returns, and each switch that it sets or restores (modes, gradients; also after an exception), has a
-scenario of its own. Scenarios about modes and graphs compare no numbers, and those about numbers compare no modes, so
-each mistake costs its own check.
+Promises of the exercise, and the scenarios that check them:
+    the mean loss over samples, and the accuracy between 0 and 1: `values`, `accuracy`, `float32`
+    any loader, also one that can be read only once: `once`
+    eval mode, and BatchNorm's running statistics as before: `eval-mode`, `mixed`
+    no graph, and training can go on afterwards: `no-graph`, `trains-on`
+    each module's mode is restored: `restores`, `submodules`
+    the same if the loader raises, or Ctrl+C stops the call: `loader-fails`, `never-starts`
+    a tuple of two floats: `types`; nothing is printed: `quiet`
+
+Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes, so each mistake
+costs its own check.
 """
 
 import copy
@@ -14,18 +21,19 @@ import torch
 from grader.exercises.fixtures.classifiers import (
     CLASSES,
     Batch,
+    Modes,
     Net,
-    Once,
+    OneTimeLoader,
     batches,
-    buffers,
+    flat_buffers,
     loss_function,
     mlp,
     norm_dropout_mlp,
     set_modes,
 )
-from grader.exercises.fixtures.marks import ForwardMarks, gradients_of_next_backward
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
 from grader.exercises.fixtures.usual import Case, add_usual
+from grader.exercises.fixtures.witnesses import ForwardWitness, gradients_of_next_backward
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import as_number, type_name
@@ -33,79 +41,92 @@ from grader.observe.wording import left_by, true_or_false, yes_or_no
 
 driver = Driver("evaluate")
 
+_LOSS, _ACCURACY = 0, 1
+"""Indices of the returned numbers."""
 
-def _batches_partly_right(
-    env: Env, model: Net, sizes: tuple[int, ...], *, everywhere: bool = False
+
+def _batches_partly_correct(
+    env: Env, model: Net, sizes: tuple[int, ...], *, all_correct: bool = False
 ) -> list[Batch]:
-    """Return batches in which the model is right about some samples: 4 of 9, 3 of 8, 1 of 1 and 1 of 5.
+    """Return batches in which the model is right about some samples: 4 of 9, 3 of 8, 1 of 1, 1 of 5 for these sizes.
 
-    So the accuracy is neither 0, where a percentage would pass, nor the mean of the batches' accuracies, and few wrong
-    ways to count give the same number. With `everywhere`, the model is right about all samples.
+    So the accuracy is not 0, where a percentage would pass; it is not the mean of the batches' accuracies; and few
+    wrong ways to count give the same number. With `all_correct`, the model is right about all samples.
     """
     examined = copy.deepcopy(model).eval()
     data = batches(env, sizes)
     with torch.no_grad():
         for number, (xb, yb) in enumerate(data):
-            right = len(yb) if everywhere else max(1, len(yb) // 2 - number)
+            correct = len(yb) if all_correct else max(1, len(yb) // 2 - number)
             predicted = examined(xb).argmax(dim=1)
-            yb[:right] = predicted[:right]
-            yb[right:] = (predicted[right:] + 1) % CLASSES
+            yb[:correct] = predicted[:correct]
+            yb[correct:] = (predicted[correct:] + 1) % CLASSES
     return data
 
 
 def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -> object:
-    """Call the student's function once, over two small batches or over `loader`."""
+    """Call the student's function once, over `loader` or else over two small batches, and return its result."""
     recorder = stage.recorder
     if model.observer is None:
         recorder.watch(model, states=False)
     given = batches(stage.env, (4, 2)) if loader is None else loader
     value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), given)
-    # A function that does nothing also restores everything, so a forward pass is required.
-    recorder.fact("순전파를 함", yes_or_no(bool(recorder.forwards.modes)))
+    # A function that does nothing leaves everything as it was, so require a forward pass.
+    recorder.fact("순전파를 함", yes_or_no(bool(recorder.forward_notes.modes)))
     return value
 
 
-def _record_number(stage: Stage, place: int, name: str, value: object) -> None:
-    """Record the number at `place` of a returned value; nothing is there if too few numbers were returned."""
+def _record_number(stage: Stage, index: int, name: str, value: object) -> None:
+    """Record the number at `index` of a returned tuple; an empty array if it has fewer numbers."""
     numbers = list(value) if isinstance(value, tuple | list) else [value]
-    stage.recorder.array(name, [as_number(number) for number in numbers[place : place + 1]])
+    stage.recorder.array(name, [as_number(number) for number in numbers[index : index + 1]])
 
 
-def _record_numbers(stage: Stage, place: int, name: str, *, once: bool = False) -> None:
-    """Evaluate on uneven batches, and record the returned number at `place` (0: loss, 1: accuracy).
+def _evaluate_and_record(stage: Stage, index: int, name: str, *, is_one_time: bool = False) -> None:
+    """Evaluate on uneven batches, and record the returned number at `index` under this name.
 
-    With `once`, the loader can be read only once, and the model is right about every sample: there, floor division
-    gives the right accuracy, which tells it apart from other wrong accuracies.
+    Args:
+        stage: the scenario's stage.
+        index: `_LOSS` or `_ACCURACY`.
+        name: name of the recorded array.
+        is_one_time: give a loader that can be read only once, and labels with which the model is right about every
+            sample. There, floor division gives the right accuracy, which tells it apart from other mistakes.
     """
     model = mlp(stage.env)
     model.eval()
-    # One batch has a single sample: there the largest of all logits is that of the sample, so that an argmax without
-    # its axis is right by chance.
-    data = _batches_partly_right(stage.env, model, (9, 8, 1, 5), everywhere=once)
-    _record_number(stage, place, name, _evaluate(stage, model, Once(data) if once else data))
+    # One batch has a single sample: there `argmax()` without `dim=1` is right by chance, so it differs from a program
+    # that is wrong everywhere.
+    data = _batches_partly_correct(stage.env, model, (9, 8, 1, 5), all_correct=is_one_time)
+    loader = OneTimeLoader(data) if is_one_time else data
+    _record_number(stage, index, name, _evaluate(stage, model, loader))
 
 
 @driver.scenario("values", "손실", atol=FLOAT32_ATOL)
 def _values(stage: Stage) -> None:
-    _record_numbers(stage, 0, "손실")
+    """A program that takes the mean of the batches' means weighs a small batch too much."""
+    _evaluate_and_record(stage, _LOSS, "손실")
 
 
 @driver.scenario("accuracy", "정확도", check="values", atol=FLOAT32_ATOL)
 def _accuracy(stage: Stage) -> None:
-    _record_numbers(stage, 1, "정확도")
+    """A program that averages over batches, returns percent or forgets `dim=1` gives another accuracy."""
+    _evaluate_and_record(stage, _ACCURACY, "정확도")
 
 
 @driver.scenario("once", "한 번만 돌 수 있는 loader", check="values", atol=FLOAT32_ATOL)
 def _once(stage: Stage) -> None:
-    _record_numbers(stage, 1, "정확도", once=True)
+    """A program that reads its loader twice finds nothing the second time."""
+    _evaluate_and_record(stage, _ACCURACY, "정확도", is_one_time=True)
 
 
 def _case(stage: Stage, sizes: Sequence[int] = (4, 2)) -> Case:
+    """Return a case in eval mode without an optimizer, for the usual scenarios."""
     model, data = mlp(stage.env).eval(), batches(stage.env, sizes)
     return Case(stage, "evaluate", model, None, loss_function(stage.env), data)
 
 
 def _evaluate_case(case: Case, data: Iterable[Batch]) -> object:
+    """Make one call, over all these batches."""
     return _evaluate(case.stage, case.model, data)
 
 
@@ -114,37 +135,46 @@ add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, float32="v
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
 def _eval_mode(stage: Stage) -> None:
-    """Two evaluations of a model with dropout and BatchNorm that is handed over in train mode."""
+    """A program that does not call `model.eval()` evaluates with dropout, and moves BatchNorm's running statistics.
+
+    Two evaluations of a model that is handed over in train mode.
+    """
     model = norm_dropout_mlp(stage.env)
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     for _ in range(2):
         model.train()
         _evaluate(stage, model)
-    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forwards.modes], marks.modes())
-    stage.recorder.array("buffers", buffers(model))
+    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forward_notes.modes], witness.modes())
+    stage.recorder.array("buffers", flat_buffers(model))
 
 
 @driver.scenario("mixed", "하위 모듈마다 모드가 다른 모델", check="eval-mode")
 def _mixed(stage: Stage) -> None:
-    """A model with a frozen BatchNorm; then one whose own flag says eval while all its submodules are in train mode."""
-    for mode in ("frozen", "top"):
+    """A program that calls `model.eval()` only `if model.training` leaves submodules in train mode.
+
+    A model with BatchNorm alone in eval mode, then one that is so itself while its submodules are in train mode.
+    """
+    for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         _evaluate(stage, model)
-    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forwards.modes])
+    stage.recorder.fact("순전파할 때의 모드", [*stage.recorder.forward_notes.modes])
 
 
 @driver.scenario("no-graph", "계산 그래프")
 def _no_graph(stage: Stage) -> None:
-    """Forward passes must not build graphs."""
+    """A program without `torch.no_grad()` or the like builds graphs in its forward passes."""
     model = mlp(stage.env)
     model.eval()
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     _evaluate(stage, model)
-    stage.recorder.claim("순전파", [*stage.recorder.forwards.graphs], marks.graphs())
+    stage.recorder.claim("순전파", [*stage.recorder.forward_notes.graphs], witness.graphs())
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
-    """Record whether training could go on now, then switch gradients on again for what follows in the scenario."""
+    """Record whether training could go on now; then switch gradients on, whatever the student's function left.
+
+    The names of all recorded facts begin with `when`, a Korean phrase.
+    """
     recorder = stage.recorder
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
     trainable = all(p.requires_grad for p in model.parameters())
@@ -156,7 +186,11 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
 
 @driver.scenario("trains-on", "평가한 뒤에 이어서 학습하기", check="no-graph")
 def _trains_on(stage: Stage) -> None:
-    """A frozen parameter must stay frozen, and all others trainable."""
+    """A program that switches off `requires_grad` or gradients, instead of a `no_grad` block, must switch them on
+    again.
+
+    A frozen parameter must stay frozen, and all others trainable.
+    """
     model = mlp(stage.env)
     _evaluate(stage, model)
     _record_gradients(stage, model, "평가한 뒤의")
@@ -170,27 +204,30 @@ def _trains_on(stage: Stage) -> None:
 
 @driver.scenario("restores", "학습 모드와 평가 모드 되돌리기")
 def _restores(stage: Stage) -> None:
-    """A model in train mode, then one in eval mode, evaluated twice each."""
-    for mode in ("train", "eval"):
+    """A program that always ends with `model.train()`, or does not restore the mode, leaves another mode.
+
+    A model in train mode, then one in eval mode, evaluated twice each.
+    """
+    for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after, numbers = left_by(mode_words(model)), []
         for _ in range(2):
-            marks = ForwardMarks(stage.env, model)
+            witness = ForwardWitness(stage.env, model)
             _evaluate(stage, model)
             stage.recorder.append_fact(after, mode_words(model))
-            numbers += marks.modes_left(model)
+            numbers += witness.modes_left(model)
             torch.set_grad_enabled(True)
         stage.recorder.array(after, numbers)
 
 
 @driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
 def _restores_submodules(stage: Stage) -> None:
-    """A frozen BatchNorm must stay in eval mode, and a model's own flag that differs from the rest must be restored."""
-    for mode in ("frozen", "top"):
+    """A program that restores only `model.training` puts all submodules into that mode."""
+    for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        after, marks = left_by(mode_words(model)), ForwardMarks(stage.env, model)
+        after, witness = left_by(mode_words(model)), ForwardWitness(stage.env, model)
         _evaluate(stage, model)
-        stage.recorder.claim(after, mode_words(model), marks.modes_left(model))
+        stage.recorder.claim(after, mode_words(model), witness.modes_left(model))
         torch.set_grad_enabled(True)
 
 
@@ -201,20 +238,24 @@ class BrokenLoader(Exception):
 def _record_failure(
     stage: Stage, model: Net, broken: type[BaseException], loader: Iterable[Batch], when: str
 ) -> None:
-    """Evaluate on a loader that raises, and record whether the exception comes through, whether the mode is restored
-    and whether training can go on.
+    """Evaluate on a loader that raises `broken`; record the exception that comes out, the modes, and what is left.
+
+    The names of all recorded facts begin with `when`, a Korean phrase.
     """
     model.train()
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     given = (model, loss_function(stage.env), loader)
-    stage.recorder.expect(broken, f"{when} 예외", stage.student("evaluate"), *given)
-    stage.recorder.claim(f"{when} 모드", mode_words(model), marks.modes_left(model))
+    stage.recorder.record_raised(broken, f"{when} 예외", stage.student("evaluate"), *given)
+    stage.recorder.claim(f"{when} 모드", mode_words(model), witness.modes_left(model))
     _record_gradients(stage, model, when)
 
 
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
-    """A loader that works, then three that raise half-way; Ctrl+C arrives as an exception that is no `Exception`."""
+    """A program without `finally` leaves eval mode; `except Exception` does not see Ctrl+C (`KeyboardInterrupt`).
+
+    A loader that works, then three that raise half-way.
+    """
     model = norm_dropout_mlp(stage.env)
     model.train()
     _evaluate(stage, model)
@@ -229,13 +270,15 @@ def _loader_fails(stage: Stage) -> None:
 
 
 class _NeverStarts:
+    """A loader that raises as soon as it is asked for its batches."""
+
     def __iter__(self) -> Iterator[Batch]:
         raise BrokenLoader("데이터 파일을 열 수 없습니다")
 
 
 @driver.scenario("never-starts", "첫 배치도 주지 못하는 loader", check="loader-fails")
 def _never_starts(stage: Stage) -> None:
-    """A loader that raises as soon as it is asked for its batches."""
+    """A program that begins its `try` only inside the loop does not restore modes if `iter(loader)` raises."""
     _record_failure(
         stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의"
     )
@@ -245,13 +288,13 @@ def _never_starts(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    """Only the types of the returned values are recorded."""
+    """A program that returns tensors, a list or a single number shows; only types are recorded."""
     model = mlp(stage.env).eval()
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
     types = [type_name(value), *(type_name(item) for item in items)]
-    stage.recorder.claim("반환 타입", [*types], type_witness(float, items, marks.first))
+    stage.recorder.claim("반환 타입", [*types], type_witness(float, items, witness.first_sum))
 
 
 add_usual(driver, _case, _evaluate_case, quiet="types")

@@ -1,8 +1,15 @@
 """Driver of `fit`, which trains for some epochs and returns each epoch's training loss, a mean over samples.
 
-Scenarios isolate updates, epoch losses, the train mode that each epoch must set, loaders without a length, and
-`zero_grad=False`. The last batch is small, which shows an epoch loss that is a mean over batches instead of samples.
-The number of epochs follows from the seed.
+Promises of the exercise, and the scenarios that check them:
+    one update for each batch, with cleared gradients: `sgd`, `adamw`, `float32`
+    train mode at the start of each epoch, and at the end: `modes`, `modes-after`
+    a list of each epoch's loss, weighted by samples: `losses`, `types`
+    a loader without a length is enough: `length`; nothing is printed: `quiet`
+    `zero_grad=False` never clears: `never-clears`
+    graphs of earlier batches are not kept: `memory`
+
+The last batch is small, which shows an epoch loss that is a mean over batches instead of samples. The number of epochs
+follows from the seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,19 +21,21 @@ from grader.exercises.fixtures.classifiers import (
     Batch,
     Loader,
     MakeOptimizer,
+    Modes,
     SizedLoader,
     adamw,
     batches,
     loss_function,
     mlp,
     norm_dropout_mlp,
+    scale_rates,
     set_modes,
     sgd,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.memory import record_loop_memory
-from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_kinds, record_sequence
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_sequence, record_types
 from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
+from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of
@@ -34,11 +43,12 @@ from grader.observe.wording import left_by, yes_or_no
 
 driver = Driver("fit")
 
-FIT_SIZES = (4, 4, 4, 1)
+_SIZES = (4, 4, 4, 1)
+"""Samples in each batch."""
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), batches(env, FIT_SIZES), loss_function(env))
+    return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
 
 
 def _epochs(env: Env) -> int:
@@ -46,19 +56,21 @@ def _epochs(env: Env) -> int:
     return 3 + env.number("epochs") % 2
 
 
-def _case(stage: Stage, sizes: Sequence[int] = FIT_SIZES, make_optimizer: MakeOptimizer = sgd) -> Case:
+def _case(stage: Stage, sizes: Sequence[int] = _SIZES, make_optimizer: MakeOptimizer = sgd) -> Case:
+    """Return a case whose batches are to be given as one loader."""
     return classifier_case(stage, "fit", sizes, make_optimizer)
 
 
 @driver.scenario("sgd", "SGD", problem=_problem)
 def _sgd(stage: Stage) -> None:
+    """A program that does not clear, clears only once an epoch or trains one epoch makes other updates."""
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), _epochs(stage.env))
 
 
 add_usual(
     driver,
-    lambda stage: _case(stage, FIT_SIZES[:2]),
+    lambda stage: _case(stage, _SIZES[:2]),
     lambda case, data: case.call(SizedLoader(data), 1),
     float32="sgd",
 )
@@ -66,40 +78,43 @@ add_usual(
 
 @driver.scenario("adamw", "AdamW와 에폭마다 다른 순서", atol=FLOAT32_ATOL)
 def _adamw(stage: Stage) -> None:
-    """The batches come in another order each epoch.
+    """A program that reads its loader into a list once repeats the first epoch's order in each epoch.
 
     The order follows from the number of updates so far: a function that reads the loader once more, only to count its
     samples, does not change it.
     """
     case = _case(stage, make_optimizer=adamw).watch()
-    taken: list[None] = []
-    case.opt.register_step_post_hook(lambda *_: taken.append(None))
-    loader = SizedLoader(case.data, turn=lambda: len(taken) // len(FIT_SIZES))
+    updates: list[None] = []
+    case.opt.register_step_post_hook(lambda *_: updates.append(None))
+    loader = SizedLoader(case.data, choose_first=lambda: len(updates) // len(_SIZES))
     record_sequence(stage.recorder, case.call(loader, _epochs(stage.env)))
 
 
 @driver.scenario("modes", "에폭마다 학습 모드")
 def _modes(stage: Stage) -> None:
-    """The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch."""
+    """A program that calls `model.train()` never, or once before its epochs, trains in eval mode.
+
+    The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch.
+    """
     env, recorder = stage.env, stage.recorder
     numbers: list[float] = []
-    for mode in ("eval", "frozen", "top"):
+    for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(env, mode), mode)
-        marks = ForwardMarks(env, model)
+        witness = ForwardWitness(env, model)
         recorder.watch(model, states=False)
-        loader = SizedLoader(batches(env, (4, 3)), after=model.eval)
+        loader = SizedLoader(batches(env, (4, 3)), after_round=model.eval)
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
-        numbers += marks.modes()
-    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
+        numbers += witness.modes()
+    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], numbers)
 
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
-    """The model must be left in train mode."""
+    """A program that restores the mode it found, or ends with `model.eval()`, does not leave train mode."""
     case = _case(stage, (4,)).watch_model()
-    marks = ForwardMarks(stage.env, case.model)
+    witness = ForwardWitness(stage.env, case.model)
     case.call(SizedLoader(case.data), 1)
-    left = marks.modes_left(case.model, case.data[0][0])
+    left = witness.modes_left(case.model, case.data[0][0])
     stage.recorder.claim(left_by("학습 모드"), mode_words(case.model), left)
 
 
@@ -116,11 +131,11 @@ class _EpochLoader(Loader):
         self._forward_passes = forward_passes
 
     def __iter__(self) -> Iterator[Batch]:
-        epoch = self._forward_passes() // len(self.held)
+        epoch = self._forward_passes() // len(self.batches)
         yield from self._epochs[min(epoch, len(self._epochs) - 1)]
 
     def __len__(self) -> int:
-        return len(self.held)
+        return len(self.batches)
 
 
 def _losses_without_updates(stage: Stage) -> Any:
@@ -131,18 +146,17 @@ def _losses_without_updates(stage: Stage) -> Any:
     env, recorder = stage.env, stage.recorder
     model = mlp(env)
     opt = sgd(model)
-    for group in opt.param_groups:
-        group["lr"] = 0.0
+    scale_rates(opt, 0.0)
     recorder.watch(model, opt, states=False)
-    epochs = [batches(env, FIT_SIZES, f"epoch {number}") for number in range(3)]
+    epochs = [batches(env, _SIZES, f"epoch {number}") for number in range(3)]
     epochs_asked = 2 + env.number() % 2  # the number of losses follows from the seed
-    loader = _EpochLoader(epochs, lambda: len(recorder.forward_modes))
+    loader = _EpochLoader(epochs, lambda: len(recorder.training_at_forward))
     return recorder.call(stage.student("fit"), model, opt, loss_function(env), loader, epochs_asked)
 
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    """The epoch losses of a model that does not move."""
+    """A program that averages over batches, sums up or returns only the last batch's loss gives other numbers."""
     history = _losses_without_updates(stage)
     items = items_of(history)[:50]
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
@@ -150,17 +164,17 @@ def _losses(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
-    """The types of the returned list and of the losses in it."""
-    record_kinds(stage.recorder, _losses_without_updates(stage))
+    """A program that returns tensors, or something else than a list, shows."""
+    record_types(stage.recorder, _losses_without_updates(stage))
 
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")
 def _length(stage: Stage) -> None:
-    """A loader without a length must be enough."""
+    """A program that calls `len(loader)` raises a TypeError."""
     case = _case(stage, (4, 1))
     # Recorded as a fact, not as a failure: feedback then names the mistake behind it (a mean over `len(loader)`), not
     # the TypeError.
-    case.expect(TypeError, "길이가 없는 loader", Loader(case.data), 1)
+    case.record_raised(TypeError, "길이가 없는 loader", Loader(case.data), 1)
 
 
 add_usual(
@@ -173,7 +187,10 @@ add_usual(
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
-    """No gradients are cleared: those of the last update are left, and go into the next call's first update."""
+    """A program that ignores `zero_grad=False`, or clears at the start or end of a call, makes other updates.
+
+    Gradients of the last update are left, and go into the next call's first update.
+    """
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), 2, zero_grad=False)
     case.call(SizedLoader(case.data[:2]), 1, zero_grad=False)
@@ -182,7 +199,7 @@ def _never_clears(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Losses that are kept with their graphs pile up batch by batch."""
+    """A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch."""
     case = _case(stage, [2] * 7).watch_model()
     meter = stage.recorder.measure_memory(case.model)
     case.call(SizedLoader(case.data), 2)

@@ -1,8 +1,16 @@
 """Driver of `overfit_one_batch`, which updates on one batch until the loss reaches `target`, and returns the losses.
 
-Scenarios isolate when it stops, which losses it measures, the modes it sets and restores, and earlier and leftover
-gradients. In those about stopping, the loss function returns the numbers of a list one after the other, whatever the
-model computes: a wrong update changes no loss, and every measurement shows. These numbers are exact in float32.
+Promises of the exercise, and the scenarios that check them:
+    repeated updates on the same batch: `sgd`, `float32`
+    it ends at the first loss at or below `target`: `stops`, `equal`, `at-once`; NaN is not: `never`
+    at most `max_steps` updates, and no loss is measured after them: `never`, `no-steps`
+    a list of floats: `types`; nothing is printed: `quiet`
+    train mode while it measures, each module's mode restored: `train-mode`, `modes`; whatever `loss_fn` raises: `fails`
+    gradients from before do not count, and none are left: `before`, `leftover`
+
+In scenarios about stopping, the loss function returns the numbers of a list one after the other, whatever the model
+computes (`_ScriptedLoss`): a wrong update changes no loss, and every measurement shows. These numbers are exact in
+float32.
 """
 
 from collections.abc import Sequence
@@ -14,9 +22,10 @@ from torch import Tensor
 from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
+    Modes,
     Net,
-    add_gradients,
     batches,
+    fill_gradients,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -24,9 +33,9 @@ from grader.exercises.fixtures.classifiers import (
     set_modes,
     sgd,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
-from grader.exercises.fixtures.returned import record_kinds
+from grader.exercises.fixtures.returned import record_types
 from grader.exercises.fixtures.usual import Case, add_usual
+from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, items_of
@@ -34,17 +43,17 @@ from grader.observe.wording import left_by
 
 driver = Driver("overfit_one_batch")
 
-NEVER = -1.0
+_NEVER = -1.0
 """A target that no loss reaches."""
-SCRIPTED = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
+_SCRIPTED = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
 """Losses that a `_ScriptedLoss` returns, one for each call."""
 
 
 class _ScriptedLoss:
     """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
-    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = SCRIPTED) -> None:
-        """Create it from the true loss function and the numbers; the last number is returned again and again."""
+    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = _SCRIPTED) -> None:
+        """Create it from the true loss function and the numbers; after the last number, it returns that one again."""
         self._loss_fn = loss_fn
         self._numbers = numbers
         self._calls = 0
@@ -53,23 +62,27 @@ class _ScriptedLoss:
         true_loss = self._loss_fn(output, target)
         number = self._numbers[min(self._calls, len(self._numbers) - 1)]
         self._calls += 1
-        return true_loss - true_loss.detach() + number
+        return true_loss - true_loss.detach() + number  # zero with a gradient, plus the number
 
 
 def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -> Case:
+    """Return a case with a batch of each size; the model is an `mlp` unless one is given."""
     model = model or mlp(stage.env)
     data = batches(stage.env, sizes)
     return Case(stage, "overfit_one_batch", model, sgd(model), loss_function(stage.env), data)
 
 
-def _overfit(case: Case, data: Sequence[Batch], *, target: float = NEVER, max_steps: int = 3) -> object:
+def _overfit(case: Case, data: Sequence[Batch], *, target: float = _NEVER, max_steps: int = 3) -> object:
     """Make a call with the first batch of `data`."""
     return case.call(*data[0], target=target, max_steps=max_steps)
 
 
 @driver.scenario("sgd", "같은 배치로 여러 번 업데이트")
 def _sgd(stage: Stage) -> None:
-    """Two calls, each with a batch of its own; how many updates the second makes follows from the seed."""
+    """A program that does not clear, or updates once more or less, leaves other parameters.
+
+    Two calls, each with a batch of its own; how many updates the second makes follows from the seed.
+    """
     case = _case(stage, sizes=(6, 9)).watch()
     for number, max_steps in enumerate((4, 2 + stage.env.number("steps") % 2)):
         _overfit(case, case.data[number:], max_steps=max_steps)
@@ -79,13 +92,13 @@ def _sgd(stage: Stage) -> None:
 add_usual(driver, _case, partial(_overfit, max_steps=2), float32="sgd")
 
 
-def _record_scripted(
-    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = SCRIPTED
+def _call_and_record(
+    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = _SCRIPTED
 ) -> object:
-    """Record the returned losses and the numbers of updates and forward passes, with losses from a list; return what
-    the function returned.
+    """Call the student's function with losses from a list, and return its result.
 
-    Numbers and target are scaled by a power of two that follows from the seed.
+    The returned losses and the numbers of updates and forward passes are recorded. The listed losses and the target are
+    scaled by a power of two that follows from the seed, so that no loss can be known beforehand.
     """
     scale = 2.0 ** -(stage.env.number("scale") % 7)
     case, recorder = _case(stage), stage.recorder
@@ -97,40 +110,43 @@ def _record_scripted(
     measured = [as_number(item) for item in items_of(losses)[:50]]
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
-    recorder.fact("순전파 횟수", len(recorder.forward_modes))
+    recorder.fact("순전파 횟수", len(recorder.training_at_forward))
     return losses
 
 
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
-    """The second loss is barely above the target: a function that rounds it stops too early."""
-    _record_scripted(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *SCRIPTED[2:]))
+    """A program that rounds the loss stops too early: the second loss is barely above the target."""
+    _call_and_record(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *_SCRIPTED[2:]))
 
 
 @driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
 def _equal(stage: Stage) -> None:
-    """The second loss is exactly the target."""
-    _record_scripted(stage, target=1.5)
+    """A program that asks `<` instead of `<=` goes on: the second loss is exactly the target."""
+    _call_and_record(stage, target=1.5)
 
 
 @driver.scenario("at-once", "처음부터 target보다 낮을 때", check="stops")
 def _at_once(stage: Stage) -> None:
-    _record_scripted(stage, target=3.0)
+    """A program that updates before it looks at the loss makes one update too many."""
+    _call_and_record(stage, target=3.0)
 
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
-    """One loss is NaN, which is not at or below the target."""
-    numbers = (*SCRIPTED[:2], float("nan"), *SCRIPTED[3:])
-    # The seed decides, or the counts could be written down beforehand.
+    """A program that goes on `while loss > target` ends at the loss that is NaN, which is not at or below the target.
+
+    How many updates are allowed follows from the seed, so that the counts cannot be written down beforehand.
+    """
+    numbers = (*_SCRIPTED[:2], float("nan"), *_SCRIPTED[3:])
     max_steps = 4 + stage.env.number("steps") % 2
-    _record_scripted(stage, target=NEVER, max_steps=max_steps, numbers=numbers)
+    _call_and_record(stage, target=_NEVER, max_steps=max_steps, numbers=numbers)
 
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
-    """Nothing is measured, and what is returned is a list all the same."""
-    record_kinds(stage.recorder, _record_scripted(stage, target=NEVER, max_steps=0))
+    """A program that measures before it looks at `max_steps` returns a loss instead of an empty list."""
+    record_types(stage.recorder, _call_and_record(stage, target=_NEVER, max_steps=0))
 
 
 # `target` is out of reach and stays the default of `_overfit`, so all `max_steps` updates are made.
@@ -139,30 +155,30 @@ add_usual(driver, _case, _overfit, types="losses", quiet="losses")
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """Models that are handed over in eval mode, in part or altogether.
+    """A program that does not call `model.train()` measures a model in the mode in which it was handed over.
 
     How often the loss is measured is judged elsewhere.
     """
     recorder, numbers = stage.recorder, list[float]()
-    for mode in ("eval", "frozen", "top"):
+    for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        marks = ForwardMarks(stage.env, model)
+        witness = ForwardWitness(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data)
-        numbers += marks.modes()
-    recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
+        numbers += witness.modes()
+    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], numbers)
 
 
 @driver.scenario("modes", "끝난 뒤의 모드")
 def _modes(stage: Stage) -> None:
-    """Every module must be left in the mode in which it was handed over."""
-    for mode in ("train", "eval", "frozen", "top"):
+    """A program that ends with `model.train()` or `model.eval()`, or restores only `model.training`, leaves others."""
+    for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         fact = left_by(mode_words(model))
-        marks = ForwardMarks(stage.env, model)
+        witness = ForwardWitness(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data, max_steps=2)
-        stage.recorder.claim(fact, mode_words(model), marks.modes_left(model))
+        stage.recorder.claim(fact, mode_words(model), witness.modes_left(model))
 
 
 class BrokenLoss(Exception):
@@ -186,35 +202,35 @@ class _FailingLoss:
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
 def _loss_fails(stage: Stage) -> None:
-    """The loss function raises at the second forward pass: the exception must come through, and the modes be restored.
+    """A program without `finally` leaves train mode if the loss function raises; another may swallow the exception.
 
-    Ctrl+C arrives as an exception that is no `Exception`.
+    Ctrl+C arrives as a `KeyboardInterrupt`, which `except Exception` does not see.
     """
     broken: tuple[tuple[type[BaseException], str], ...] = (
         (BrokenLoss, "오류가 난"),
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in broken:
-        model = set_modes(norm_dropout_mlp(stage.env), "frozen")
+        model = set_modes(norm_dropout_mlp(stage.env), Modes.NORM_EVAL)
         given = mode_words(model)
         case = _case(stage, model).watch_model()
         case.loss_fn = _FailingLoss(case.loss_fn, exception)
-        case.expect(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=NEVER, max_steps=4)
+        case.record_raised(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=_NEVER, max_steps=4)
         stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """The gradients left after all updates, and after stopping early: also before any update or any forward pass."""
+    """A program that does not clear at each of its exits leaves gradients, its own or those from before."""
     recorder = stage.recorder
     for target, max_steps, when in (
-        (NEVER, 4, "max_steps번 업데이트한"),
+        (_NEVER, 4, "max_steps번 업데이트한"),
         (1.25, 4, "target에 이른"),
         (3.0, 4, "업데이트 없이 끝난"),
-        (NEVER, 0, "max_steps가 0으로 끝난"),
+        (_NEVER, 0, "max_steps가 0으로 끝난"),
     ):
         case = _case(stage).watch_model()
-        add_gradients(stage.env, case.model)
+        fill_gradients(stage.env, case.model)
         case.loss_fn = _ScriptedLoss(case.loss_fn)
         _overfit(case, case.data, target=target, max_steps=max_steps)
         recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")

@@ -1,7 +1,10 @@
 """Driver of `sgd_update`, which does by hand the step of an SGD without momentum.
 
-Scenarios isolate the update (two, at different rates), very large gradients, gradients that are None, and frozen
-parameters. Afterwards the parameters must still be the model's own leaf tensors: moved in place, not replaced.
+Promises of the exercise, and the scenarios that check them:
+    `p - lr * p.grad` for every parameter: `moves`, `large`
+    a parameter whose `.grad` is None is left alone: `none`, `frozen`
+    as after `opt.step()`, the parameters are still the model's own leaf tensors, moved in place, and require gradients;
+    the gradients are as before: `leaves`
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,32 +12,32 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import nn
 
-from grader.exercises.fixtures.classifiers import add_gradients, batches, flat_gradients, loss_function, mlp
-from grader.exercises.fixtures.marks import gradients_of_next_backward
+from grader.exercises.fixtures.classifiers import batches, fill_gradients, flat_gradients, loss_function, mlp
+from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
 from grader.observe.wording import true_or_false, yes_or_no
 
 driver = Driver("sgd_update")
 
 _LARGE = 300.0
-"""Factor on gradients of ordinary size: components far beyond ±1, where a clamp would show."""
+"""Factor on gradients of ordinary size, which takes their components far beyond ±1."""
 
 
 def _update_twice(
     stage: Stage,
     change: Callable[[Sequence[nn.Parameter]], None] = lambda _: None,
     *,
-    given: Callable[[Sequence[nn.Parameter]], Iterable[nn.Parameter]] = iter,
+    as_argument: Callable[[Sequence[nn.Parameter]], Iterable[nn.Parameter]] = iter,
     states: bool = True,
 ) -> list[nn.Parameter]:
     """Make two updates and return the parameters.
 
     Args:
         stage: the scenario's stage.
-        change: changes the parameters' gradients before each update.
-        given: makes of the list of parameters what the function is called with.
-        states: True to compare the parameters; False to record facts instead, which show whether the function leaves
-            everything but their values alone.
+        change: changes the parameters' gradients before each update; by default nothing.
+        as_argument: turns the list of parameters into the function's argument; by default into an iterator.
+        states: True to compare the parameters with the solution's. False to record facts instead: whether gradients,
+            `requires_grad` and everything else but the parameters' values stay as they were.
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
@@ -45,7 +48,7 @@ def _update_twice(
         loss_fn(model(xb), yb).backward()
         change(parameters)
         before = [None if p.grad is None else p.grad.clone() for p in parameters]
-        recorder.call(stage.student("sgd_update"), given(parameters), lr)
+        recorder.call(stage.student("sgd_update"), as_argument(parameters), lr)
         if not states:  # a function that does nothing leaves everything alone too, so a movement is required
             moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
             recorder.append_fact("매개변수가 움직임", yes_or_no(moved))
@@ -65,7 +68,7 @@ def _update_twice(
 
 
 def _unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
-    """True if both hold the same numbers, or both are None."""
+    """Return True if both hold the same numbers, or both are None."""
     return now is before if now is None or before is None else torch.equal(now, before)
 
 
@@ -81,28 +84,37 @@ def _enlarge_gradients(parameters: Sequence[nn.Parameter]) -> None:
 
 @driver.scenario("moves", "업데이트")
 def _moves(stage: Stage) -> None:
+    """A program with another sign, another rate or `p = p - lr * p.grad` (a new tensor) leaves other parameters."""
     _update_twice(stage)
 
 
 @driver.scenario("large", "아주 큰 그레이디언트", check="moves")
 def _large(stage: Stage) -> None:
-    """The parameters come as a list, which can be read twice; in the other scenarios, as an iterator."""
-    _update_twice(stage, _enlarge_gradients, given=list)
+    """A program that clamps gradients differs here.
+
+    The parameters come as a list; in the other scenarios they come as an iterator, which can be read only once.
+    """
+    _update_twice(stage, _enlarge_gradients, as_argument=list)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
+    """A program that does not ask for None raises; one that stops there leaves later parameters where they are."""
     _update_twice(stage, _remove_some_gradients)
 
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """Two updates, then one on random gradients, which must stay; a backward pass must still reach all parameters."""
+    """A program that replaces parameters, clears gradients or switches off `requires_grad` breaks the next backward
+    pass.
+
+    Two updates after backward passes, then one on random gradients.
+    """
     parameters = _update_twice(stage, states=False)
     recorder = stage.recorder
     recorder.fact("잎(leaf) 텐서", yes_or_no(all(p.is_leaf for p in parameters)))
     model = mlp(stage.env, "given")
-    add_gradients(stage.env, model)
+    fill_gradients(stage.env, model)
     recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)
     recorder.array("그레이디언트", flat_gradients(model))
     for parameter in model.parameters():
@@ -112,7 +124,9 @@ def _leaves(stage: Stage) -> None:
 
 @driver.scenario("frozen", "얼린 매개변수", check="none")
 def _frozen(stage: Stage) -> None:
-    """Frozen before any backward pass: such parameters have no gradient, and must neither move nor become trainable."""
+    """A program that gives a missing gradient a value, or switches `requires_grad` on for all, changes frozen
+    parameters.
+    """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     frozen = model.layers[0].requires_grad_(False)

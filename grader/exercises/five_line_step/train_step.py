@@ -1,8 +1,12 @@
 """Driver of `train_step`, which makes one update on a mini-batch and returns the loss before it.
 
-Scenarios isolate updates under SGD and AdamW, modes, the random state and the returned loss. Batches have uneven sizes,
-which shows a loss that is divided by the batch size; learning rates change between calls, which shows an update that
-comes a call late.
+Promises of the exercise, and the scenarios that check them:
+    one update on the mini-batch, after which old gradients no longer count: `sgd`, `adamw`, `float32`
+    the loss before the update, as a float: `returns`
+    modes, random state and output as they are in any exercise: `modes`, `given-modes`, `random-state`, `quiet`
+
+Batches have uneven sizes, which shows a loss that is divided by a fixed batch size. Learning rates change between
+calls, which shows an update that comes a call late.
 """
 
 from collections.abc import Sequence
@@ -14,9 +18,10 @@ from grader.exercises.five_line_step._steps import step_case, step_problem
 from grader.exercises.fixtures.classifiers import (
     Batch,
     MakeOptimizer,
+    Modes,
     adamw,
     batches,
-    buffers,
+    flat_buffers,
     loss_function,
     momentum_sgd,
     norm_dropout_mlp,
@@ -37,10 +42,11 @@ def _case(stage: Stage, make_optimizer: MakeOptimizer = sgd, *, salt: str = "mod
 
 
 def _step(case: Case, data: Sequence[Batch]) -> Any:
+    """Make one call, with the first batch."""
     return case.call(*data[0])
 
 
-def _train_steps(stage: Stage, make_optimizer: MakeOptimizer) -> None:
+def _step_on_each_batch(stage: Stage, make_optimizer: MakeOptimizer) -> None:
     """Make one call for each batch, with falling learning rates."""
     case = _case(stage, make_optimizer).watch()
     for batch in case.data:
@@ -50,7 +56,8 @@ def _train_steps(stage: Stage, make_optimizer: MakeOptimizer) -> None:
 
 @driver.scenario("sgd", "SGD", problem=step_problem)
 def _sgd(stage: Stage) -> None:
-    _train_steps(stage, sgd)
+    """A program that does not clear, or scales the loss, moves the parameters by another multiple of the gradients."""
+    _step_on_each_batch(stage, sgd)
 
 
 add_usual(driver, _case, _step, float32="sgd")
@@ -58,27 +65,28 @@ add_usual(driver, _case, _step, float32="sgd")
 
 @driver.scenario("adamw", "AdamW")
 def _adamw(stage: Stage) -> None:
-    _train_steps(stage, adamw)
+    """A program that updates by hand (`p -= lr * p.grad`) or steps twice ignores or disturbs AdamW's state."""
+    _step_on_each_batch(stage, adamw)
 
 
 @driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
 def _norm_and_dropout(stage: Stage) -> None:
-    """A fresh model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
+    """A program that changes the mode it found, or makes two forward passes, gives other running statistics."""
     env, recorder = stage.env, stage.recorder
     loss_fn = loss_function(env)
     (batch,) = batches(env, (6,))
-    for mode in ("train", "eval", "frozen"):
+    for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL):
         model = set_modes(norm_dropout_mlp(env, mode), mode)
         opt = sgd(model)
         recorder.watch(model, opt)
         env.set_random_state("dropout")
         recorder.call(stage.student("train_step"), model, opt, loss_fn, *batch)
-        recorder.array(f"buffers/{mode}", buffers(model))
+        recorder.array(f"buffers/{mode}", flat_buffers(model))
 
 
 @driver.scenario("random-state", "난수의 상태", check="adamw")
 def _random_state(stage: Stage) -> None:
-    """A step must not set a seed: after two different random states, it would leave the same one."""
+    """A program that sets a seed leaves the same random state after two different ones."""
     left = []
     for number in range(2):
         case = _case(stage)
@@ -90,12 +98,13 @@ def _random_state(stage: Stage) -> None:
 
 @driver.scenario("given-modes", "받은 모드", check="modes")
 def _given_modes(stage: Stage) -> None:
+    """A program that calls `model.train()` does not leave a model in the mode in which it was handed over."""
     record_modes(stage, lambda stage: _case(stage, momentum_sgd), _step)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The losses of fresh models, which a wrong update cannot change."""
+    """A program that computes the loss after its update, or returns a tensor, shows; each call gets a fresh model."""
     for number in range(2):
         case = _case(stage, salt=f"model {number}")
         stage.recorder.returned(case.call(*case.data[number]))

@@ -1,8 +1,13 @@
 """Driver of `train_step_extras`, which is `train_step` with optional clipping and an optional scheduler.
 
-Scenarios isolate clipping, the scheduler, both and neither. The clip is active at some batches only, and the
-scheduler's factor follows from the seed. So a clip or scheduler that always or never acts, or acts at the wrong time,
-gives other numbers.
+Promises of the exercise, and the scenarios that check them:
+    `max_norm` limits the joint norm of the gradients, and 0.0 is a limit too: `clip`, `zero-norm`, `both`
+    the scheduler is stepped once, after the update: `schedule`, `both`
+    without them, a plain step: `plain`, `float32`, `modes`
+    the loss before the update, as a float: `returns`; nothing is printed: `quiet`
+
+Clipping is active at some batches only, and the scheduler's factor follows from the seed. So a clip or scheduler that
+always or never acts, or acts at the wrong time, gives other numbers.
 """
 
 from collections.abc import Sequence
@@ -29,37 +34,40 @@ from grader.observe.play import Driver, Env, Stage
 driver = Driver("train_step_extras")
 
 BELOW_LARGEST = 0.08
-"""Limit, as a share of the gradient's norm, that lies below the gradient's largest component: with 66 parameters, that
-component is at least 1/√66 = 0.12 of the norm. At such a limit, clipping by value acts too, whatever the seed.
+"""A `max_norm`, as a share of the gradient's norm, that is below the gradient's largest component: with 66 parameters,
+that component is at least 1/√66 = 0.12 of the norm. So a program that clips by value instead of by norm changes the
+gradient too, and shows, whatever the seed.
 """
 
 
 def _case(
     stage: Stage, make_optimizer: MakeOptimizer = sgd, gamma: float | None = None, *, salt: str = "model"
 ) -> Case:
-    """Return a case; with `gamma`, it has a scheduler that multiplies the rates by it."""
+    """Return a case; with `gamma`, it has a scheduler that multiplies the learning rates by it after each step."""
     case = step_case(stage, "train_step_extras", make_optimizer, salt=salt)
     case.scheduler = None if gamma is None else ExponentialLR(case.opt, gamma)
     return case
 
 
 def _step(case: Case, data: Sequence[Batch]) -> Any:
+    """Make one call with the first batch, clipping and the case's scheduler."""
     return case.call(*data[0], max_norm=0.1, scheduler=case.scheduler)
 
 
 def _limits(case: Case) -> tuple[float | None, ...]:
-    """Return five limits: active, idle, active, None, active. A clip that always or never acts would hide mistakes."""
+    """Return a `max_norm` for each of five batches: it clips, is too high to clip, clips, is None, clips."""
     norm = gradient_norm(case.model, case.loss_fn, case.data[0])
     return BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
 
 
 def _gamma(env: Env) -> float:
+    """Return the scheduler's factor, between 0.5 and 0.9 by the seed."""
     return 0.5 + 0.4 * float(torch.rand(1, generator=env.generator("gamma")))
 
 
 @driver.scenario("clip", "SGD와 클리핑", atol=CLIP_ATOL, problem=step_problem)
 def _clip(stage: Stage) -> None:
-    """One call for each limit, without a scheduler."""
+    """A program that clips by value, each parameter alone, after the update or never makes other updates."""
     case = _case(stage).watch()
     for batch, limit in zip(case.data, _limits(case), strict=True):
         case.call(*batch, max_norm=limit)
@@ -67,32 +75,33 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A limit of zero is a limit: nothing moves. Code that asks `if max_norm:` does not clip at all."""
+    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
     case = _case(stage).watch()
     case.call(*case.data[0], max_norm=0.0)
 
 
 @driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
-    """The rates that updates use, and those left afterwards; weights are not compared, so a wrong update costs nothing
-    here.
+    """A program that steps the scheduler before the update, twice or never uses other rates.
+
+    Weights are not compared, so a wrong update costs nothing here.
     """
     case = _case(stage, gamma=_gamma(stage.env)).watch(states=False)
     opt, scheduler, recorder = case.opt, case.scheduler, stage.recorder
-    used: list[list[float]] = []
-    opt.register_step_pre_hook(lambda *_: used.append([group["lr"] for group in opt.param_groups]))
-    left = []
+    rates_used: list[list[float]] = []
+    opt.register_step_pre_hook(lambda *_: rates_used.append([group["lr"] for group in opt.param_groups]))
+    rates_left = []
     for batch in case.data[:4]:
         case.call(*batch, scheduler=scheduler)
-        left.append([group["lr"] for group in opt.param_groups])
+        rates_left.append([group["lr"] for group in opt.param_groups])
         recorder.append_fact("scheduler.step()의 횟수", scheduler.last_epoch)
-    recorder.array("업데이트에 쓴 학습률", torch.tensor(used[:100], dtype=torch.float64).reshape(-1, 2))
-    recorder.array("부른 다음의 학습률", torch.tensor(left, dtype=torch.float64))
+    recorder.array("업데이트에 쓴 학습률", torch.tensor(rates_used[:100], dtype=torch.float64).reshape(-1, 2))
+    recorder.array("부른 다음의 학습률", torch.tensor(rates_left, dtype=torch.float64))
 
 
 @driver.scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", atol=CLIP_ATOL)
 def _both(stage: Stage) -> None:
-    """Momentum, clipping and a scheduler combined, and the returned loss."""
+    """A program in which clipping and scheduler exclude each other (`elif`) differs only where both are given."""
     case = _case(stage, momentum_sgd, _gamma(stage.env)).watch()
     for batch, limit in zip(case.data, _limits(case), strict=True):
         stage.recorder.returned(case.call(*batch, max_norm=limit, scheduler=case.scheduler))
@@ -101,7 +110,7 @@ def _both(stage: Stage) -> None:
 
 @driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)")
 def _plain(stage: Stage) -> None:
-    """Neither clipping nor a scheduler."""
+    """A program that needs `max_norm` or `scheduler` raises when neither is given."""
     case = _case(stage, adamw).watch()
     for batch in case.data[:4]:
         case.call(*batch)
@@ -109,13 +118,13 @@ def _plain(stage: Stage) -> None:
 
 
 add_usual(driver, _case, _step, float32="plain")
-# The scheduler shows one that is not stepped in some mode.
+# With a scheduler, because a program may step it in train mode only.
 add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, modes="plain")
 
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss is returned with and without the extras. One call on each fresh model, so no update can change it."""
+    """A program that returns from inside `if` returns None without the extras. Each call gets a fresh model."""
     for number in range(3):
         case = _case(stage, gamma=0.5 if number == 2 else None, salt=f"model {number}")
         limit = 0.1 if number == 1 else None

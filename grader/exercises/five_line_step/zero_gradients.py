@@ -1,8 +1,10 @@
 """Driver of `zero_gradients`, which does by hand what `opt.zero_grad()` does.
 
-Scenarios isolate ordinary gradients, infinite and NaN ones, gradients that sum to zero, frozen parameters that hold a
-gradient, and a parameter without one. A backward pass afterwards shows what was really left: an old gradient would be
-added to the new one.
+Promises of the exercise, and the scenarios that check them:
+    the gradients of all parameters are cleared: `clears`, `balanced`
+    infinite and NaN gradients too: `not-finite`
+    those of frozen parameters too: `frozen`
+    a parameter without a gradient is no obstacle (as for `opt.zero_grad()`): `none`
 """
 
 import math
@@ -12,7 +14,7 @@ import torch
 from torch import nn
 
 from grader.exercises.fixtures.classifiers import Net, batches, flat_gradients, loss_function, mlp
-from grader.exercises.fixtures.marks import gradients_of_next_backward
+from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 from grader.observe.wording import true_or_false
@@ -32,16 +34,16 @@ def _model_after_backward(env: Env) -> Net:
 
 
 def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
-    """Return for each parameter, in Korean, whether it holds a gradient that is not all zeros. NaN is not zero."""
+    """Return for each parameter, in Korean, whether its gradient is cleared: None or all zeros (NaN is not zero)."""
     return ["남음" if p.grad is not None and bool(p.grad.ne(0).any()) else "비어 있음" for p in parameters]
 
 
 @driver.scenario("clears", "그레이디언트 비우기")
 def _clears(stage: Stage) -> None:
-    """Parameters that all hold a gradient; then a backward pass.
+    """A program that clears nothing, or only some parameters, adds old gradients to those of the next backward pass.
 
-    They come from a generator, which can be read only once. In the other scenarios they come as a list, so that a
-    function which reads them twice is judged here only.
+    The parameters come from a generator, which can be read only once. In the other scenarios they come as a list, so
+    that a function which reads them twice is judged here only.
     """
     recorder = stage.recorder
     model = _model_after_backward(stage.env)
@@ -56,7 +58,7 @@ def _clears(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "무한대와 NaN이 든 그레이디언트", check="clears")
 def _not_finite(stage: Stage) -> None:
-    """Clearing by multiplication fails here: zero times infinity is NaN."""
+    """A program that clears by multiplication (`p.grad *= 0`) leaves NaN: zero times infinity is NaN."""
     model = _model_after_backward(stage.env)
     for parameter, value in zip(model.parameters(), (math.inf, math.nan, -math.inf, 1e300), strict=True):
         if parameter.grad is not None:
@@ -68,7 +70,7 @@ def _not_finite(stage: Stage) -> None:
 
 @driver.scenario("balanced", "합이 0인 그레이디언트", check="clears")
 def _balanced(stage: Stage) -> None:
-    """Every gradient sums to zero, exactly: whether something is left cannot be asked of the sum."""
+    """A program that asks whether `p.grad.sum()` is zero clears none: each gradient here sums to exactly zero."""
     model = _model_after_backward(stage.env)
     for parameter in model.parameters():
         grad = torch.zeros_like(parameter).view(-1)
@@ -83,7 +85,7 @@ def _balanced(stage: Stage) -> None:
 
 @driver.scenario("frozen", "그레이디언트가 남은 채로 얼린 매개변수", check="clears")
 def _frozen(stage: Stage) -> None:
-    """Like `opt.zero_grad()`, it must clear frozen parameters too, and must not unfreeze them."""
+    """A program that skips parameters with `requires_grad=False` leaves their gradients; another may unfreeze them."""
     model = _model_after_backward(stage.env)
     model.layers[0].requires_grad_(False)
     stage.recorder.watch(model, states=False)
@@ -95,9 +97,11 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """One parameter without a gradient among others with one; which one follows from the seed.
+    """A program that calls `p.grad.zero_()` raises at the one parameter without a gradient; `return` there skips
+    others.
 
-    It is never the last: a loop that ends at it would then have cleared all the others.
+    Which parameter it is follows from the seed. It is never the last: a loop that ends at it would then have cleared
+    all the others.
     """
     model = _model_after_backward(stage.env)
     parameters = list(model.parameters())

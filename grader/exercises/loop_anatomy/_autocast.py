@@ -1,4 +1,4 @@
-"""Note the precisions that autocast asks for while a model and its loss are computed."""
+"""Note the precisions that autocast asks for during forward passes, losses and backward passes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from grader.observe.trace import Fact
 
 
 class AutocastNotes:
-    """The precisions that autocast asked for during forward passes, losses and backward passes.
+    """The precisions that autocast asked for in each part of a step: forward pass, loss, backward pass.
 
     For each precision, the notes hold its name and the product of two random numbers, computed in that precision. The
     product is the witness for `Recorder.claim`: it follows from the seed, so it proves that the code ran.
@@ -21,6 +21,7 @@ class AutocastNotes:
     def __init__(self, env: Env) -> None:
         """Draw the two numbers from the scenario's env."""
         self.seen: dict[str, dict[str, float]] = {}
+        """Korean name of a part of the step -> (name of a precision -> product computed in it)."""
         # Matrices of one element, because autocast rounds products of matrices (as in layers), not elementwise ones.
         self._factors = torch.rand(2, 1, 1, generator=env.generator("factors")) + 1.0
 
@@ -37,7 +38,7 @@ class AutocastNotes:
         return [*sorted(self.seen.get(part) or ["없음"])]
 
     def witness(self, part: str) -> list[float]:
-        """Return one number that depends on the precisions of a part: the sum of the products noted in it, or 0."""
+        """Return the sum of the products noted in a part, a single number; 0 if the part never ran."""
         return [sum(self.seen.get(part, {}).values())]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "AutocastNotes":
@@ -46,10 +47,11 @@ class AutocastNotes:
 
 
 class AutocastNet(Net):
-    """A net that notes autocast but, once `initialised`, computes in float64, which autocast leaves alone.
+    """A net that notes what autocast asks for, but computes in float64 (after `initialize`), which autocast leaves
+    alone.
 
-    In bfloat16, with its 8 bits, right programs that add in different orders would end far apart: rounding would
-    magnify a difference in the last bit of a float32 weight a hundred thousand times.
+    With the 8 significant bits of bfloat16, right programs that add in different orders would end far apart: a
+    difference in the last bit of a float32 weight can grow a hundred thousand times when it is rounded to bfloat16.
     """
 
     def __init__(self, layers: Sequence[nn.Module], env: Env) -> None:
@@ -67,7 +69,7 @@ class AutocastNet(Net):
 
 
 def noting_loss(loss_fn: LossFn, notes: AutocastNotes) -> LossFn:
-    """Wrap a loss function so that it notes the precision that autocast asks for while the loss is computed."""
+    """Return a loss function that also notes the precision that autocast asks for while it runs."""
 
     def noted(output: Tensor, target: Tensor) -> Tensor:
         notes.note("손실", output.device.type)

@@ -1,4 +1,4 @@
-"""Observe how a checkpoint's old file is replaced by the new one."""
+"""Observe how a checkpoint's old file is replaced by the new one: by a rename or in place, and in which order."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from grader.exercises.fixtures.stand_ins import replaced
 
 @dataclass
 class SeenRenames:
-    """How files were renamed to the checkpoint's name."""
+    """How files were renamed to the checkpoint's path."""
 
     old_was_gone: list[bool] = field(default_factory=list)
     """For each rename that was not refused: True if there was no checkpoint just before it."""
@@ -23,9 +23,9 @@ class SeenRenames:
 
 @contextmanager
 def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
-    """Watch `os.rename` and `os.replace` for renames to `path`, and refuse those from outside the folder of `path`.
+    """Watch renames to `path` by `os.rename` and `os.replace`, and refuse those from outside the folder of `path`.
 
-    Such a rename fails as if the file were on another file system, where the temporary files of many machines are.
+    A refused rename fails as if the file were on another file system, as temporary folders are on many machines.
 
     Args:
         student: the student's function or class; its module may have imported the functions by name.
@@ -52,15 +52,16 @@ def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
         yield seen
 
 
-def unchanged_test(path: Path, link: Path) -> Callable[[], bool]:
-    """Make a hard link to the file at `path`; return a function that tells whether this file has not been written to.
+def link_old_file(path: Path, link: Path) -> Callable[[], bool]:
+    """Give the file at `path` a second name, a hard link; return a function: True if the file is unchanged.
 
-    The link keeps the old file when `path` is replaced by another, and shows when the old one is written in place.
-    Where there is no file yet, or hard links cannot be made, the function returns True while a file exists at `path`.
+    If `path` is replaced by another file, the old one lives on under its second name. If the old one is written in
+    place, its content changes under both names. Where there is no file yet, or hard links cannot be made, the function
+    returns True while a file exists at `path`.
 
     Args:
         path: the file.
-        link: where to make the link.
+        link: its second name.
     """
     try:
         before = path.read_bytes()

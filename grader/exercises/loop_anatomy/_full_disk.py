@@ -15,21 +15,22 @@ from grader.exercises.fixtures.stand_ins import replaced
 
 @contextmanager
 def full_disk(student: Any) -> Iterator[None]:
-    """Inside this context, `torch.save` writes half of the file and then fails.
+    """Make `torch.save` write half of the file and then raise an OSError, inside this context.
 
     Args:
         student: the student's function or class; its module may have imported `save` by name.
     """
-    save = torch.save
+    original = torch.save
 
     def save_half_then_fail(content: Any, target: Any, *args: Any, **kwargs: Any) -> None:
         buffer = io.BytesIO()
-        save(content, buffer, *args, **kwargs)
-        written = buffer.getvalue()[: len(buffer.getvalue()) // 2]
+        original(content, buffer, *args, **kwargs)
+        whole = buffer.getvalue()
+        half = whole[: len(whole) // 2]
         if isinstance(target, str | os.PathLike):
-            Path(target).write_bytes(written)
+            Path(target).write_bytes(half)
         else:
-            target.write(written)
+            target.write(half)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with replaced(student, torch, "save", save_half_then_fail):

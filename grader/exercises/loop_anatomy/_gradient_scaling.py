@@ -1,4 +1,4 @@
-"""Let gradients be scaled on the CPU, and observe the norms that were computed and those that the optimizer read."""
+"""Make `GradScaler` work on the CPU, and observe gradients' norms: as computed, and as the optimizer read them."""
 
 import functools
 import math
@@ -15,33 +15,37 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 @dataclass
 class GradientNorms:
-    """Joint L2 norms of a model's gradients, one entry for each update."""
+    """Joint L2 norms of all of a model's gradients, one entry for each update."""
 
     computed: list[float] = field(default_factory=list)
-    """Norms after the backward pass: each parameter's gradient as it was when last added to."""
+    """Norms before unscaling and clipping: of each parameter's gradient as it was when a backward pass last added to
+    it.
+    """
     read: list[float] = field(default_factory=list)
     """Norms when the optimizer read the gradients."""
 
 
 @contextmanager
 def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
-    """Note the norms at each update of `model`, whichever optimizer makes the update."""
+    """Note the norms at each update of `model` inside this context, whichever optimizer makes the update."""
     norms = GradientNorms()
     parameters = list(model.parameters())
     latest: dict[int, float] = {}  # norm of each parameter, by its id
 
-    def accumulated(parameter: torch.Tensor) -> None:
+    def note_computed(parameter: torch.Tensor) -> None:
         if parameter.grad is not None:
             latest[id(parameter)] = float(parameter.grad.double().norm())
 
-    def stepping(opt: Optimizer, *_: Any) -> None:
-        held = {id(p) for group in opt.param_groups for p in group["params"]}
-        if held & {id(p) for p in parameters}:
-            norms.computed.append(_joint(latest.values()))
-            norms.read.append(_joint(float(p.grad.double().norm()) for p in parameters if p.grad is not None))
+    def note_update(opt: Optimizer, *_: Any) -> None:
+        updated = {id(p) for group in opt.param_groups for p in group["params"]}
+        if updated & {id(p) for p in parameters}:
+            norms.computed.append(_joint_norm(latest.values()))
+            norms.read.append(
+                _joint_norm(float(p.grad.double().norm()) for p in parameters if p.grad is not None)
+            )
 
-    hooks = [p.register_post_accumulate_grad_hook(accumulated) for p in parameters]
-    hooks.append(register_optimizer_step_pre_hook(stepping))
+    hooks = [p.register_post_accumulate_grad_hook(note_computed) for p in parameters]
+    hooks.append(register_optimizer_step_pre_hook(note_update))
     try:
         yield norms
     finally:
@@ -55,10 +59,10 @@ _BEFORE_ENABLED = 4
 
 @contextmanager
 def scalers_on_cpu() -> Iterator[None]:
-    """Make every `GradScaler` work: on the CPU where there is no CUDA, and always enabled.
+    """Make every `GradScaler` that is created inside this context scale: on the CPU too, and whatever `enabled` says.
 
-    Without CUDA, `GradScaler()` switches itself off, and many right programs write `enabled=device == "cuda"`. Use this
-    in scenarios that ask for float16.
+    Without CUDA, `GradScaler()` switches itself off, and many right programs write `enabled=device == "cuda"`. So
+    scenarios that ask for float16 need this.
     """
     original = torch.amp.GradScaler.__init__
 
@@ -75,6 +79,6 @@ def scalers_on_cpu() -> Iterator[None]:
         torch.amp.GradScaler.__init__ = original  # type: ignore[method-assign]
 
 
-def _joint(norms: Iterable[float]) -> float:
-    """Return the norm of all gradients together."""
+def _joint_norm(norms: Iterable[float]) -> float:
+    """Return the L2 norm of all gradients together, from the norm of each."""
     return math.hypot(*norms)

@@ -1,4 +1,4 @@
-"""The model, data, scalers and scenario bodies that the drivers of `amp_step` and `amp_accumulate` share."""
+"""The model, data, scalers and bodies of scenarios that the drivers of `amp_step` and `amp_accumulate` share."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from grader.exercises.fixtures.classifiers import (
     LossFn,
     batches,
     gradient_norm,
-    initialised,
+    initialize,
     last_layer_to_eval,
     loss_function,
     scale_rates,
@@ -26,23 +26,24 @@ from grader.observe.play import Env, Problem, Stage
 from grader.observe.wording import with_particle
 
 AMP_ATOL = 2e-6
-"""Absolute tolerance; right programs differ by less. Adding in another order in float32 makes a difference of 1e-7, and
-a scale that is a power of two makes none. In float64, a hand-written clip without torch's 1e-6 makes up to about 2e-6.
+"""Absolute tolerance for arrays; right programs differ by less. Adding in another order in float32 makes a difference
+of 1e-7, and a scale that is a power of two makes none. In float64, a hand-written clip without torch's 1e-6 makes up to
+about 2e-6.
 """
 
 NEVER_CLIPS = 1e6
-"""A norm limit above any ordinary gradient's norm: clipping is asked for, and changes nothing."""
+"""A `max_norm` above any ordinary gradient's norm: clipping is asked for, and changes nothing."""
 
 
-def layers() -> list[nn.Module]:
+def make_layers() -> list[nn.Module]:
     """Return the layers of every model in the two exercises."""
     return [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
 
 
 def autocast_net(env: Env) -> AutocastNet:
-    """Return a model that notes autocast and computes in float64."""
-    net = AutocastNet(layers(), env)
-    initialised(net, env, "model")
+    """Return a model that notes what autocast asks for and computes in float64."""
+    net = AutocastNet(make_layers(), env)
+    initialize(net, env, "model")
     return net
 
 
@@ -55,12 +56,14 @@ def exactly_representable_batches(env: Env, sizes: tuple[int, ...]) -> list[Batc
 
 
 def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
-    """Return a scaler for the scenario's device."""
+    """Return a GradScaler for the scenario's device with these settings, such as `init_scale`."""
     return torch.amp.GradScaler(env.device.type, **settings)
 
 
 def initial_gradient_norm(env: Env, batch: Batch) -> float:
-    """Return the norm of the batch's gradient at the initial weights, computed with a model of its own."""
+    """Return the L2 norm of the batch's gradient at the initial weights of `autocast_net`, computed with
+    another model.
+    """
     return gradient_norm(autocast_net(env), loss_function(env), batch)
 
 
@@ -75,17 +78,17 @@ def update_with_limits(
     dtype: torch.dtype,
     scaler: torch.amp.GradScaler | None,
 ) -> None:
-    """Call the student's function once for each norm limit, while the learning rates fall.
+    """Call the student's function once for each `max_norm`; the learning rates fall from call to call.
 
-    The model is in train and eval mode in turn; without BatchNorm and dropout, a right update is the same in both.
-    With a scaler, its scale after each call is recorded.
+    The model is in train and eval mode in turn. It has neither BatchNorm nor dropout, so a right update is the same in
+    both. With a scaler, its scale after each call is recorded.
 
     Args:
         stage: the scenario's stage.
         name: name of the exercise.
         problem: the model and the loss function.
         opt: the optimizer.
-        calls: for each call, the arguments after the loss function.
+        calls: for each call, the positional arguments after the loss function.
         limits: for each call, `max_norm`.
         dtype: the precision to ask for.
         scaler: the scaler to give, or None.
@@ -108,28 +111,34 @@ def update_with_limits(
 
 
 def update_with_limit_zero(stage: Stage, name: str, problem: Problem, arguments: Sequence[Any]) -> None:
-    """Call the student's function with `max_norm=0.0`: a limit of zero is a limit, so nothing must move.
+    """Call the student's function with `max_norm=0.0`, which must leave all parameters where they are.
 
-    Code that asks `if max_norm:` does not clip at all.
+    A program that asks `if max_norm:` does not clip at zero, and moves them.
     """
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt)
     update_with_limits(stage, name, problem, opt, [arguments], [0.0], dtype=torch.bfloat16, scaler=None)
 
 
-def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]) -> None:
+def record_autocast_precisions(
+    stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]
+) -> None:
     """Record which precision autocast asks for during forward pass, loss and backward pass.
 
-    First bfloat16 without a scaler and float16 with one; then bfloat16 with a scaler that is switched off, and with one
-    that is on. A program must not conclude from a scaler that float16 is asked for.
+    There are four calls: bfloat16 without a scaler, float16 with one, bfloat16 with one that is disabled, bfloat16 with
+    one that is enabled. A program that concludes from a scaler that float16 is wanted differs in the last ones.
+
+    Args:
+        stage: the scenario's stage.
+        call: calls the student's function with a model, a loss function, a precision, and a scaler or None.
     """
     env, recorder = stage.env, stage.recorder
-    off, on = grad_scaler(env, enabled=False), grad_scaler(env, init_scale=2.0**8)
+    disabled, enabled = grad_scaler(env, enabled=False), grad_scaler(env, init_scale=2.0**8)
     cases = (
         (torch.bfloat16, None, ""),
         (torch.float16, grad_scaler(env, init_scale=2.0**8), ""),
-        (torch.bfloat16, off, "(꺼 둔 스케일러)"),
-        (torch.bfloat16, on, "(켜 둔 스케일러)"),
+        (torch.bfloat16, disabled, "(꺼 둔 스케일러)"),
+        (torch.bfloat16, enabled, "(켜 둔 스케일러)"),
     )
     for dtype, scaler, remark in cases:
         model = autocast_net(env)
@@ -140,27 +149,32 @@ def record_precision(stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtyp
             recorder.claim(asked, model.notes.fact(part), model.notes.witness(part))
 
 
-_OVERFLOWING = 100
-"""Added to labels to mark samples whose loss is to be infinite."""
+_OVERFLOW_MARK = 100
+"""Number that is added to the labels of samples whose loss is to be infinite; real labels are smaller."""
 
 
-def overflowing(batch: Batch) -> Batch:
-    """Mark samples in their labels, so that `record_updates_and_scales` makes their loss infinite."""
-    return batch[0], batch[1] + _OVERFLOWING
+def with_infinite_loss(batch: Batch) -> Batch:
+    """Return the batch with marked labels, for which `record_updates_and_scales` makes the loss infinite."""
+    return batch[0], batch[1] + _OVERFLOW_MARK
 
 
 def record_updates_and_scales(
     stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, max_norm: float | None = None
 ) -> None:
-    """Call the student's function with each of these arguments; record its updates, and the scale after each call.
+    """Call the student's function in float16, with each of these arguments; record updates and scales.
 
-    The loss of batches from `overflowing` is infinite.
+    Args:
+        stage: the scenario's stage.
+        name: name of the exercise.
+        calls: for each call, the positional arguments after the loss function. The loss is infinite for batches that
+            `with_infinite_loss` has marked.
+        max_norm: given to each call.
     """
     loss_fn = loss_function(stage.env)
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
-        infinite = bool((target >= _OVERFLOWING).any())
-        return loss_fn(output, target % _OVERFLOWING) * (torch.inf if infinite else 1.0)
+        infinite = bool((target >= _OVERFLOW_MARK).any())
+        return loss_fn(output, target % _OVERFLOW_MARK) * (torch.inf if infinite else 1.0)
 
     model = autocast_net(stage.env)
     opt = sgd(model)
@@ -180,9 +194,10 @@ def record_updates_and_scales(
 
 
 def record_returned(stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, with_scaler: bool) -> None:
-    """Record what each call returns: of float16 calls with a scaler, or of bfloat16 calls without one.
+    """Record what calls return: in float16 with a scaler, or in bfloat16 without one.
 
-    Each call gets a model of its own, so that mistakes in updates do not show.
+    Each call gets a model of its own, so that wrong updates do not show. `calls` holds the positional arguments of each
+    after the loss function.
     """
     for arguments in calls:
         model = autocast_net(stage.env)
@@ -195,8 +210,11 @@ def record_returned(stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, 
         stage.recorder.returned(value)
 
 
-def record_modes(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
-    """Record the modes after a call with a model whose last layer alone is in eval mode, and with one in eval mode."""
+def record_modes_left(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
+    """Call the student's function twice, and record the modes that it leaves.
+
+    Only the last layer of the first model is in eval mode, and all of the second model.
+    """
     for training in (True, False):
         model = autocast_net(stage.env)
         last_layer_to_eval(model)

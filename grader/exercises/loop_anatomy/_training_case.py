@@ -1,5 +1,10 @@
-"""Make what one whole training run is given: a model whose accuracy after each epoch is set, loaders, settings."""
+"""Make what one whole training run is given: a model, loaders and settings.
 
+The model, a `ScriptedNet`, answers validation samples by a script. So a scenario decides the accuracy after each epoch,
+whatever the weights are.
+"""
+
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,41 +13,49 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialised
+from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, Batch, batches, initialize
 from grader.exercises.fixtures.training import Settings, epoch_loader
 from grader.exercises.loop_anatomy._autocast import AutocastNet
 from grader.observe.play import Env
 from grader.observe.trace import Array
 
 STEADY = Settings(lr=0.05, weight_decay=0.01, batch_size=3, warmup_steps=1, total_steps=10_000, max_norm=1e9)
-"""Settings that never clip, and change the learning rate by less than a hundredth of the tolerance, whenever a
-scheduler is stepped. So mistakes in clipping or the schedule show only in the scenarios about them.
+"""Settings that never clip and keep the learning rate nearly constant.
+
+The schedule is so long that it moves results by less than a hundredth of the tolerance, however often the scheduler is
+stepped. So mistakes in clipping or the schedule show only in the scenarios about them.
 """
 
 
-class Moments(list[Array]):
-    """The parameters at each epoch's validation, as one vector; shared with copies of the net, which may be judged."""
+class SharedVectors(list[Array]):
+    """A list of vectors that copies of a net share, because a right program may validate on a copy."""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Moments":
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedVectors":
         return self
 
 
-class TrainedNet(AutocastNet):
-    """A net that counts its training batches, and answers marked samples by that count alone, in any mode.
+class ScriptedNet(AutocastNet):
+    """A net that counts its training batches, and answers validation samples by a script for each epoch.
 
-    So the accuracy after each epoch is known whatever the weights are, and mistakes in updates or modes do not show in
-    checkpoints and returned values.
+    Its answers depend on that count alone, not on weights or modes. So mistakes in updates or modes do not show in
+    checkpoints and returned values. Each sample has one more column, its mark: 0 for training samples, and a validation
+    sample's number, from 1.
     """
 
     seen: Tensor
+    """Number of training batches so far. It is saved with the model, so its name is part of checkpoints."""
     answers: Tensor
+    """Class to answer for each epoch and validation sample, shape (epochs, samples)."""
 
-    def __init__(self, layers: Sequence[nn.Module], env: Env, answers: Tensor, batches_an_epoch: int) -> None:
+    def __init__(
+        self, layers: Sequence[nn.Module], env: Env, answers: Tensor, batches_per_epoch: int
+    ) -> None:
         super().__init__(layers, env)
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.register_buffer("answers", answers, persistent=False)
-        self.batches_an_epoch = batches_an_epoch
-        self.at_validation = Moments()
+        self.batches_per_epoch = batches_per_epoch
+        self.parameters_at_validation = SharedVectors()
+        """All parameters as one vector, at the first validation batch after each epoch."""
         self.overflows_at = -1
         """Index (from 0) of the training batch whose gradients are infinite although its loss is not; -1 for none."""
 
@@ -50,29 +63,31 @@ class TrainedNet(AutocastNet):
         """Return logits (batch, classes) for inputs (batch, features + 1); the last column is the sample's mark."""
         logits = super().forward(inputs[:, :-1])
         marks = inputs[:, -1].long()
-        marked = bool(marks.any())
-        validating = marked or not logits.requires_grad
-        self.notes.note("검증 순전파" if validating else "학습 순전파", inputs.device.type)
-        if not validating:
+        has_marks = bool(marks.any())
+        # A pass over training samples without a graph is no training: a program may look at their accuracy.
+        is_validating = has_marks or not logits.requires_grad
+        self.notes.note("검증 순전파" if is_validating else "학습 순전파", inputs.device.type)
+        if not is_validating:
             if int(self.seen) == self.overflows_at:
                 logits.register_hook(lambda gradient: gradient * torch.inf)
             self.seen += 1
             return logits
-        epoch = max(int(self.seen) // self.batches_an_epoch - 1, 0)
-        if len(self.at_validation) == epoch:
+        epoch = max(int(self.seen) // self.batches_per_epoch - 1, 0)
+        if len(self.parameters_at_validation) == epoch:
             vector = torch.cat([p.detach().double().cpu().ravel() for p in self.parameters()])
-            self.at_validation.append(vector.numpy())
-        if not marked:
+            self.parameters_at_validation.append(vector.numpy())
+        if not has_marks:
             return logits
-        told = self.answers[epoch % len(self.answers)][marks - 1]
-        return nn.functional.one_hot(told, CLASSES).to(logits.dtype) * 50.0 + 0.0 * logits
+        answers = self.answers[epoch % len(self.answers)][marks - 1]
+        # Adding zero times the logits keeps the graph, if there is one: it shows a program that builds it.
+        return nn.functional.one_hot(answers, CLASSES).to(logits.dtype) * 50.0 + 0.0 * logits
 
 
 @dataclass(frozen=True)
-class Case:
+class TrainingCase:
     """The model, loaders and settings of one training run."""
 
-    model: TrainedNet
+    model: ScriptedNet
     train_loader: "DataLoader[Any]"
     val_loader: "DataLoader[Any]"
     settings: Settings
@@ -81,38 +96,40 @@ class Case:
 def training_case(
     env: Env,
     settings: Settings,
-    right: Sequence[int],
+    correct: Sequence[int],
     *,
     samples: int = 3,
-    fresh: bool = False,
+    new_data_each_epoch: bool = False,
     layers: Callable[[], list[nn.Module]] | None = None,
     validation: tuple[int, int] = (8, 8),
-) -> Case:
-    """Return a model, loaders and settings, with one epoch for each entry of `right`.
+) -> TrainingCase:
+    """Return a model, loaders and settings, with one epoch for each entry of `correct`.
 
     Args:
         env: the scenario's env.
         settings: the config, apart from epochs and seed.
-        right: the number of validation samples that are answered rightly after each epoch.
+        correct: for each epoch, how many validation samples are answered correctly after it.
         samples: training samples in an epoch.
-        fresh: give each epoch data of its own.
-        layers: makes the model's layers; by default without BatchNorm and dropout.
-        validation: number of validation samples, and how many of them are in a batch.
+        new_data_each_epoch: give each epoch training samples of its own.
+        layers: makes the model's layers; None: `plain_layers`.
+        validation: number of validation samples, and their batch size.
     """
-    epochs = [_unmarked(batch) for batch in batches(env, (samples,) * (len(right) if fresh else 1), "train")]
+    datasets = len(correct) if new_data_each_epoch else 1
+    epochs = [_unmarked(batch) for batch in batches(env, (samples,) * datasets, "train")]
     count, size = validation
     (held_out,) = batches(env, (count,), "validation")
     inputs, labels = _unmarked(held_out)
     inputs[:, -1] = torch.arange(1, count + 1)
-    answers = torch.stack([_answers(labels, number) for number in right])
+    answers = torch.stack([_scripted_answers(labels, number) for number in correct])
     order = torch.randperm(count, generator=env.generator("order"))
-    model = TrainedNet((layers or plain_layers)(), env, answers, -(-samples // settings.batch_size))
-    initialised(model, env, "model")
+    batches_per_epoch = math.ceil(samples / settings.batch_size)
+    model = ScriptedNet((layers or plain_layers)(), env, answers, batches_per_epoch)
+    initialize(model, env, "model")
     loader: DataLoader[Any] = DataLoader(
         TensorDataset(inputs[order], labels[order]), size, generator=torch.Generator()
     )
-    settings = replace(settings, epochs=len(right), seed=1 + env.number("seed") % 1000)
-    return Case(model.cpu(), epoch_loader(epochs, settings.batch_size), loader, settings)
+    settings = replace(settings, epochs=len(correct), seed=1 + env.number("seed") % 1000)
+    return TrainingCase(model.cpu(), epoch_loader(epochs, settings.batch_size), loader, settings)
 
 
 def plain_layers() -> list[nn.Module]:
@@ -133,17 +150,19 @@ def norm_layers() -> list[nn.Module]:
 def deep_layers() -> list[nn.Module]:
     """Return layers with BatchNorm and dropout between two linear ones.
 
-    The layer before BatchNorm has no bias: its true gradient would be zero, and AdamW would turn it into noise.
+    The layer before BatchNorm has no bias: AdamW would turn its true gradient of zero into noise.
     """
     first = [nn.Linear(FEATURES, HIDDEN, bias=False), nn.BatchNorm1d(HIDDEN), nn.Tanh(), nn.Dropout(0.4)]
     return [*first, nn.Linear(HIDDEN, CLASSES)]
 
 
 def _unmarked(batch: Batch) -> Batch:
+    """Return a batch on the CPU whose samples have the mark 0."""
     inputs = batch[0].cpu()
     return torch.cat([inputs, inputs.new_zeros(len(inputs), 1)], dim=1), batch[1].cpu()
 
 
-def _answers(labels: Tensor, right: int) -> Tensor:
-    wrong = (labels + 1) % CLASSES
-    return torch.where(torch.arange(len(labels)) < right, labels, wrong)
+def _scripted_answers(labels: Tensor, correct: int) -> Tensor:
+    """Return an answer for each label, of which the first `correct` are correct."""
+    wrong_answers = (labels + 1) % CLASSES
+    return torch.where(torch.arange(len(labels)) < correct, labels, wrong_answers)

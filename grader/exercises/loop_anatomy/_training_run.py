@@ -1,4 +1,7 @@
-"""The scenarios that `train` and `train_accelerate` share, each about one aspect of a training run."""
+"""The scenarios that `train` and `train_accelerate` share, each about one aspect of a training run.
+
+A driver calls `add_run_scenarios` with a function that calls the student's `train` or `train_accelerate`.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,21 +14,21 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
-from grader.exercises.fixtures.classifiers import buffers, gradient_norm
+from grader.exercises.fixtures.checkpoints import as_fact, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.classifiers import flat_buffers, gradient_norm
 from grader.exercises.fixtures.memory import record_loop_memory
-from grader.exercises.fixtures.stand_ins import untouched_backends
+from grader.exercises.fixtures.stand_ins import restored_backends
 from grader.exercises.fixtures.training import Settings
 from grader.exercises.loop_anatomy._checkpoint_file import (
     epoch_of_weights,
+    read_and_record_content,
     record_score,
     record_training_state,
-    recorded_content,
     watched_replacement,
 )
 from grader.exercises.loop_anatomy._training_case import (
     STEADY,
-    Case,
+    TrainingCase,
     deep_layers,
     dropout_layers,
     norm_layers,
@@ -38,27 +41,26 @@ TRAIN_ATOL = 1e-5
 """Absolute tolerance. In runs that clip, torch divides by norm + 1e-6 and a hand-written clip may not; in runs that do
 not clip, the schedule of `STEADY` must not show."""
 
-WHOLE = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
-"""Settings with a schedule that moves and ends within three epochs of
-two updates, and a norm limit that clips at times.
-"""
+EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
+"""Settings whose schedule rises, falls and ends within three epochs of two updates, and that clip some of them."""
 
 
-class Call(Protocol):
-    """A function that calls the student's function, through the
-    recorder's `call` or `through`, and returns its result.
+class CallTrain(Protocol):
+    """A function that calls the student's function with a case, and returns its result.
+
+    It passes function and arguments to `caller`, or to `Recorder.call` if that is None.
     """
 
     def __call__(
-        self, stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
+        self, stage: Stage, case: TrainingCase, path: str | Path, *, caller: Callable[..., Any] | None = None
     ) -> Any: ...
 
 
-def add_run_scenarios(driver: Driver, call: Call) -> None:
-    """Add the shared scenarios to the driver of the function that `call` calls."""
+def add_run_scenarios(driver: Driver, call_train: CallTrain) -> None:
+    """Add the shared scenarios to a driver; `call_train` calls the driver's function."""
 
-    def add(name: str, title: str, check: str, play: Callable[[Stage, Call], None]) -> None:
-        driver.scenario(name, title, check=check, atol=TRAIN_ATOL)(lambda stage: play(stage, call))
+    def add(name: str, title: str, check: str, play: Callable[[Stage, CallTrain], None]) -> None:
+        driver.scenario(name, title, check=check, atol=TRAIN_ATOL)(lambda stage: play(stage, call_train))
 
     add("epochs", "에폭마다 배치 하나", "updates", _epochs)
     add("clipping", "그레이디언트가 큰 학습", "updates", _clipping)
@@ -74,99 +76,116 @@ def add_run_scenarios(driver: Driver, call: Call) -> None:
     add("run", "모두 합친 학습", "run", _run)
 
 
-def played(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
-    """Run the student's function while the model is watched; the file is a temporary one unless `path` is given."""
+def run_watched(
+    stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
+) -> Any:
+    """Run the student's function and record the parameters; the checkpoint is a temporary file unless `path`
+    is given.
+    """
     stage.recorder.watch(case.model)
     with watched_construction(stage.recorder, case.model):
-        return unwatched(stage, call, case, path)
+        return run_unwatched(stage, call_train, case, path)
 
 
-def unwatched(stage: Stage, call: Call, case: Case, path: str | Path | None = None) -> Any:
-    """Run the student's function without recording the parameters, for scenarios that are about something else."""
+def run_unwatched(
+    stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
+) -> Any:
+    """Run the student's function as `run_watched` does, but without recording the parameters."""
     with ExitStack() as stack:
-        stack.enter_context(untouched_backends())
+        stack.enter_context(restored_backends())
         folder = stack.enter_context(scratch_folder())
-        return call(stage, case, folder / "best.pt" if path is None else path)
+        return call_train(stage, case, folder / "best.pt" if path is None else path)
 
 
-def first_norm(case: Case) -> float:
-    """Return the joint norm of the first batch's gradient, without leaving a trace on the case."""
+def first_gradient_norm(case: TrainingCase) -> float:
+    """Return the joint L2 norm of the first batch's gradient; the case is as before afterwards."""
     data = DataLoader(case.train_loader.dataset, case.settings.batch_size, generator=torch.Generator())
-    seen = case.model.seen.clone()
+    batches_seen = case.model.seen.clone()
     norm = gradient_norm(case.model, nn.functional.cross_entropy, next(iter(data)))
-    case.model.seen.copy_(seen)
+    case.model.seen.copy_(batches_seen)
     case.model.notes.seen.clear()
     return norm
 
 
-def record_autocast(stage: Stage, case: Case) -> None:
-    """Record the precision that autocast asked for in each part."""
+def record_autocast(stage: Stage, case: TrainingCase) -> None:
+    """Record the precisions that autocast asked for in the passes of training and validation and in backward passes."""
     notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
         stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.witness(name))
 
 
-def record_memory(stage: Stage, call: Call) -> None:
-    """Record whether graphs pile up batch by batch.
+def record_memory(stage: Stage, call_train: CallTrain) -> None:
+    """Run the student's function, and record whether graphs pile up batch by batch.
 
-    They do if the losses of training, or the outputs of validation, are kept with their graphs.
+    A program that keeps training losses, or outputs of validation, with their graphs shows here.
     """
     case = training_case(stage.env, replace(STEADY, batch_size=1), (3, 5), samples=7, validation=(8, 1))
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
-    unwatched(stage, call, case)
+    run_unwatched(stage, call_train, case)
     record_loop_memory(stage, meter)
 
 
 def _falling(count: int) -> tuple[int, ...]:
-    """Return the numbers of right answers after each epoch. The first is best, so no later epoch is saved.
+    """Return the number of correct answers after each of `count` epochs: 7, and less than that from then on.
 
-    So a run that stops when nothing has improved for some epochs ends early, and shows it.
+    So no epoch but the first is saved, and a program that stops when nothing has improved for some epochs ends early.
     """
-    return (7, *(1 + n % 6 for n in range(count, 1, -1)))
+    return (7, *(1 + number % 6 for number in range(count, 1, -1)))
 
 
-def _epochs(stage: Stage, call: Call) -> None:
+def _epochs(stage: Stage, call_train: CallTrain) -> None:
+    """A program that trains one epoch, stops early or steps twice a batch leaves other weights."""
     count = stage.env.draw("epochs").whole(6, 8)
-    played(stage, call, training_case(stage.env, STEADY, _falling(count)))
+    run_watched(stage, call_train, training_case(stage.env, STEADY, _falling(count)))
 
 
-def _clipping(stage: Stage, call: Call) -> None:
-    """The first update is clipped, and in most cases some later one is not."""
+def _clipping(stage: Stage, call_train: CallTrain) -> None:
+    """A program that does not clip, or clips by value, leaves other weights.
+
+    The first update is clipped; in most cases, some later one is not.
+    """
     case = training_case(stage.env, STEADY, (3,), samples=9)
-    settings = replace(case.settings, max_norm=0.7 * first_norm(case))
-    played(stage, call, replace(case, settings=settings))
+    settings = replace(case.settings, max_norm=0.7 * first_gradient_norm(case))
+    run_watched(stage, call_train, replace(case, settings=settings))
 
 
-def _ended(stage: Stage, call: Call) -> None:
-    """A schedule that ends before the run does."""
+def _ended(stage: Stage, call_train: CallTrain) -> None:
+    """A program whose learning rate does not stay 0 after `total_steps` goes on moving: the schedule ends before the
+    run.
+    """
     settings = replace(STEADY, warmup_steps=2, total_steps=stage.env.draw("total_steps").whole(4, 5))
-    played(stage, call, training_case(stage.env, settings, (2, 4), samples=9))
+    run_watched(stage, call_train, training_case(stage.env, settings, (2, 4), samples=9))
 
 
-def _seed(stage: Stage, call: Call) -> None:
-    """A drawn seed, then seed 0, which is a seed like any other.
+def _seed(stage: Stage, call_train: CallTrain) -> None:
+    """A program that does not seed, or asks `if cfg.seed:`, gets other dropout masks.
 
-    There is one epoch, in the mode that the run wants anyway, so only dropout decides.
+    A drawn seed, then seed 0. There is one epoch, in the mode that the run wants anyway, so only dropout decides.
     """
     for zero in (False, True):
         case = training_case(stage.env, STEADY, (3,), samples=6, layers=dropout_layers)
-        played(stage, call, replace(case, settings=replace(case.settings, seed=0)) if zero else case)
+        run_watched(
+            stage, call_train, replace(case, settings=replace(case.settings, seed=0)) if zero else case
+        )
 
 
-def _modes(stage: Stage, call: Call) -> None:
-    """The model is handed over in eval mode, and only BatchNorm tells the modes apart."""
+def _modes(stage: Stage, call_train: CallTrain) -> None:
+    """A program that trains or ends in eval mode, or validates in train mode, leaves other running statistics or modes.
+
+    The model is handed over in eval mode.
+    """
     case = training_case(stage.env, STEADY, (2, 4), layers=norm_layers)
     case.model.eval()
-    played(stage, call, case)
-    stage.recorder.array("이동 통계량", buffers(case.model.layers))
+    run_watched(stage, call_train, case)
+    stage.recorder.array("이동 통계량", flat_buffers(case.model.layers))
     stage.recorder.modes("끝난 뒤의 모드")
 
 
 def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
-    """Return the numbers of right answers after three epochs, of which the second is best.
+    """Return the numbers of correct answers after three epochs, of which the second is best.
 
-    From five right answers on, the mean of the batches' accuracies is not the accuracy.
+    From five correct answers on, the mean of the batches' accuracies is not the accuracy.
     """
     return (
         env.draw("first").whole(2, 3),
@@ -175,20 +194,23 @@ def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
     )
 
 
-def _returns(stage: Stage, call: Call) -> None:
-    """The last validation batch has four samples; in the last two epochs, at most three of all answers are wrong."""
+def _returns(stage: Stage, call_train: CallTrain) -> None:
+    """A program that returns the last accuracy, or the mean of the batches' accuracies, returns another number.
+
+    The last validation batch is smaller than the others. After the last two epochs, at most three answers are wrong.
+    """
     count = 4 + 5 * stage.env.draw("validation").whole(2, 6)
-    best = stage.env.draw("best").whole(1, 2)
-    right = (
+    wrong_at_best = stage.env.draw("best").whole(1, 2)
+    correct = (
         stage.env.draw("first").whole(2, 7),
-        count - best,
-        count - stage.env.draw("last").whole(best + 1, 3),
+        count - wrong_at_best,
+        count - stage.env.draw("last").whole(wrong_at_best + 1, 3),
     )
-    case = training_case(stage.env, STEADY, right, validation=(count, 5))
-    stage.recorder.returned(unwatched(stage, call, case))
+    case = training_case(stage.env, STEADY, correct, validation=(count, 5))
+    stage.recorder.returned(run_unwatched(stage, call_train, case))
 
 
-class _Unreadable(Dataset[Any]):
+class _UnreadableDataset(Dataset[Any]):
     """A dataset whose second batch cannot be read."""
 
     def __init__(self, whole: Dataset[Any], batch_size: int) -> None:
@@ -203,54 +225,58 @@ class _Unreadable(Dataset[Any]):
         return self.whole[index]
 
 
-def _raises(stage: Stage, call: Call) -> None:
-    """A data file cannot be read: the exception must reach whoever started the run."""
+def _raises(stage: Stage, call_train: CallTrain) -> None:
+    """A program that catches exceptions hides that a data file could not be read."""
     case = training_case(stage.env, STEADY, (3, 4))
     loader: DataLoader[Any] = DataLoader(
-        _Unreadable(case.train_loader.dataset, 3), 3, generator=torch.Generator()
+        _UnreadableDataset(case.train_loader.dataset, 3), 3, generator=torch.Generator()
     )
-    through = partial(stage.recorder.expect, OSError, "로더가 오류(OSError)를 냈을 때")
-    unwatched(stage, partial(call, through=through), replace(case, train_loader=loader))
+    caller = partial(stage.recorder.record_raised, OSError, "로더가 오류(OSError)를 냈을 때")
+    run_unwatched(stage, partial(call_train, caller=caller), replace(case, train_loader=loader))
 
 
-def _saved(stage: Stage, call: Call, right: Sequence[int], *, samples: int = 3) -> None:
+def _record_saved_epoch(stage: Stage, call_train: CallTrain, correct: Sequence[int]) -> None:
     """Record which epoch's weights are in the file after the run."""
-    case = training_case(stage.env, STEADY, right, samples=samples)
+    case = training_case(stage.env, STEADY, correct)
     with scratch_folder() as folder:
-        unwatched(stage, call, case, str(folder / "best.pt"))
-        content, how = read_checkpoint(folder / "best.pt", known=[Settings])
+        run_unwatched(stage, call_train, case, str(folder / "best.pt"))
+        content, how = read_checkpoint(folder / "best.pt", allowed_classes=[Settings])
     stage.recorder.fact("파일", how)
     stage.recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
 
 
-def _ties(stage: Stage, call: Call) -> None:
-    right = stage.env.draw("right").whole(1, 7)
-    _saved(stage, call, (right, right))
+def _ties(stage: Stage, call_train: CallTrain) -> None:
+    """A program that compares by `>=` saves the second of two epochs with the same accuracy."""
+    correct = stage.env.draw("right").whole(1, 7)
+    _record_saved_epoch(stage, call_train, (correct, correct))
 
 
-def _zero(stage: Stage, call: Call) -> None:
-    _saved(stage, call, (0,))
+def _zero(stage: Stage, call_train: CallTrain) -> None:
+    """A program that starts with a best accuracy of 0 does not save a first epoch whose accuracy is 0."""
+    _record_saved_epoch(stage, call_train, (0,))
 
 
-def _checkpoint(stage: Stage, call: Call) -> None:
-    """The file must hold the whole state at the end of the best epoch, and nothing of the last one."""
+def _checkpoint(stage: Stage, call_train: CallTrain) -> None:
+    """A program that saves the last epoch, or too little to go on from, writes another file."""
     recorder = stage.recorder
     case = training_case(stage.env, STEADY, _best_in_the_middle(stage.env), samples=6)
     with scratch_folder() as folder:
-        unwatched(stage, call, case, str(folder / "best.pt"))
-        content = recorded_content(recorder, folder / "best.pt")
+        run_unwatched(stage, call_train, case, str(folder / "best.pt"))
+        content = read_and_record_content(recorder, folder / "best.pt")
     weights = content.get("model")
     names = sorted(str(name) for name in weights) if isinstance(weights, dict) else []
-    recorder.fact("가중치의 이름", plain(names))
+    recorder.fact("가중치의 이름", as_fact(names))
     recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
-    recorder.fact("step", plain(content.get("step")))
+    recorder.fact("step", as_fact(content.get("step")))
     record_score(recorder, content)
-    recorder.fact("config", plain(content.get("config")))
+    recorder.fact("config", as_fact(content.get("config")))
     record_training_state(recorder, content)
 
 
-def _old_file(stage: Stage, call: Call, *, name: str) -> None:
-    """A file of an earlier and better run exists: the first score is saved all the same, and never half of a file."""
+def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
+    """A program that compares with an earlier, better run's file saves nothing; another leaves half a file for a
+    moment.
+    """
     case = training_case(stage.env, STEADY, (stage.env.draw("right").whole(1, 7),))
     old = {
         "model": {},
@@ -265,15 +291,21 @@ def _old_file(stage: Stage, call: Call, *, name: str) -> None:
         torch.save(old, path)
 
         with watched_replacement(stage.recorder, stage.student(name), path):
-            unwatched(stage, call, case, path)
+            run_unwatched(stage, call_train, case, path)
         stage.recorder.fact(
-            "저장된 가중치", epoch_of_weights(case.model, read_checkpoint(path, known=[Settings])[0])
+            "저장된 가중치",
+            epoch_of_weights(case.model, read_checkpoint(path, allowed_classes=[Settings])[0]),
         )
 
 
-def _run(stage: Stage, call: Call) -> None:
-    """Everything combined: new data each epoch, clipping, the schedule, BatchNorm, dropout, a model in mixed modes."""
-    right = _best_in_the_middle(stage.env)
-    case = training_case(stage.env, WHOLE, right, samples=5, fresh=True, layers=deep_layers)
+def _run(stage: Stage, call_train: CallTrain) -> None:
+    """A program that fails only where aspects meet, such as clipping at a falling rate, leaves other weights.
+
+    New data each epoch, clipping, the schedule, BatchNorm, dropout, and a model in mixed modes.
+    """
+    correct = _best_in_the_middle(stage.env)
+    case = training_case(
+        stage.env, EVENTFUL, correct, samples=5, new_data_each_epoch=True, layers=deep_layers
+    )
     case.model.layers[1].eval()
-    played(stage, call, case)
+    run_watched(stage, call_train, case)

@@ -1,4 +1,4 @@
-"""Make Accelerate's `Accelerator` behave as if started by several processes, and count what passes through it."""
+"""Make Accelerate's `Accelerator` behave as if started by several processes, and note what a training does with it."""
 
 import functools
 import os
@@ -11,29 +11,29 @@ from unittest.mock import patch
 import torch
 from torch import nn
 
-from grader.exercises.loop_anatomy._training_case import Case
+from grader.exercises.loop_anatomy._training_case import TrainingCase
 from grader.observe.play import Env
 
 
 @dataclass
 class AcceleratorUse:
-    """What a training has passed through the Accelerator."""
+    """What a training has done with the Accelerator."""
 
     backward_calls: int = 0
     """Number of calls of `Accelerator.backward`."""
     forwards_through_wrapper: int = 0
     """Number of forward passes, with a graph, through the model that `prepare` returned."""
-    train_loader_prepared: bool = False
+    has_prepared_train_loader: bool = False
     """True if `prepare` was given the training loader."""
 
 
 @contextmanager
 def accelerator_as_if_distributed(
-    env: Env, case: Case, *, scale: float | None = None
+    env: Env, case: TrainingCase, *, scale: float | None = None
 ) -> Iterator[AcceleratorUse]:
-    """Make Accelerator behave as if started by several processes, as far as one process can, and note its use.
+    """Make every Accelerator behave as if started by several processes, as far as one process can; note its use.
 
-    In one process, a training goes right even if nothing is prepared or unwrapped; in several it does not.
+    With one process, a training goes right even if nothing is prepared or unwrapped; with several it does not.
 
     Args:
         env: the scenario's env.
@@ -52,7 +52,7 @@ def accelerator_as_if_distributed(
     def init_with_scaler(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
         if scale is not None:
-            # Set afterwards, because Accelerate refuses fp16 on a CPU when asked for it
+            # Set afterwards, because Accelerate refuses fp16 on a CPU
             self.native_amp, self.state._mixed_precision = True, "fp16"
             self.scaler = torch.amp.GradScaler(env.device.type, init_scale=scale)
 
@@ -68,7 +68,7 @@ def accelerator_as_if_distributed(
     @functools.wraps(prepare_data_loader)
     def note_and_prepare_loader(self: Any, data_loader: Any, *args: Any, **kwargs: Any) -> Any:
         if data_loader is case.train_loader:
-            use.train_loader_prepared = True
+            use.has_prepared_train_loader = True
         return prepare_data_loader(self, data_loader, *args, **kwargs)
 
     # Otherwise Accelerate would choose a GPU wherever it finds one
@@ -86,9 +86,9 @@ def accelerator_as_if_distributed(
 
 @contextmanager
 def _fresh_accelerate_state() -> Iterator[None]:
-    """Empty the state that Accelerate keeps for the whole process, and put it back afterwards.
+    """Empty the state that Accelerate keeps for the whole process, and restore it afterwards.
 
-    It holds device and precision. Each training chooses them anew, and a notebook finds its own choice again.
+    It holds device and precision. So each training chooses them anew, and a notebook finds its own choice again.
     """
     from accelerate.state import AcceleratorState, GradientState, PartialState
 
@@ -105,10 +105,12 @@ def _fresh_accelerate_state() -> Iterator[None]:
 
 
 class _Wrapper(nn.DataParallel[nn.Module]):
-    """The wrapper that `prepare` puts around a model for several processes; names in its state begin with `module.`.
+    """Stands in for the wrapper that `prepare` puts around a model with several processes.
 
-    A DataParallel, because `Accelerator.unwrap_model` takes off only that and DistributedDataParallel, which needs
-    several processes. It is not initialized as one, because that looks for GPUs; nothing else of it is used.
+    As in the real one, names in its `state_dict` begin with `module.`.
+
+    It is a DataParallel, because `Accelerator.unwrap_model` takes off only that and DistributedDataParallel, which
+    needs several processes. `DataParallel.__init__` is not called, because it looks for GPUs.
     """
 
     def __init__(self, module: nn.Module, use: AcceleratorUse) -> None:

@@ -1,8 +1,14 @@
 """Driver of `amp_accumulate`, which makes one mixed-precision update from a window of micro-batches of equal size.
 
-Scenarios isolate updates in bfloat16 and float16, a norm limit of zero, overflows (of gradients, of a loss, with
-clipping), the extent of autocast, the returned mean loss, modes and memory. The model computes in float64 and only
-notes the precision that autocast asks for (`AutocastNet`).
+Promises of the exercise, and the scenarios that check them:
+    one update from the window's mean loss, in bfloat16 and with a scaler in float16: `bf16`, `fp16`
+    one unscaling and one clipping for the window, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`
+    an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
+    autocast in the given precision for forward passes and losses only: `precision`
+    the window's mean loss, as a float: `returns`, `returns-scaled`; modes stay: `modes`
+    one micro-batch's graph at a time: `memory`
+
+The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`).
 """
 
 from itertools import islice
@@ -11,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.fixtures.classifiers import Batch, LossFn, joined, loss_function, sgd
+from grader.exercises.fixtures.classifiers import Batch, LossFn, concatenated, loss_function, sgd
 from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
@@ -20,13 +26,13 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     exactly_representable_batches,
     grad_scaler,
     initial_gradient_norm,
-    overflowing,
-    record_modes,
-    record_precision,
+    record_autocast_precisions,
+    record_modes_left,
     record_returned,
     record_updates_and_scales,
     update_with_limit_zero,
     update_with_limits,
+    with_infinite_loss,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -36,14 +42,16 @@ _MICRO_BATCH_SIZE = 3
 """Samples in each micro-batch."""
 
 _WINDOW_LENGTHS = (4, 3, 1, 4)
-"""Micro-batches in each window. The lengths differ, so that a loss divided by a fixed number shows."""
+"""Micro-batches in each window. The lengths differ, so that a loss that is divided by a fixed number shows."""
 
 
 def _micro_batches(env: Env) -> list[Batch]:
+    """Return the micro-batches of all windows."""
     return exactly_representable_batches(env, (_MICRO_BATCH_SIZE,) * sum(_WINDOW_LENGTHS))
 
 
 def _windows(env: Env) -> list[list[Batch]]:
+    """Return the micro-batches of each window."""
     micro_batches = iter(_micro_batches(env))
     return [list(islice(micro_batches, length)) for length in _WINDOW_LENGTHS]
 
@@ -53,15 +61,17 @@ def _problem(env: Env) -> Problem:
 
 
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one update for each window, with falling rates. Clipping is off, active, idle and active in turn.
+    """Make one update for each window, with falling learning rates.
 
-    With a scaler, clipping is active in the first call and off in the second: a program that forgets the scaler's
-    `update` makes no second update.
+    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, one that clips.
+
+    With a scaler, the first call clips and the second has None, because then a program that forgets `scaler.update()`
+    makes no second update.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     windows = _windows(env)
-    norm = initial_gradient_norm(env, joined(windows[0]))
+    norm = initial_gradient_norm(env, concatenated(windows[0]))
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     calls = [(window,) for window in windows]
@@ -72,17 +82,22 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
+    """A program that clips each micro-batch, or does not divide by the window's length, makes other updates."""
     _make_updates(stage, torch.bfloat16, None)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
 def _zero_norm(stage: Stage) -> None:
+    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
     update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (_windows(stage.env)[0],))
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
 def _fp16(stage: Stage) -> None:
-    """The scale grows after every second update, so that it changes between the four calls."""
+    """A program that clips scaled gradients, or unscales or updates at each micro-batch, makes other updates or raises.
+
+    The scale grows after every second update, so that it changes between the four calls.
+    """
     _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**10, growth_interval=2))
 
 
@@ -96,7 +111,10 @@ _LOSS_FACTOR = 1e300
 
 @driver.scenario("overflow", "오버플로가 난 구간", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """A window with such a large loss that its scaled gradients are infinite; then an ordinary one."""
+    """A program that calls `opt.step()` makes an update with infinite gradients; one without `update` keeps the scale.
+
+    A window whose loss is so large that its scaled gradients are infinite; then an ordinary one.
+    """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
@@ -117,25 +135,25 @@ def _overflow(stage: Stage) -> None:
 def _overflow_and_ordinary(env: Env) -> list[tuple[list[Batch]]]:
     """Return the arguments of two calls: a window with one micro-batch of infinite loss, then an ordinary window."""
     first, second, *_ = _windows(env)
-    return [([first[0], overflowing(first[1]), *first[2:]],), (second,)]
+    return [([first[0], with_infinite_loss(first[1]), *first[2:]],), (second,)]
 
 
 @driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """The loss of one micro-batch is infinite: the whole window must be skipped, and the scale fall."""
+    """A program that skips only the micro-batch whose loss is infinite updates on the others, and keeps the scale."""
     record_updates_and_scales(stage, "amp_accumulate", _overflow_and_ordinary(stage.env))
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 구간", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """The measured norm is infinite: the update must still be skipped, and nothing be raised."""
+    """A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here."""
     calls = _overflow_and_ordinary(stage.env)
     record_updates_and_scales(stage, "amp_accumulate", calls, max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
-    """The precision that autocast asks for during forward pass, loss and backward pass."""
+    """A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows."""
     window = _windows(stage.env)[1]
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
@@ -143,29 +161,31 @@ def _precision(stage: Stage) -> None:
             stage.student("amp_accumulate"), model, sgd(model), loss_fn, window, dtype=dtype, scaler=scaler
         )
 
-    record_precision(stage, call)
+    record_autocast_precisions(stage, call)
 
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """Windows of different lengths."""
+    """A program that returns the sum of the losses, the last one or a tensor shows; the windows differ in length."""
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[:2]], with_scaler=False)
 
 
 @driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
 def _returns_scaled(stage: Stage) -> None:
+    """A program that returns the scaled loss shows."""
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[1:3]], with_scaler=True)
 
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
-    record_modes(stage, "amp_accumulate", (_windows(stage.env)[2],))
+    """A program that calls `model.train()` changes the modes that it found."""
+    record_modes_left(stage, "amp_accumulate", (_windows(stage.env)[2],))
 
 
 @driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """One window of four. If its micro-batches are concatenated, or `backward` runs only once at its end, the graphs of
-    all four are alive together.
+    """A program that concatenates the micro-batches, or runs one backward pass at the end, holds four graphs
+    together.
     """
     problem, window = _problem(stage.env), _windows(stage.env)[0]
     opt = sgd(problem.model)

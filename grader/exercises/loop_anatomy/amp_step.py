@@ -1,8 +1,15 @@
 """Driver of `amp_step`, which makes one mixed-precision update on a mini-batch and returns the loss before it.
 
-Scenarios isolate updates in bfloat16 and float16, a norm limit of zero, overflows (of gradients, of the loss, with
-clipping), the extent of autocast, real rounding, the returned loss, modes and deprecated functions. The model computes
-in float64 and only notes the precision that autocast asks for (`AutocastNet`), except in `overflow` and `rounding`.
+Promises of the exercise, and the scenarios that check them:
+    one update in the given precision, without a scaler and with one: `bf16`, `fp16`, `rounding`
+    clipping after unscaling, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`
+    an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
+    autocast for forward pass and loss only: `precision`
+    the loss before the update, as a float: `returns`, `returns-scaled`; modes stay: `modes`
+    no deprecated functions (a promise of the lesson): `deprecated`
+
+The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`), except in `overflow`
+and `rounding`, where it computes in that precision.
 """
 
 import math
@@ -16,11 +23,11 @@ from grader.exercises.fixtures.classifiers import (
     LossFn,
     Net,
     batches,
-    initialised,
+    initialize,
     loss_function,
     sgd,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
+from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     NEVER_CLIPS,
@@ -28,14 +35,14 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     exactly_representable_batches,
     grad_scaler,
     initial_gradient_norm,
-    layers,
-    overflowing,
-    record_modes,
-    record_precision,
+    make_layers,
+    record_autocast_precisions,
+    record_modes_left,
     record_returned,
     record_updates_and_scales,
     update_with_limit_zero,
     update_with_limits,
+    with_infinite_loss,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -50,21 +57,24 @@ def _problem(env: Env) -> Problem:
 
 
 def _rounding_net(env: Env, salt: str = "model") -> Net:
-    """Return a float32 model, in which autocast really rounds."""
-    net = initialised(Net(layers()), env, salt)
+    """Return a float32 model, in which autocast really computes in low precision."""
+    net = initialize(Net(make_layers()), env, salt)
     net.float()
     return net
 
 
 def _rounding_data(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
+    """Return float32 batches of these sizes, for `_rounding_net`."""
     return [(xb.float(), yb) for xb, yb in batches(env, sizes)]
 
 
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one update for each batch, with falling rates. Clipping is off, active, idle, active and active in turn.
+    """Make one update for each batch, with falling learning rates.
 
-    With a scaler, clipping is active in the first call and off in the second: a program that forgets the scaler's
-    `update` makes no second update.
+    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and two that clip.
+
+    With a scaler, the first call clips and the second has None, because then a program that forgets `scaler.update()`
+    makes no second update.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -78,24 +88,29 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
-    """Without a scaler, old gradients that were not cleared show. Beside gradients scaled by 4096 they hardly would."""
+    """A program that does not clear makes other updates; beside gradients scaled by 4096 (`fp16`) that hardly shows."""
     _make_updates(stage, torch.bfloat16, None)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
 def _zero_norm(stage: Stage) -> None:
+    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
     problem = _problem(stage.env)
     update_with_limit_zero(stage, "amp_step", problem, problem.batches[0])
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
 def _fp16(stage: Stage) -> None:
+    """A program that clips scaled gradients, or forgets `scaler.update()`, makes other updates or raises."""
     _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**12, growth_interval=3))
 
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """A scale at which every float16 gradient overflows; then one at which none does."""
+    """A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients.
+
+    At the first scale every float16 gradient overflows; at the lowered one none does.
+    """
     env, recorder = stage.env, stage.recorder
     model = _rounding_net(env)
     opt = sgd(model)
@@ -115,21 +130,21 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("infinite-loss", "손실이 inf인 스텝", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """The loss of the first call is infinite: a program that returns early at such a loss never lowers the scale."""
+    """A program that returns early when the loss is infinite never lowers the scale."""
     first, second = exactly_representable_batches(stage.env, (4, 4))
-    record_updates_and_scales(stage, "amp_step", [overflowing(first), second])
+    record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second])
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 스텝", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """The measured norm is infinite: the update must still be skipped, and nothing be raised."""
+    """A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here."""
     first, second = exactly_representable_batches(stage.env, (4, 4))
-    record_updates_and_scales(stage, "amp_step", [overflowing(first), second], max_norm=NEVER_CLIPS)
+    record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second], max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
-    """The precision that autocast asks for during forward pass, loss and backward pass."""
+    """A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows."""
     (batch,) = exactly_representable_batches(stage.env, (4,))
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
@@ -137,12 +152,16 @@ def _precision(stage: Stage) -> None:
             stage.student("amp_step"), model, sgd(model), loss_fn, *batch, dtype=dtype, scaler=scaler
         )
 
-    record_precision(stage, call)
+    record_autocast_precisions(stage, call)
 
 
 @driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)
 def _rounding(stage: Stage) -> None:
-    """One step each in real bfloat16 and real float16, from weights that are known to the last bit."""
+    """A program that casts the model or the batch, instead of using autocast, rounds differently.
+
+    One step in real bfloat16 and one in real float16. Only the first update of a model is compared, because rounding
+    makes right programs differ later.
+    """
     env, recorder = stage.env, stage.recorder
     for number, dtype in enumerate((torch.bfloat16, torch.float16)):
         model = _rounding_net(env, f"model {number}")
@@ -157,7 +176,7 @@ def _rounding(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """The loss before the update."""
+    """A program that returns the loss after the update, or a tensor, shows."""
     record_returned(
         stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[:2]), with_scaler=False
     )
@@ -165,7 +184,7 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
 def _returns_scaled(stage: Stage) -> None:
-    """The unscaled loss must be returned."""
+    """A program that returns the scaled loss shows."""
     record_returned(
         stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[1:3]), with_scaler=True
     )
@@ -173,18 +192,19 @@ def _returns_scaled(stage: Stage) -> None:
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
+    """A program that calls `model.train()` changes the modes that it found."""
     (batch,) = exactly_representable_batches(stage.env, (4,))
-    record_modes(stage, "amp_step", batch)
+    record_modes_left(stage, "amp_step", batch)
 
 
 @driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
 def _deprecated(stage: Stage) -> None:
-    """Deprecated functions of torch warn; a FutureWarning must not appear."""
+    """A program that calls `torch.cuda.amp.autocast` or the like makes torch warn by a FutureWarning."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)
     model: Any = problem.model
-    marks = ForwardMarks(env, model)
+    witness = ForwardWitness(env, model)
     for scaler, dtype in ((None, torch.bfloat16), (grad_scaler(env, init_scale=2.0**6), torch.float16)):
         recorder.call(
             stage.student("amp_step"),
@@ -192,6 +212,6 @@ def _deprecated(stage: Stage) -> None:
             dtype=dtype,
             scaler=scaler,
         )
-    warned = recorder.warned.count("FutureWarning")
-    recorder.fact("순전파", "하지 않음" if math.isnan(marks.first) else "했음")
-    recorder.claim("FutureWarning", "있음" if warned else "없음", [marks.first * (1 + warned)])
+    warnings = recorder.warned.count("FutureWarning")
+    recorder.fact("순전파", "하지 않음" if math.isnan(witness.first_sum) else "했음")
+    recorder.claim("FutureWarning", "있음" if warnings else "없음", [witness.first_sum * (1 + warnings)])

@@ -1,12 +1,16 @@
 """Driver of `BestCheckpoint`, which keeps the training state of the best score in one file.
 
-Scenarios offer scores in many orders (ties, zero, negative, NaN) and read what the file holds after each. Others test
-whether a run can go on from the file, whether it opens with `weights_only=True`, and whether it survives a disk that
-fills up.
+Promises of the exercise, and the scenarios that check them:
+    it saves when a score is higher than every one before: `best`, `ties`, `negative`; the first one always, a score of
+    0.0 too: `zero`, `again`; NaN never: `nan`
+    `update` returns whether it saved: `returns`
+    the file holds the state of that moment, and all that a run needs to go on: `best`, `content`
+    it opens with `weights_only=True`, with the promised keys and plain values: `content`, `plain`, `numpy`, `dict`
+    a crash while saving leaves the old file or the new one whole: `crash`; files do not pile up: `folder`
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +20,10 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from grader.exercises.fixtures.checkpoints import flat_state, plain, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import as_fact, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import batches
 from grader.exercises.fixtures.training import Settings, TrainingRun, settings_for
-from grader.exercises.loop_anatomy._checkpoint_file import recorded_content, watched_replacement
+from grader.exercises.loop_anatomy._checkpoint_file import read_and_record_content, watched_replacement
 from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
@@ -29,7 +33,7 @@ from grader.observe.wording import ordinal
 driver = Driver("BestCheckpoint")
 
 
-def _updates(
+def _update_for_each(
     stage: Stage,
     path: Path,
     scores: list[Any],
@@ -38,42 +42,51 @@ def _updates(
     norm_dropout: bool = False,
     returns: bool = False,
 ) -> Iterator[tuple[TrainingRun, list[Tensor]]]:
-    """Call `update` once for each score, after one more batch of training each time.
+    """Call `update` once for each score, after one more batch of training each time; yield after each call.
 
-    Yields after every `update`: the run, and the weights at each `update` so far.
+    Args:
+        stage: the scenario's stage.
+        path: the checkpoint's path.
+        scores: the scores.
+        as_text: give the path as str; otherwise as Path.
+        norm_dropout: train a model with BatchNorm and dropout.
+        returns: record what `update` returned.
+
+    Yields:
+        The run, and the weights at each call of `update` so far.
     """
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
     run = TrainingRun(env, norm_dropout=norm_dropout)
     if norm_dropout:
-        run.model.layers[1].eval()  # frozen statistics: `model.train()` after saving would lose them
+        run.model.layers[1].eval()  # so that a program which calls `model.train()` after saving shows
     data = batches(env, (4,) * (len(scores) + 1))
     config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
     best = recorder.call(student, str(path) if as_text else path)
     outcomes: list[Fact] = []
-    moments: list[Tensor] = []
+    weights_at_updates: list[Tensor] = []
     for number, (score, steps) in enumerate(zip(scores, _steps(env, len(scores)), strict=True)):
         run.train(data[number : number + 1])
-        moments.append(run.weights())
+        weights_at_updates.append(run.weights())
         saved = recorder.call(
             lambda score=score, step=steps: best.update(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
             )
         )
-        outcomes.append(plain(saved))
-        yield run, moments
+        outcomes.append(as_fact(saved))
+        yield run, weights_at_updates
     if returns:
         recorder.fact("update()의 반환값", outcomes)
 
 
-def _rising(env: Env, count: int) -> list[float]:
-    """Return scores in rising order, exact in float32, which a learner cannot know beforehand."""
-    drawn = torch.randperm(1000, generator=env.generator("scores"))[:count].sort().values
-    return [(int(n) + 10) / 1024 for n in drawn]
+def _rising_scores(env: Env, count: int) -> list[float]:
+    """Return scores in rising order, which follow from the seed and are exact in float32."""
+    numbers = torch.randperm(1000, generator=env.generator("scores"))[:count].sort().values
+    return [(int(number) + 10) / 1024 for number in numbers]
 
 
 def _steps(env: Env, count: int) -> list[int]:
-    """Return the numbers of updates that each `update` call is told."""
+    """Return the `step` of each call of `update`: rising numbers that follow from the seed."""
     return torch.randint(1, 50, (count,), generator=env.generator("steps")).cumsum(0).tolist()
 
 
@@ -81,135 +94,169 @@ def _record_file(
     recorder: Recorder,
     path: Path,
     run: TrainingRun,
-    moments: list[Tensor],
+    weights_at_updates: list[Tensor],
     name: str,
     *,
-    beside: bool = False,
+    with_score_and_step: bool = False,
 ) -> None:
-    """Record the weights in the file and which call of `update` they are from; with `beside`, also score and step.
+    """Record the weights in the file, and from which call of `update` they are.
 
-    In this file, the config may be an object (`Settings`) instead of plain values.
+    The config in the file may be an object (`Settings`): that it must be plain is judged in other scenarios.
+
+    Args:
+        recorder: the scenario's recorder.
+        path: the checkpoint's path.
+        run: the run that was saved.
+        weights_at_updates: the weights at each call of `update` so far.
+        name: Korean phrase with which the names of the facts begin.
+        with_score_and_step: record score and step too.
     """
-    content, how = read_checkpoint(path, known=[Settings])
+    content, how = read_checkpoint(path, allowed_classes=[Settings])
     weights = flat_state(content.get("model"), run.model)
-    found = [n for n, moment in enumerate(moments, start=1) if torch.equal(weights, moment)]
+    found = [n for n, then in enumerate(weights_at_updates, start=1) if torch.equal(weights, then)]
     recorder.fact(f"{name}의 파일", how)
     if content:
-        whose = f"update()를 {ordinal(found[-1])}로 부를 때의 것" if found else "어느 때의 것도 아님"
-        recorder.claim(f"{name}의 파일에 든 가중치", whose, weights)
-        if beside:
-            recorder.fact(f"{name}의 파일에 든 score", plain(content.get("score")))
-            recorder.fact(f"{name}의 파일에 든 step", plain(content.get("step")))
+        moment = f"update()를 {ordinal(found[-1])}로 부를 때의 것" if found else "어느 때의 것도 아님"
+        recorder.claim(f"{name}의 파일에 든 가중치", moment, weights)
+        if with_score_and_step:
+            recorder.fact(f"{name}의 파일에 든 score", as_fact(content.get("score")))
+            recorder.fact(f"{name}의 파일에 든 step", as_fact(content.get("step")))
 
 
-def _after_each(stage: Stage, scores: list[Any], *, as_text: bool = False, beside: bool = False) -> None:
+def _record_each_update(
+    stage: Stage, scores: list[Any], *, as_text: bool = False, with_score_and_step: bool = False
+) -> None:
+    """Call `update` once for each score, and record the file after each call."""
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, moments in _updates(stage, path, scores, as_text=as_text):
-            name = f"{len(moments)}번째 update() 뒤"
-            _record_file(stage.recorder, path, run, moments, name, beside=beside)
+        for run, weights_at_updates in _update_for_each(stage, path, scores, as_text=as_text):
+            name = f"{len(weights_at_updates)}번째 update() 뒤"
+            _record_file(
+                stage.recorder, path, run, weights_at_updates, name, with_score_and_step=with_score_and_step
+            )
 
 
 @driver.scenario("best", "오르내리는 점수")
 def _best(stage: Stage) -> None:
-    """Best, worst and last are three different moments, and between two bests comes something worse."""
-    worst, low, middle, high, highest, best = _rising(stage.env, 6)
+    """A program that saves the first, last or worst score, or whenever a score rises, has other weights in the file.
+
+    Best, worst and last are three different moments, and between two bests comes something worse.
+    """
+    worst, low, middle, high, highest, best = _rising_scores(stage.env, 6)
     orders = (
         [low, high, middle, best, worst, highest],
         [middle, low, high, worst, best, highest],
         [high, highest, low, worst, best, middle],
         [middle, highest, high, best, worst, low],
     )
-    _after_each(stage, orders[stage.env.number("order") % len(orders)], beside=True)
+    _record_each_update(stage, orders[stage.env.number("order") % len(orders)], with_score_and_step=True)
 
 
 @driver.scenario("folder", "저장할 때마다 폴더에 남는 파일", check="best")
 def _folder(stage: Stage) -> None:
-    """The third save must not add a file to the folder. Keeping two files is right: the second-best checkpoint, too."""
+    """A program that leaves a temporary file, or writes a new file at each save, fills the folder.
+
+    Two files are right (a program may keep the file before the best one), so the third save is looked at.
+    """
     file_counts: list[int] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, moments in _updates(stage, path, _rising(stage.env, 3)):
+        for run, weights_at_updates in _update_for_each(stage, path, _rising_scores(stage.env, 3)):
             file_counts.append(sum(1 for found in folder.rglob("*") if found.is_file()))
-            _record_file(stage.recorder, path, run, moments, f"{len(moments)}번째 update() 뒤")
+            _record_file(
+                stage.recorder, path, run, weights_at_updates, f"{len(weights_at_updates)}번째 update() 뒤"
+            )
     stage.recorder.fact("저장할수록 파일이 늘어남", "예" if file_counts[2] > file_counts[1] else "아니요")
 
 
 @driver.scenario("returns", "update()의 반환값", check="best")
 def _returns(stage: Stage) -> None:
-    """The values that `update` returns: whether it saved."""
-    low, middle, high = _rising(stage.env, 3)
+    """A program that returns nothing, or always True, does not say whether it saved."""
+    low, middle, high = _rising_scores(stage.env, 3)
     with scratch_folder() as folder:
-        for _ in _updates(stage, folder / "best.pt", [middle, low, high], returns=True):
+        for _ in _update_for_each(stage, folder / "best.pt", [middle, low, high], returns=True):
             pass
 
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """The file of an earlier, better run exists already: the new run must still save its first score."""
-    low, middle, high, highest = _rising(stage.env, 4)
+    """A program that reads the best score from the file of an earlier, better run does not save the new run's first."""
+    low, middle, high, highest = _rising_scores(stage.env, 4)
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
-            for run, moments in _updates(stage, path, scores):
-                _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update() 뒤")
+            for run, weights_at_updates in _update_for_each(stage, path, scores):
+                _record_file(
+                    stage.recorder,
+                    path,
+                    run,
+                    weights_at_updates,
+                    f"{name}{len(weights_at_updates)}번째 update() 뒤",
+                )
 
 
 @driver.scenario("ties", "같은 점수")
 def _ties(stage: Stage) -> None:
-    """The last score is higher by only 2**-20: a program that asks for, say, 1e-4 more does not save it."""
-    low, high = _rising(stage.env, 2)
-    _after_each(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
+    """A program that compares by `>=` saves ties; one that asks for, say, 1e-4 more misses the last score.
+
+    The last score is higher by only 2**-20.
+    """
+    low, high = _rising_scores(stage.env, 2)
+    _record_each_update(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
 
 
 @driver.scenario("zero", "0점")
 def _zero(stage: Stage) -> None:
-    """0.0 is a score like any other."""
-    _after_each(stage, [0.0, -_rising(stage.env, 1)[0]])
+    """A program that starts with a best score of 0, or asks `if score:`, does not save 0.0."""
+    _record_each_update(stage, [0.0, -_rising_scores(stage.env, 1)[0]])
 
 
 @driver.scenario("negative", "음수 점수", check="zero")
 def _negative(stage: Stage) -> None:
-    """A negated loss may be far below -1, with which some programs start as their best."""
-    low, middle, high = _rising(stage.env, 3)
-    _after_each(stage, [-2.0 - middle, -2.0 - high, -2.0 - low])
+    """A program that starts with a best score of 0 or -1 does not save negated losses, which may be below."""
+    low, middle, high = _rising_scores(stage.env, 3)
+    _record_each_update(stage, [-2.0 - middle, -2.0 - high, -2.0 - low])
 
 
 @driver.scenario("nan", "NaN 점수", check="zero")
 def _nan(stage: Stage) -> None:
-    """NaN as the first score, and NaN in the middle."""
-    low, middle, high = _rising(stage.env, 3)
-    _after_each(stage, [math.nan, middle, math.nan, low, high])
+    """A program that saves its first score unseen keeps a NaN, which no later score is higher than.
+
+    NaN as the first score, and in the middle.
+    """
+    low, middle, high = _rising_scores(stage.env, 3)
+    _record_each_update(stage, [math.nan, middle, math.nan, low, high])
 
 
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
-    """The file holds all that a run needs to go on, BatchNorm's
-    statistics included; it is loaded into fresh objects.
+    """A program that saves only parameters, or references that later training changes, cannot go on from its file.
+
+    The file is loaded into new objects.
     """
     recorder, env = stage.recorder, stage.env
-    fresh = TrainingRun(env, norm_dropout=True, salt="fresh")
+    loaded = TrainingRun(env, norm_dropout=True, salt="fresh")
     modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, _ in _updates(stage, path, _rising(env, 3), norm_dropout=True):
+        for run, _ in _update_for_each(stage, path, _rising_scores(env, 3), norm_dropout=True):
             modes = [m.training for m in run.model.modules()]
-        content = recorded_content(recorder, path, known=[Settings])
-    recorder.fact("step", plain(content.get("step")))
-    recorder.array("모델의 상태", flat_state(content.get("model"), fresh.model))
+        content = read_and_record_content(recorder, path, allowed_classes=[Settings])
+    recorder.fact("step", as_fact(content.get("step")))
+    recorder.array("모델의 상태", flat_state(content.get("model"), loaded.model))
     recorder.fact("저장한 뒤의 모드", modes)
-    recorder.array("옵티마이저", _loaded_momentum(fresh.opt, content.get("optimizer")))
-    recorder.fact("스케줄러", _loaded_epoch(fresh.scheduler, content.get("scheduler")))
+    recorder.array("옵티마이저", _loaded_momentum(loaded.opt, content.get("optimizer")))
+    recorder.fact("스케줄러", _loaded_epoch(loaded.scheduler, content.get("scheduler")))
 
 
 def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
-    """Return momentum and learning rates after loading; empty if the state cannot be loaded."""
+    """Load an optimizer's state; return momentum and learning rates, or nothing if it cannot be loaded."""
     try:
         opt.load_state_dict(state)
         buffers = [
-            opt.state[p]["momentum_buffer"].double().cpu().ravel()
-            for g in opt.param_groups
-            for p in g["params"]
+            opt.state[parameter]["momentum_buffer"].double().cpu().ravel()
+            for group in opt.param_groups
+            for parameter in group["params"]
         ]
         rates = torch.tensor([float(group["lr"]) for group in opt.param_groups], dtype=torch.float64)
         return torch.cat([*buffers, rates])
@@ -218,54 +265,62 @@ def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
 
 
 def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
+    """Load a scheduler's state; return its number of steps, or in Korean that the state cannot be loaded."""
     try:
         scheduler.load_state_dict(state)
-        return plain(scheduler.last_epoch)
+        return as_fact(scheduler.last_epoch)
     except Exception:
         return "불러올 수 없음"
 
 
 @driver.scenario("plain", "파일에 담긴 값")
 def _plain(stage: Stage) -> None:
-    """A TrainConfig as config: the file must open with `weights_only=True`."""
+    """A program that saves the TrainConfig object itself writes a file that `weights_only=True` does not open."""
     env, student = stage.env, stage.student("BestCheckpoint")
     run = TrainingRun(env)
     run.train(batches(env, (4,)))
-    (score,) = _rising(env, 1)
+    (score,) = _rising_scores(env, 1)
     settings = settings_for(student, Settings(lr=score, seed=env.number("config") % 1000))
     _record_content(stage, run, (("TrainConfig", score, settings),))
 
 
 @driver.scenario("numpy", "NumPy로 계산한 점수", check="plain")
 def _numpy(stage: Stage) -> None:
-    """Scores as NumPy numbers. A config saved as an object is judged elsewhere, so such a file opens here."""
+    """A program that saves a NumPy score as it is writes a file that `weights_only=True` does not open.
+
+    A config that was saved as an object is judged in `plain`, so such a file opens here.
+    """
     env, student = stage.env, stage.student("BestCheckpoint")
     run = TrainingRun(env)
     run.train(batches(env, (4,)))
-    scores = _rising(env, 2)
+    scores = _rising_scores(env, 2)
     settings = settings_for(student, Settings(seed=env.number("config") % 1000))
     cases = (
         ("NumPy 점수(float64)", np.float64(scores[0]), settings),
         ("NumPy 점수(float32)", np.float32(scores[1]), settings),
     )
-    _record_content(stage, run, cases, known=[Settings])
+    _record_content(stage, run, cases, allowed_classes=[Settings])
 
 
 @driver.scenario("dict", "config가 dict일 때", check="plain")
 def _dict_config(stage: Stage) -> None:
-    """A dict as config must come back as it was."""
+    """A program that calls `config.to_dict()` without a look at the type raises when the config is a dict."""
     run = TrainingRun(stage.env)
     run.train(batches(stage.env, (4,)))
-    (score,) = _rising(stage.env, 1)
+    (score,) = _rising_scores(stage.env, 1)
     _record_content(stage, run, (("dict", score, {"lr": score, "amp_dtype": None}),))
 
 
 def _record_content(
-    stage: Stage, run: TrainingRun, cases: Sequence[tuple[str, Any, Any]], known: Sequence[type] = ()
+    stage: Stage,
+    run: TrainingRun,
+    cases: Sequence[tuple[str, Any, Any]],
+    allowed_classes: Sequence[type] = (),
 ) -> None:
-    """Record what the file holds after each update with a name, a score and a config.
+    """Call `update` for each (name, score, config), and record what the file holds afterwards.
 
-    With `known` classes, the config is left out.
+    The names of the facts begin with the name. With `allowed_classes` (see `read_checkpoint`), the config is not
+    recorded.
     """
     recorder = stage.recorder
     with scratch_folder() as folder:
@@ -276,48 +331,51 @@ def _record_content(
                     score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
                 )
             )
-            content, how = read_checkpoint(folder / "best.pt", known)
+            content, how = read_checkpoint(folder / "best.pt", allowed_classes)
             recorder.fact(f"{name}: 파일", how)
-            recorder.fact(f"{name}: score", plain(content.get("score")))
-            if not known:
-                recorder.fact(f"{name}: config", plain(content.get("config")))
+            recorder.fact(f"{name}: score", as_fact(content.get("score")))
+            if not allowed_classes:
+                recorder.fact(f"{name}: config", as_fact(content.get("config")))
 
 
 @driver.scenario("crash", "저장하다 끊길 때")
 def _crash(stage: Stage) -> None:
-    """The disk fills up in the middle of saving; then there is room again."""
+    """A program that writes over the old file has neither file if the disk fills up in the middle of saving.
+
+    Four saves: one fails, one succeeds, one fails, one succeeds.
+    """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
     run = TrainingRun(stage.env)
     data = batches(stage.env, (4, 4, 4, 4))
-    scores, steps = _rising(stage.env, 4), _steps(stage.env, 4)
+    scores, steps = _rising_scores(stage.env, 4), _steps(stage.env, 4)
     config = settings_for(student, Settings(lr=scores[0]))
-    moments: list[Tensor] = []
+    weights_at_updates: list[Tensor] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
         best = recorder.call(student, path)
 
         def save() -> None:
-            number = len(moments)
+            number = len(weights_at_updates)
             run.train(data[number : number + 1])
-            moments.append(run.weights())
+            weights_at_updates.append(run.weights())
             parts = {"model": run.model, "opt": run.opt, "scheduler": run.scheduler}
             best.update(scores[number], **parts, step=steps[number], config=config)
 
         with full_disk(student):
-            _whatever_it_raises(recorder, save)
+            _call_allowing_os_error(recorder, save)
         recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path)[1])
         recorder.call(save)
-        _record_file(recorder, path, run, moments, "다시 저장한 뒤")
+        _record_file(recorder, path, run, weights_at_updates, "다시 저장한 뒤")
         with full_disk(student):
-            _whatever_it_raises(recorder, save)
-        _record_file(recorder, path, run, moments, "두 번째로 저장이 끊긴 뒤")
+            _call_allowing_os_error(recorder, save)
+        _record_file(recorder, path, run, weights_at_updates, "두 번째로 저장이 끊긴 뒤")
         with watched_replacement(recorder, student, path):
             recorder.call(save)
-        _record_file(recorder, path, run, moments, "마지막 저장 뒤")
+        _record_file(recorder, path, run, weights_at_updates, "마지막 저장 뒤")
 
 
-def _whatever_it_raises(recorder: Recorder, action: Any) -> None:
-    """Call `action`; the student's code may let the `OSError` through or catch it."""
+def _call_allowing_os_error(recorder: Recorder, action: Callable[[], object]) -> None:
+    """Call `action`, and go on if it raises an OSError: the student's code may catch it or not."""
 
     def attempt() -> None:
         try:

@@ -1,8 +1,18 @@
-"""Driver of `lr_range_test`, which returns the losses of updates at rising rates and restores everything afterwards.
+"""Driver of `lr_range_test`, which returns the losses of updates at given rates and restores everything afterwards.
 
-Losses show every update, because each is computed with the weights that the earlier updates made. What is left behind
-does not depend on them, and is judged in scenarios of its own. A solution may train a copy of model and optimizer, so
-the updates themselves are not recorded.
+Promises of the exercise, and the scenarios that check them:
+    one update at each rate, in all groups and in the given order: `sgd`, `adamw`
+    batches are used again if there are too few: `wraps`
+    gradients from before do not count, and no rates mean no update: `stale`
+    it ends at a loss of inf, -inf or NaN, which is not returned: `nan`, `inf`, `minus-inf`
+    each module's mode stays: `train-mode`, `frozen`, `eval-mode`
+    weights, buffers, rates and the optimizer's state are restored: `weights`, `buffers`, `rates`, `moments`, `momentum`
+    no gradients are left, on parameters of no optimizer either: `gradients`, `stale`
+    after an exception too, which comes out: `interrupted`, `ctrl-c`, `failed-backward`
+
+Returned losses show every update, because each is computed with the weights that the earlier updates made. What is left
+behind does not depend on them, and is judged in scenarios of its own. A program may train a copy of model and
+optimizer, so the updates themselves are not recorded.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,13 +31,16 @@ from grader.exercises.fixtures.classifiers import (
     Batch,
     LossFn,
     MakeOptimizer,
+    Modes,
     Net,
     adamw,
-    add_gradients,
     batches,
-    initialised,
+    fill_gradients,
+    flat_buffers,
+    initialize,
     loss_function,
     mlp,
+    momentum_sgd,
     norm_dropout_mlp,
     set_modes,
     sgd,
@@ -38,11 +51,11 @@ from grader.observe.values import as_number, items_of, type_name
 driver = Driver("lr_range_test")
 
 _SIZES = (4, 6, 3, 5)
-"""Samples in each batch; no two batches are alike."""
+"""Samples in each batch, by which a loss function can tell the batches apart."""
 
 
 def _rates(env: Env, count: int) -> list[float]:
-    """Return rising learning rates that a learner cannot know beforehand."""
+    """Return rising learning rates that follow from the seed."""
     steps = torch.rand(count, generator=env.generator("rates"), dtype=torch.float64)
     return (0.05 + steps.cumsum(0)).tolist()
 
@@ -63,25 +76,27 @@ def _call(
 
 
 def _record_losses(stage: Stage, losses: Any) -> None:
-    """Record the returned losses, with their types: a list of plain numbers."""
+    """Record the returned losses: their types, their number and their values."""
     items = items_of(losses)
     stage.recorder.fact("반환 타입", [type_name(losses), *sorted({type_name(item) for item in items})])
     stage.recorder.fact("돌려준 손실의 수", len(items))
     stage.recorder.array("returned", [as_number(item) for item in items])
 
 
-def _record_that_it_looked(stage: Stage, times: int) -> None:
-    """Record that the model was called: a function that ignores the model changes nothing in it, and must not pass."""
-    stage.recorder.fact("학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.forward_modes) >= times)
+def _record_forward_passes(stage: Stage, at_least: int) -> None:
+    """Record whether there were enough forward passes: a function that does nothing also leaves all as it was."""
+    stage.recorder.fact(
+        "학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.training_at_forward) >= at_least
+    )
 
 
-def _trained(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
-    """Make a few updates of the driver's own, so that there are statistics and moments to lose."""
+def _train_before(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
+    """Make an update for each size, so that BatchNorm and optimizer have a state that can be lost."""
     _update(env, model, opt, batches(env, sizes, "before"))
 
 
 def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -> None:
-    """Make ordinary updates with the driver's own loop."""
+    """Make one ordinary update for each batch."""
     loss_fn = loss_function(env)
     for xb, yb in data:
         opt.zero_grad()
@@ -92,7 +107,10 @@ def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -
 
 @driver.scenario("sgd", "두 매개변수 그룹의 SGD", check="losses")
 def _sgd(stage: Stage) -> None:
-    """The rates neither rise nor fall steadily."""
+    """A program that sorts the rates, or sets only the first group's, returns other losses.
+
+    The rates neither rise nor fall steadily.
+    """
     model = mlp(stage.env)
     rates = _rates(stage.env, 4)
     rates = [rates[number] for number in (1, 3, 0, 2)]
@@ -101,43 +119,48 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("adamw", "학습하던 AdamW", check="losses")
 def _adamw(stage: Stage) -> None:
-    """An optimizer whose moments must carry over from earlier training; fewer rates than batches."""
+    """A program that updates by hand or with a new optimizer ignores the moments of earlier training.
+
+    There are fewer rates than batches.
+    """
     model = mlp(stage.env)
     opt = adamw(model)
-    _trained(stage.env, model, opt)
+    _train_before(stage.env, model, opt)
     rates = [0.1 * rate for rate in _rates(stage.env, 3)]
     _record_losses(stage, _call(stage, model, opt, batches(stage.env, _SIZES), rates))
 
 
 @driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
 def _stale(stage: Stage) -> None:
-    """Gradients that are there before the call.
+    """A program that clears after its updates only, or inside its loop only, counts or leaves gradients from before.
 
-    A second call has no rates: nothing to do, but gradients must be cleared.
+    The second call has no rates: there is nothing to do, but gradients must be cleared.
     """
     recorder = stage.recorder
     model = mlp(stage.env)
     opt, data = sgd(model), batches(stage.env, _SIZES)
-    add_gradients(stage.env, model)
+    fill_gradients(stage.env, model)
     _record_losses(stage, _call(stage, model, opt, data, _rates(stage.env, 2)))
     recorder.fact("남은 그레이디언트", recorder.gradients_left())
-    add_gradients(stage.env, model)
-    nothing = recorder.call(stage.student("lr_range_test"), model, opt, loss_function(stage.env), data, [])
-    recorder.fact("lrs가 비었을 때의 반환 타입", type_name(nothing))
-    recorder.fact("lrs가 비었을 때 돌려준 손실의 수", len(items_of(nothing)))
+    fill_gradients(stage.env, model)
+    losses = recorder.call(stage.student("lr_range_test"), model, opt, loss_function(stage.env), data, [])
+    recorder.fact("lrs가 비었을 때의 반환 타입", type_name(losses))
+    recorder.fact("lrs가 비었을 때 돌려준 손실의 수", len(items_of(losses)))
     recorder.fact("lrs가 비었을 때 남은 그레이디언트", recorder.gradients_left())
 
 
 @driver.scenario("wraps", "배치보다 많은 학습률")
 def _wraps(stage: Stage) -> None:
-    """More rates than batches: the batches are used again from the start."""
+    """A program that zips rates and batches ends with the batches: there are more rates."""
     model = mlp(stage.env)
     data = batches(stage.env, _SIZES[:2])
     _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5)))
 
 
-def _with_modes(stage: Stage, mode: str) -> None:
-    """Record losses and modes with BatchNorm and dropout, so that losses depend on each module's mode."""
+def _record_losses_and_modes(stage: Stage, mode: Modes) -> None:
+    """Call with a BatchNorm and dropout model in these modes, on which the losses depend; record losses and
+    modes left.
+    """
     model = set_modes(norm_dropout_mlp(stage.env), mode)
     _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
     stage.recorder.modes("끝난 뒤의 모드")
@@ -145,127 +168,142 @@ def _with_modes(stage: Stage, mode: str) -> None:
 
 @driver.scenario("train-mode", "드롭아웃이 켜진 모델", check="modes")
 def _train_mode(stage: Stage) -> None:
-    _with_modes(stage, "train")
+    """A program that calls `model.eval()` computes other losses, without dropout."""
+    _record_losses_and_modes(stage, Modes.ALL_TRAIN)
 
 
 @driver.scenario("frozen", "배치 정규화만 평가 모드인 모델", check="modes")
 def _frozen(stage: Stage) -> None:
-    _with_modes(stage, "frozen")
+    """A program that calls `model.train()` or restores only `model.training` changes BatchNorm's mode."""
+    _record_losses_and_modes(stage, Modes.NORM_EVAL)
 
 
 @driver.scenario("eval-mode", "평가 모드의 모델", check="modes")
 def _eval_mode(stage: Stage) -> None:
-    _with_modes(stage, "eval")
+    """A program that calls `model.train()` computes other losses, or leaves train mode."""
+    _record_losses_and_modes(stage, Modes.ALL_EVAL)
 
 
-def _record_model(stage: Stage, model: Net, before: Tensor) -> None:
-    """Record how far weights and buffers are from where they were before the call."""
+def _record_distance_moved(stage: Stage, model: Net, before: Tensor) -> None:
+    """Record how far (L2) weights and buffers are from `before`, the `flat_state` before the call."""
     after = flat_state(model.state_dict(), model)
     stage.recorder.array("모델이 옮겨진 거리", (after - before).norm().reshape(1))
 
 
-def _not_finite(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None) -> None:
-    """The third of five batches spoils the loss; the batches after it are good."""
+def _record_end_at_third(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None) -> None:
+    """Call with five batches, the third of which makes the loss infinite or NaN; record losses and the model."""
     before = flat_state(model.state_dict(), model)
     _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5), loss_fn))
-    _record_model(stage, model, before)
+    _record_distance_moved(stage, model, before)
 
 
 @driver.scenario("nan", "손실이 NaN이 될 때", check="stops")
 def _nan(stage: Stage) -> None:
-    """A NaN in the inputs reaches the running statistics as well."""
+    """A program that goes on at a NaN, returns it, or does not restore running statistics that hold a NaN, shows."""
     data = batches(stage.env, (4, 6, 3, 5, 4))
     data[2][0][0, 0] = torch.nan
-    _not_finite(stage, norm_dropout_mlp(stage.env), data)
+    _record_end_at_third(stage, norm_dropout_mlp(stage.env), data)
 
 
 def _squared_error(output: Tensor, target: Tensor) -> Tensor:
+    """Return the mean squared error; squares of float64 overflow above 1e154."""
     return ((output - target) ** 2).mean()
 
 
 @driver.scenario("inf", "손실이 inf가 될 때", check="stops")
 def _inf(stage: Stage) -> None:
-    """Squares of float64 overflow above 1e154. The large loss before that is still finite."""
-    _overflowing(stage, 1e60, _squared_error)
+    """A program that asks only for NaN, or ends at any large loss, returns another number of losses.
+
+    The second loss is large but finite, the third is inf.
+    """
+    _record_overflow(stage, 1e60, _squared_error)
 
 
 @driver.scenario("minus-inf", "손실이 -inf가 될 때", check="stops")
 def _minus_inf(stage: Stage) -> None:
-    _overflowing(stage, 0.0, lambda output, target: -_squared_error(output, target))
+    """A program that asks `loss == inf` or `loss > limit` goes on at -inf."""
+    _record_overflow(stage, 0.0, lambda output, target: -_squared_error(output, target))
 
 
-def _overflowing(stage: Stage, before: float, loss_fn: LossFn) -> None:
-    """Targets are zero, except for `before` in the second batch and an overflowing value in the third."""
+def _record_overflow(stage: Stage, second_target: float, loss_fn: LossFn) -> None:
+    """Call with targets of zero, of `second_target` in the second batch, and so large in the third that squares
+    overflow.
+    """
     data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
-    data[1][1][:] = before
+    data[1][1][:] = second_target
     data[2][1][:] = 1e200
-    model = initialised(Net([nn.Linear(5, 3)]), stage.env, "model")
-    _not_finite(stage, model, data, loss_fn)
+    model = initialize(Net([nn.Linear(5, 3)]), stage.env, "model")
+    _record_end_at_third(stage, model, data, loss_fn)
 
 
 @driver.scenario("weights", "가중치", check="restored")
 def _weights(stage: Stage) -> None:
-    """The weights must be restored."""
+    """A program that restores the weights from `model.state_dict()` without copying them restores nothing."""
     model = mlp(stage.env)
     before = flat_state(model.state_dict(), model)
     _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
-    _record_model(stage, model, before)
-    _record_that_it_looked(stage, 4)
+    _record_distance_moved(stage, model, before)
+    _record_forward_passes(stage, 4)
 
 
 @driver.scenario("buffers", "배치 정규화의 이동 통계량", check="restored")
 def _buffers(stage: Stage) -> None:
-    """BatchNorm's running statistics must be restored."""
+    """A program that restores only parameters leaves BatchNorm's running statistics moved."""
     model = norm_dropout_mlp(stage.env)
-    _trained(stage.env, model, sgd(model))
-    before = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
+    _train_before(stage.env, model, sgd(model))
+    before = flat_buffers(model).cpu()
     _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
-    after = torch.cat([buffer.double().cpu().ravel() for buffer in model.buffers()])
-    stage.recorder.array("buffers", after - before)
-    _record_that_it_looked(stage, 4)
+    stage.recorder.array("buffers", flat_buffers(model).cpu() - before)
+    _record_forward_passes(stage, 4)
 
 
 @driver.scenario("rates", "그룹마다의 학습률", check="restored")
 def _learning_rates(stage: Stage) -> None:
-    """Each group's learning rate must be restored."""
+    """A program that leaves the last rate, or gives all groups the first group's, shows."""
     model = mlp(stage.env)
     opt = sgd(model)
     _call(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 4))
     stage.recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
-    _record_that_it_looked(stage, 4)
+    _record_forward_passes(stage, 4)
 
 
-def _next_update(stage: Stage, make_opt: MakeOptimizer, *, fresh: bool) -> None:
-    """Record the updates after the call, which show the optimizer's state.
+def _record_optimizer_state(stage: Stage, make_opt: MakeOptimizer, *, has_trained: bool) -> None:
+    """Call the student's function, and record two updates after it, which show the optimizer's state.
 
-    Weights and rates are put back first, so that they make no difference.
+    Weights and rates are restored first, so that a program that does not restore them is judged elsewhere only.
+
+    Args:
+        stage: the scenario's stage.
+        make_opt: makes the optimizer.
+        has_trained: make some updates before the call; otherwise the optimizer has no state yet.
     """
     env = stage.env
     model = mlp(env)
     opt = make_opt(model)
-    if not fresh:
-        _trained(env, model, opt, (4, 4, 4))
-    put_right = _remembered(model, opt)
+    if has_trained:
+        _train_before(env, model, opt, (4, 4, 4))
+    restore = _restorer(model, opt)
     _call(stage, model, opt, batches(env, _SIZES), [0.1 * rate for rate in _rates(env, 4)])
-    put_right()
-    _record_that_it_looked(stage, 4)
-    _record_next_update(stage, model, opt)
+    restore()
+    _record_forward_passes(stage, 4)
+    _record_next_updates(stage, model, opt)
 
 
-def _remembered(model: nn.Module, opt: Optimizer) -> Callable[[], None]:
-    """Return a function that puts model and rates back to what they are now."""
+def _restorer(model: nn.Module, opt: Optimizer) -> Callable[[], None]:
+    """Return a function that restores the model's state and the learning rates to what they are now."""
     state = {name: value.clone() for name, value in model.state_dict().items()}
     rates = [group["lr"] for group in opt.param_groups]
 
-    def put_right() -> None:
+    def restore() -> None:
         model.load_state_dict(state)
         for group, rate in zip(opt.param_groups, rates, strict=True):
             group["lr"] = rate
 
-    return put_right
+    return restore
 
 
-def _record_next_update(stage: Stage, model: nn.Module, opt: Optimizer) -> None:
+def _record_next_updates(stage: Stage, model: nn.Module, opt: Optimizer) -> None:
+    """Make two updates, and record the model after them."""
     stage.env.set_random_state("dropout after")
     _update(stage.env, model, opt, batches(stage.env, (4, 4), "after"))
     stage.recorder.array("다음 두 업데이트 뒤의 가중치", flat_state(model.state_dict(), model))
@@ -273,17 +311,19 @@ def _record_next_update(stage: Stage, model: nn.Module, opt: Optimizer) -> None:
 
 @driver.scenario("moments", "학습하던 AdamW의 상태", check="restored")
 def _moments(stage: Stage) -> None:
-    _next_update(stage, adamw, fresh=False)
+    """A program that does not restore AdamW's moments and counts makes other updates afterwards."""
+    _record_optimizer_state(stage, adamw, has_trained=True)
 
 
 @driver.scenario("momentum", "새 옵티마이저의 모멘텀", check="restored")
 def _momentum(stage: Stage) -> None:
-    _next_update(stage, lambda model: sgd(model, momentum=0.9), fresh=True)
+    """A program that restores states one by one keeps those that arose during the call: a new optimizer has none."""
+    _record_optimizer_state(stage, momentum_sgd, has_trained=False)
 
 
 @driver.scenario("gradients", "마지막 계층만 학습하는 옵티마이저", check="restored")
 def _gradients(stage: Stage) -> None:
-    """The optimizer holds the last layer alone: the others get gradients too, and no optimizer clears them."""
+    """A program that clears by `opt.zero_grad()` leaves gradients: the optimizer holds the last layer alone."""
     model = mlp(stage.env)
     last: Any = model.layers[-1]
     opt = torch.optim.SGD(last.parameters(), lr=0.3)
@@ -292,62 +332,69 @@ def _gradients(stage: Stage) -> None:
 
 
 class _Interruption(ValueError):
-    """The exception of scenarios; no class that a program would look for."""
+    """What loss and model raise in scenarios: an exception class that no program catches by name."""
 
 
-def _record_what_an_exception_leaves(
+def _record_exception(
     stage: Stage, model: Net, opt: Optimizer, loss_fn: LossFn, expected: type[BaseException]
 ) -> None:
-    """Record that the exception comes out, and what it leaves behind; model or loss must raise it at the third batch.
+    """Call the student's function, and record that the exception comes out and what it leaves behind.
 
-    The optimizer has moments already, and the model statistics if it has BatchNorm.
+    Args:
+        stage: the scenario's stage.
+        model: the model.
+        opt: its optimizer. It is given a state before the call, and so is BatchNorm.
+        loss_fn: the loss function. This or the model must raise the exception at the third batch.
+        expected: the exception's class.
     """
     recorder = stage.recorder
-    _trained(stage.env, model, opt)
-    put_right = _remembered(model, opt)
+    _train_before(stage.env, model, opt)
+    restore = _restorer(model, opt)
     before = flat_state(model.state_dict(), model)
     recorder.watch(model, opt, states=False)
-    recorder.expect(
+    recorder.record_raised(
         expected,
         "예외",
         stage.student("lr_range_test"),
         *(model, opt, loss_fn, batches(stage.env, _SIZES), _rates(stage.env, 4)),
     )
-    _record_model(stage, model, before)
+    _record_distance_moved(stage, model, before)
     recorder.array("끝난 뒤의 학습률", [float(group["lr"]) for group in opt.param_groups])
     recorder.fact("남은 그레이디언트", recorder.gradients_left())
-    _record_that_it_looked(stage, 3)
-    put_right()
-    _record_next_update(stage, model, opt)
+    _record_forward_passes(stage, 3)
+    restore()
+    _record_next_updates(stage, model, opt)
 
 
 def _loss_raises(stage: Stage, exception: type[BaseException]) -> None:
-    """Let the loss function raise, in a run with BatchNorm, dropout and momentum."""
-    smooth = loss_function(stage.env)
+    """Let the loss function raise at the third batch, in a run with BatchNorm, dropout and momentum."""
+    true_loss_fn = loss_function(stage.env)
 
     def loss_fn(output: Tensor, target: Tensor) -> Tensor:
         if len(target) == _SIZES[2]:
             raise exception("손실 함수가 낸 예외")
-        return smooth(output, target)
+        return true_loss_fn(output, target)
 
     model = norm_dropout_mlp(stage.env)
-    _record_what_an_exception_leaves(stage, model, sgd(model, momentum=0.9), loss_fn, exception)
+    _record_exception(stage, model, momentum_sgd(model), loss_fn, exception)
 
 
 @driver.scenario("interrupted", "도중에 예외가 날 때")
 def _interrupted(stage: Stage) -> None:
-    """An ordinary exception half-way."""
+    """A program without `finally` restores nothing when the loss function raises; another swallows the exception."""
     _loss_raises(stage, _Interruption)
 
 
 @driver.scenario("ctrl-c", "도중에 Ctrl+C로 멈출 때", check="interrupted")
 def _ctrl_c(stage: Stage) -> None:
-    """A KeyboardInterrupt is how people stop a test that takes too long; `except Exception` does not see it."""
+    """A program that restores in `except Exception` does not see Ctrl+C, by which people stop a test that
+    takes long.
+    """
     _loss_raises(stage, KeyboardInterrupt)
 
 
 class _FailsBackward(nn.Module):
-    """Passes inputs on, and raises in the backward pass of the third batch."""
+    """Returns its inputs, and raises in the backward pass of the third batch."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the inputs."""
@@ -362,12 +409,13 @@ def _raise(_: Tensor) -> None:
 
 @driver.scenario("failed-backward", "역전파하다가 예외가 날 때", check="interrupted")
 def _failed_backward(stage: Stage) -> None:
-    """The last layer has its gradient by then. When the loss raises, many programs have just cleared the gradients.
+    """A program that does not clear after an exception leaves a gradient: by then, the last layer has one.
 
-    It is played on the CPU: on a GPU, the hook would raise in a thread of autograd.
+    (When the loss raises, as in `interrupted`, many programs have just cleared the gradients.) It is played on the CPU,
+    because on a GPU the hook would raise in a thread of autograd.
     """
     stage = replace(stage, env=replace(stage.env, device=torch.device("cpu")))
     layers = [nn.Linear(FEATURES, HIDDEN), _FailsBackward(), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
-    model = initialised(Net(layers), stage.env, "model")
-    opt = sgd(model, momentum=0.9)
-    _record_what_an_exception_leaves(stage, model, opt, loss_function(stage.env), _Interruption)
+    model = initialize(Net(layers), stage.env, "model")
+    opt = momentum_sgd(model)
+    _record_exception(stage, model, opt, loss_function(stage.env), _Interruption)

@@ -1,6 +1,12 @@
 """Driver of `resume`, which restores model, optimizer and scheduler from a checkpoint and returns the number of steps.
 
-Scenarios train on from a checkpoint and compare with a run that was never interrupted.
+Promises of the exercise, and the scenarios that check them:
+    the optimizer's state is restored: `sgd` (momentum), `adamw`
+    the scheduler's state is restored: `sgd`, `sequential`
+    the model's state is restored, buffers included: `modes`
+    the saved number of steps is returned, as an int: all
+
+Scenarios train on after the call and compare with a run that was never interrupted.
 """
 
 import warnings
@@ -10,100 +16,110 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, SequentialLR
 
-from grader.exercises.fixtures.checkpoints import flat_state, plain, scratch_folder
+from grader.exercises.fixtures.checkpoints import as_fact, flat_state, scratch_folder
 from grader.exercises.fixtures.classifiers import batches, norm_dropout_mlp, sgd
-from grader.exercises.fixtures.training import Settings, TrainingRun, decaying
+from grader.exercises.fixtures.training import Settings, TrainingRun, decaying_scheduler
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
 driver = Driver("resume")
 
 _STEPS = 9
-"""Updates of the whole run."""
+"""Number of updates of the whole run."""
 
 
-def _resumed(
+def _record_resumed_run(
     stage: Stage,
     *,
     adamw: bool = False,
     as_text: bool = False,
-    scheduler: Callable[[Optimizer], LRScheduler] = decaying,
+    scheduler: Callable[[Optimizer], LRScheduler] = decaying_scheduler,
 ) -> None:
-    """Train on nine batches in one go, and on the same nine with an interruption.
+    """Train on nine batches in one go, and on the same nine with an interruption; record whether both end alike.
 
     The interrupted run trains on some batches, saves a checkpoint, loads it into new objects as a new process would,
-    and trains on the rest. The scheduler has made one or two steps more than there were updates, so that the number of
-    updates does not tell where it stands.
+    and trains on the rest. The scheduler has made one or two steps more than there were updates, so that a program
+    which steps a new scheduler as often as there were updates shows.
+
+    Args:
+        stage: the scenario's stage.
+        adamw: train with AdamW; otherwise with SGD and momentum.
+        as_text: give the path as str; otherwise as Path.
+        scheduler: makes the scheduler.
     """
     env, recorder = stage.env, stage.recorder
     data = batches(env, (4,) * (_STEPS + 2))
     saved_at = 3 + env.number("saved at") % 4
-    whole = TrainingRun(env, adamw=adamw, scheduler=scheduler)
+    uninterrupted = TrainingRun(env, adamw=adamw, scheduler=scheduler)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns when no update came before the scheduler's step
         for _ in range(1 + env.number("ahead") % 2):
-            whole.scheduler.step()
-    whole.train(data[:saved_at])
-    again = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
+            uninterrupted.scheduler.step()
+    uninterrupted.train(data[:saved_at])
+    resumed = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
     with scratch_folder() as folder:
         path = folder / "run.pt"
         extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
-        torch.save({**whole.state(), **extra}, path)
-        whole.train(data[saved_at:_STEPS])
+        torch.save({**uninterrupted.state(), **extra}, path)
+        uninterrupted.train(data[saved_at:_STEPS])
         step = recorder.call(
             stage.student("resume"),
             str(path) if as_text else path,
-            model=again.model,
-            opt=again.opt,
-            scheduler=again.scheduler,
+            model=resumed.model,
+            opt=resumed.opt,
+            scheduler=resumed.scheduler,
         )
     recorder.fact("반환 타입", type_name(step))
-    recorder.fact("반환값", plain(step))
-    recorder.watch(again.model, again.opt)  # from here on, so that updates are counted from what was loaded
+    recorder.fact("반환값", as_fact(step))
+    # Watch only now, so that the loaded parameters are the first state.
+    recorder.watch(resumed.model, resumed.opt)
     start = step if isinstance(step, int) and 0 <= step <= _STEPS else saved_at
-    again.train(data[start:_STEPS])
-    ends = zip(whole.model.parameters(), again.model.parameters(), strict=True)
+    resumed.train(data[start:_STEPS])
+    ends = zip(uninterrupted.model.parameters(), resumed.model.parameters(), strict=True)
     recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
 
 
 @driver.scenario("sgd", "모멘텀 SGD")
 def _sgd(stage: Stage) -> None:
-    _resumed(stage)
+    """A program that does not restore the momentum or the scheduler makes other updates from there on."""
+    _record_resumed_run(stage)
 
 
 @driver.scenario("adamw", "AdamW")
 def _adamw(stage: Stage) -> None:
-    _resumed(stage, adamw=True, as_text=True)
+    """A program that makes a new optimizer, or restores only its rates, starts with empty moments."""
+    _record_resumed_run(stage, adamw=True, as_text=True)
 
 
 def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
+    """Return a scheduler that consists of two others."""
     parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _STEPS)]
     return SequentialLR(opt, parts, milestones=[2])
 
 
 @driver.scenario("sequential", "스케줄러 두 개를 이은 SequentialLR", check="sgd")
 def _sequential(stage: Stage) -> None:
-    """A scheduler whose state is more than a number of steps: the schedulers inside it have states too."""
+    """A program that restores only `last_epoch` misses the states of the schedulers inside this one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own SequentialLR calls a deprecated function
-        _resumed(stage, scheduler=_warmup_then_cosine)
+        _record_resumed_run(stage, scheduler=_warmup_then_cosine)
 
 
 @driver.scenario("modes", "배치 정규화의 이동 통계량과 모드")
 def _modes(stage: Stage) -> None:
-    """Buffers are part of the model's state; modes are not."""
+    """A program that restores only parameters misses BatchNorm's statistics; one that calls `train()` changes modes."""
     env, recorder = stage.env, stage.recorder
     saved, model = norm_dropout_mlp(env, "saved"), norm_dropout_mlp(env)
     with torch.no_grad():
         for buffer in saved.buffers():
             buffer.add_(0.25 if buffer.is_floating_point() else 1)
     opt = sgd(model)
-    scheduler = LambdaLR(opt, lambda k: 0.9**k)
-    fresh = sgd(saved)
+    scheduler = LambdaLR(opt, lambda update: 0.9**update)
+    saved_opt = sgd(saved)
     content = {
         "model": saved.state_dict(),
-        "optimizer": fresh.state_dict(),
-        "scheduler": LambdaLR(fresh, lambda k: 0.9**k).state_dict(),
+        "optimizer": saved_opt.state_dict(),
+        "scheduler": LambdaLR(saved_opt, lambda update: 0.9**update).state_dict(),
         "step": 10 + env.number("step") % 90,
         "score": 0.0,
         "config": {},
@@ -116,6 +132,6 @@ def _modes(stage: Stage) -> None:
         step = recorder.call(
             stage.student("resume"), folder / "run.pt", model=model, opt=opt, scheduler=scheduler
         )
-    recorder.fact("반환값", plain(step))
+    recorder.fact("반환값", as_fact(step))
     recorder.array("모델의 상태", flat_state(model.state_dict(), model))
     recorder.modes()

@@ -1,6 +1,9 @@
 """Driver of `seed_everything`, which seeds random, NumPy and torch and returns a generator for a DataLoader.
 
-Scenarios seed several times and draw from each source of randomness after every call.
+Promises of the exercise, and the scenarios that check them:
+    random, NumPy and torch are seeded: `streams`, `zero`, `training` (initial weights and dropout)
+    a generator of the same seed is returned, for a DataLoader: `loader`
+    it is a generator of its own (a promise of the lesson): `own-generator`
 """
 
 import random
@@ -12,57 +15,66 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from grader.exercises.fixtures.stand_ins import untouched_backends
+from grader.exercises.fixtures.stand_ins import restored_backends
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import type_name
 
 driver = Driver("seed_everything")
 
-_Draw = Callable[[Any], Fact]
-"""A function that draws from one source, given what `seed_everything` returned."""
+_DrawNumbers = Callable[[Any], Fact]
+"""Draws numbers from one source of randomness; is given what `seed_everything` returned."""
 
 
-def _drawn_after_seeding(
-    stage: Stage, draws: dict[str, _Draw], *, first: int | None = None, further: int = 5
+def _record_repetitions(
+    stage: Stage, sources: dict[str, _DrawNumbers], *, first_seed: int | None = None, more_calls: int = 5
 ) -> None:
-    """Record for each source of randomness if the same seed repeats it and another seed changes it.
+    """Seed several times and record, for each source, whether a seed repeats its numbers and another changes them.
 
     The numbers themselves are not compared, so that any way of seeding is right. What is compared is which calls drew
-    the same numbers; a learner cannot know the order of seeds beforehand.
+    the same numbers. The order of the seeds follows from the scenario's seed, so nobody can know it beforehand.
+
+    Args:
+        stage: the scenario's stage.
+        sources: Korean name of a source -> function that draws from it.
+        first_seed: the first seed; None: one that follows from the scenario's seed.
+        more_calls: number of calls after the first three, which are: the first seed twice, and another one.
     """
     recorder, env = stage.recorder, stage.env
-    if first is None:
-        first = env.draw("seed").whole(1, 999)
-    later = torch.randint(0, 3, (further,), generator=env.generator("order")).tolist()
-    seeds = [first, first, first + 1, *(first + n for n in later)]
+    if first_seed is None:
+        first_seed = env.draw("seed").whole(1, 999)
+    offsets = torch.randint(0, 3, (more_calls,), generator=env.generator("order")).tolist()
+    seeds = [first_seed + offset for offset in (0, 0, 1, *offsets)]
     drawn: list[dict[str, Fact]] = []
-    with untouched_backends():
+    with restored_backends():
         for seed in seeds:
             generator = recorder.call(stage.student("seed_everything"), seed)
-            drawn.append({name: draw(generator) for name, draw in draws.items()})
-    for name in draws:
+            drawn.append({name: draw(generator) for name, draw in sources.items()})
+    for name in sources:
         series = [numbers[name] for numbers in drawn]
         recorder.fact(f"같은 시드로 되풀이됨: {name}", series[0] == series[1])
         recorder.fact(f"다른 시드로 달라짐: {name}", series[0] != series[2])
-        recorder.fact(f"호출마다 처음 같은 수가 나온 호출: {name}", [series.index(s) + 1 for s in series])
+        recorder.fact(
+            f"호출마다 처음 같은 수가 나온 호출: {name}", [series.index(numbers) + 1 for numbers in series]
+        )
 
 
 @driver.scenario("streams", "random, numpy, torch")
 def _streams(stage: Stage) -> None:
-    _drawn_after_seeding(stage, _global_draws(stage))
+    """A program that forgets random, NumPy or torch, or always uses the same seed, shows."""
+    _record_repetitions(stage, _global_draws(stage))
 
 
 @driver.scenario("zero", "시드 0", check="streams")
 def _zero(stage: Stage) -> None:
-    """Zero is a seed like any other."""
-    _drawn_after_seeding(stage, _global_draws(stage), first=0, further=1)
+    """A program that asks `if seed:` does not seed with 0."""
+    _record_repetitions(stage, _global_draws(stage), first_seed=0, more_calls=1)
 
 
-def _global_draws(stage: Stage) -> dict[str, _Draw]:
+def _global_draws(stage: Stage) -> dict[str, _DrawNumbers]:
     """Return draws from the global generators of random, NumPy and torch, and of a GPU if one is used."""
     device = stage.env.device
-    draws: dict[str, _Draw] = {
+    draws: dict[str, _DrawNumbers] = {
         "random": lambda _: [random.random() for _ in range(3)],
         "numpy": lambda _: [float(x) for x in np.random.rand(3)],
         "torch": lambda _: torch.rand(3).tolist(),
@@ -74,7 +86,7 @@ def _global_draws(stage: Stage) -> dict[str, _Draw]:
 
 @driver.scenario("training", "초기 가중치와 드롭아웃")
 def _training(stage: Stage) -> None:
-    """Initial weights and a dropout mask as the sources."""
+    """A program that does not seed torch gets other initial weights and dropout masks each time."""
 
     def initial(_: Any) -> Fact:
         return [float(x) for x in nn.Linear(3, 2).weight.detach().ravel()]
@@ -83,12 +95,15 @@ def _training(stage: Stage) -> None:
         kept: list[Fact] = (nn.functional.dropout(torch.ones(40), 0.5) > 0).tolist()
         return kept
 
-    _drawn_after_seeding(stage, {"초기 가중치": initial, "드롭아웃": mask})
+    _record_repetitions(stage, {"초기 가중치": initial, "드롭아웃": mask})
 
 
 @driver.scenario("loader", "DataLoader의 순서")
 def _loader(stage: Stage) -> None:
-    """The order of two epochs of a shuffling DataLoader that uses the returned generator."""
+    """A program that returns a generator with no seed, a fixed one or a random one gives other batch orders.
+
+    The source is the order of two epochs of a shuffling DataLoader that uses the returned generator.
+    """
     types: list[Fact] = []
 
     def order(generator: Any) -> Fact:
@@ -98,14 +113,14 @@ def _loader(stage: Stage) -> None:
         )
         return [int(i) for _ in range(2) for (batch,) in loader for i in batch]
 
-    _drawn_after_seeding(stage, {"배치 순서": order})
+    _record_repetitions(stage, {"배치 순서": order})
     stage.recorder.fact("반환 타입", types)
 
 
 @driver.scenario("own-generator", "돌려준 제너레이터와 torch의 전역 제너레이터", check="loader")
 def _own_generator(stage: Stage) -> None:
-    """A draw from torch's global generator must not move the returned one, else a dropout would change the order."""
-    with untouched_backends():
+    """A program that returns torch's global generator lets each dropout change the order of batches."""
+    with restored_backends():
         generator = stage.recorder.call(
             stage.student("seed_everything"), stage.env.draw("seed").whole(1, 999)
         )

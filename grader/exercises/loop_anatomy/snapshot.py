@@ -1,8 +1,14 @@
 """Driver of `Snapshot`, which saves the whole state of a run to one file and restores it into new objects.
 
-Each scenario but the last two is about one part of the state: model and optimizer, scaler, random states, the loader's
-order. A program that keeps state elsewhere than in the file loses it, because the file is moved before it is loaded,
-and random states are changed.
+Promises of the exercise, and the scenarios that check them:
+    model and optimizer go on as without an interruption: `sgd`, `adamw`; the scaler: `scaler`
+    so do the random numbers of random, NumPy and torch: `python`, `numpy`, `torch`
+    so does the order of a shuffling loader: `loader`
+    one file, with the given name, that opens with `weights_only=True`; saving changes nothing: `file`
+    saving and loading again, with everything together: `together`, `same-file`
+
+A program that keeps state elsewhere than in the file loses it, because the file is moved before it is loaded, and
+random states are changed.
 """
 
 import random
@@ -27,6 +33,7 @@ from grader.exercises.fixtures.classifiers import (
     last_layer_to_eval,
     loss_function,
     mlp,
+    momentum_sgd,
     norm_dropout_mlp,
     scale_rates,
     sgd,
@@ -36,12 +43,13 @@ from grader.observe.trace import Fact
 
 driver = Driver("Snapshot")
 
-_SAMPLES, _BATCH = 12, 4
+_SAMPLES, _BATCH_SIZE = 12, 4
+"""Samples in an epoch of a shuffling loader, and its batch size."""
 
 
 @dataclass
-class _Objects:
-    """The objects that a run's process holds; some scenarios have no scaler or no generator."""
+class _RunObjects:
+    """The objects of one run in one process; None for a scaler or loader generator that it has not."""
 
     model: nn.Module
     opt: Optimizer
@@ -49,24 +57,25 @@ class _Objects:
     generator: torch.Generator | None = None
 
 
-def _snapshot(stage: Stage, held: _Objects) -> Any:
-    """Make the student's Snapshot over these objects; a missing scaler or generator is omitted."""
-    others = {"scaler": held.scaler, "loader_generator": held.generator}
-    given = {name: value for name, value in others.items() if value is not None}
-    return stage.recorder.call(stage.student("Snapshot"), held.model, held.opt, **given)
+def _snapshot(stage: Stage, run: _RunObjects) -> Any:
+    """Make the student's Snapshot of these objects; arguments that would be None are left out."""
+    optional = {"scaler": run.scaler, "loader_generator": run.generator}
+    given = {name: value for name, value in optional.items() if value is not None}
+    return stage.recorder.call(stage.student("Snapshot"), run.model, run.opt, **given)
 
 
-def _save(stage: Stage, held: _Objects, path: Path | str) -> None:
-    stage.recorder.call(_snapshot(stage, held).save, path)
+def _save(stage: Stage, run: _RunObjects, path: Path | str) -> None:
+    """Save the objects with a new Snapshot."""
+    stage.recorder.call(_snapshot(stage, run).save, path)
 
 
-def _load(stage: Stage, held: _Objects, path: Path) -> None:
-    """Load as in another process: random states differ, and the file has been moved."""
-    _change_random_states(stage.env)
-    stage.recorder.call(_snapshot(stage, held).load, _moved(path))
+def _load(stage: Stage, run: _RunObjects, path: Path) -> None:
+    """Load into the objects by a new Snapshot, as another process would: from a moved file, in other random states."""
+    stage.recorder.call(_snapshot(stage, run).load, _move(path))
 
 
-def _moved(path: Path) -> Path:
+def _move(path: Path) -> Path:
+    """Rename the file, so that a program which remembers its path does not find it; return the new path."""
     return path.rename(path.with_name("moved.state"))
 
 
@@ -78,88 +87,98 @@ def _change_random_states(env: Env) -> None:
     env.set_random_state("another process")
 
 
-def _train(held: _Objects, data: Sequence[Batch], env: Env) -> list[float]:
+def _train(run: _RunObjects, data: Sequence[Batch], env: Env) -> list[float]:
     """Make one update for each batch; return the scale after each, if there is a scaler."""
     loss_fn, scales = loss_function(env), []
     for xb, yb in data:
-        held.opt.zero_grad()
-        loss = loss_fn(held.model(xb), yb)
-        if held.scaler is None:
+        run.opt.zero_grad()
+        loss = loss_fn(run.model(xb), yb)
+        if run.scaler is None:
             loss.backward()
-            held.opt.step()
+            run.opt.step()
         else:
-            held.scaler.scale(loss).backward()
-            held.scaler.step(held.opt)
-            held.scaler.update()
-            scales.append(held.scaler.get_scale())
+            run.scaler.scale(loss).backward()
+            run.scaler.step(run.opt)
+            run.scaler.update()
+            scales.append(run.scaler.get_scale())
     return scales
 
 
-def _record_ends(stage: Stage, whole: _Objects, resumed: _Objects) -> None:
-    """Record the resumed model, and whether it equals the uninterrupted one to the last bit."""
-    ends = [flat_state(held.model.state_dict(), held.model) for held in (whole, resumed)]
+def _record_ends(stage: Stage, uninterrupted: _RunObjects, resumed: _RunObjects) -> None:
+    """Record the resumed run's model, and whether it equals the uninterrupted run's to the last bit."""
+    ends = [flat_state(run.model.state_dict(), run.model) for run in (uninterrupted, resumed)]
     stage.recorder.array("이어 간 뒤의 모델", ends[1])
     stage.recorder.fact("중단 없이 학습한 모델과 비트까지 같음", torch.equal(*ends))
 
 
-def _updates_go_on(stage: Stage, make_opt: MakeOptimizer, *, norm: bool) -> None:
-    """Record whether updates go on as without an interruption, for a model and an optimizer alone.
+def _record_continued_updates(stage: Stage, make_opt: MakeOptimizer, *, batch_norm: bool) -> None:
+    """Train with an interruption and without, with a model and an optimizer only; record whether both end alike.
 
     Batches come in a fixed order and nothing is random. The new model's last layer is in eval mode, which changes
-    nothing that it computes.
+    nothing that it computes, but shows a program that calls `train()`.
+
+    Args:
+        stage: the scenario's stage.
+        make_opt: makes the optimizer.
+        batch_norm: use a model with BatchNorm; otherwise an `mlp`.
     """
     env, recorder = stage.env, stage.recorder
 
-    def made(salt: str) -> _Objects:
-        model = norm_dropout_mlp(env, salt) if norm else mlp(env, salt)
+    def make_run(salt: str) -> _RunObjects:
+        model = norm_dropout_mlp(env, salt) if batch_norm else mlp(env, salt)
         for module in model.modules():
             if isinstance(module, nn.Dropout):
                 module.p = 0.0
-        return _Objects(model, make_opt(model))
+        return _RunObjects(model, make_opt(model))
 
     data = batches(env, (4,) * 6)
-    whole, resumed = made("saved"), made("new")
+    uninterrupted, resumed = make_run("saved"), make_run("new")
     last_layer_to_eval(resumed.model)
-    _train(whole, data[:3], env)
-    scale_rates(whole.opt, 0.5)  # as a schedule would have left them
+    _train(uninterrupted, data[:3], env)
+    scale_rates(uninterrupted.opt, 0.5)  # as a schedule would have left them
     with scratch_folder() as folder:
-        _save(stage, whole, folder / "run.pt")
-        _train(whole, data[3:], env)
+        _save(stage, uninterrupted, folder / "run.pt")
+        _train(uninterrupted, data[3:], env)
         _load(stage, resumed, folder / "run.pt")
     recorder.fact("불러온 뒤의 모드", [module.training for module in resumed.model.modules()])
     recorder.watch(resumed.model, resumed.opt)
     _train(resumed, data[3:], env)
-    _record_ends(stage, whole, resumed)
+    _record_ends(stage, uninterrupted, resumed)
 
 
 @driver.scenario("sgd", "모멘텀 SGD와 배치 정규화", check="objects")
 def _sgd(stage: Stage) -> None:
-    _updates_go_on(stage, lambda model: sgd(model, momentum=0.9), norm=True)
+    """A program that does not save momentum, rates or BatchNorm's statistics goes on with other updates."""
+    _record_continued_updates(stage, momentum_sgd, batch_norm=True)
 
 
 @driver.scenario("adamw", "AdamW", check="objects")
 def _adamw(stage: Stage) -> None:
-    _updates_go_on(stage, adamw, norm=False)
+    """A program that does not save AdamW's moments and counts goes on with other updates."""
+    _record_continued_updates(stage, adamw, batch_norm=False)
 
 
 @driver.scenario("scaler", "스케일러의 배율", check="objects")
 def _scaler(stage: Stage) -> None:
-    """The scale itself, and how long ago it last changed. Batches with an infinite input overflow."""
+    """A program that saves only the scale, or nothing of the scaler, forgets when the scale is to grow next.
+
+    Batches with an infinite input overflow, which lowers the scale.
+    """
     env = stage.env
     data = batches(env, (4,) * 11)
     for number in (1, 2):
         data[number][0][0, 0] = torch.inf
 
-    def made(salt: str, scale: float, interval: int) -> _Objects:
+    def make_run(salt: str, scale: float, growth_interval: int) -> _RunObjects:
         model = mlp(env, salt)
-        scaler = torch.amp.GradScaler(env.device.type, init_scale=scale, growth_interval=interval)
-        return _Objects(model, sgd(model), scaler)
+        scaler = torch.amp.GradScaler(env.device.type, init_scale=scale, growth_interval=growth_interval)
+        return _RunObjects(model, sgd(model), scaler)
 
-    whole, resumed = made("saved", 2.0**20, 3), made("new", 2.0**16, 2000)
-    _train(whole, data[:5], env)
+    uninterrupted, resumed = make_run("saved", 2.0**20, 3), make_run("new", 2.0**16, 2000)
+    _train(uninterrupted, data[:5], env)
     with scratch_folder() as folder:
-        _save(stage, whole, folder / "run.pt")
-        _train(whole, data[5:], env)
+        _save(stage, uninterrupted, folder / "run.pt")
+        _train(uninterrupted, data[5:], env)
         _load(stage, resumed, folder / "run.pt")
     assert resumed.scaler is not None
     scales = [resumed.scaler.get_scale(), *_train(resumed, data[5:], env)]
@@ -167,32 +186,33 @@ def _scaler(stage: Stage) -> None:
 
 
 def _python_numbers() -> list[float]:
-    """Draw numbers, an odd number of normal ones among them: `random.gauss` draws two at a time and keeps one."""
+    """Draw from random. There are three normal numbers, because `random.gauss` draws two at a time and keeps one."""
     return [random.random(), *(random.gauss(0, 1) for _ in range(3))]
 
 
 def _numpy_numbers() -> list[float]:
-    """Draw numbers as above: NumPy keeps one, too."""
+    """Draw from NumPy. There are three normal numbers, because NumPy draws two at a time and keeps one."""
     return [float(np.random.rand()), *np.random.normal(size=3).tolist()]
 
 
 def _torch_numbers() -> list[float]:
+    """Draw from torch on the CPU and on every GPU."""
     numbers = [*torch.randn(3).tolist(), *torch.rand(2).tolist()]
     for device in range(torch.cuda.device_count()):
         numbers += torch.rand(2, device=f"cuda:{device}").tolist()
     return numbers
 
 
-def _numbers_go_on(stage: Stage, draw: Callable[[], list[float]]) -> None:
-    """Record whether the next random numbers after loading are those that would have come after saving."""
+def _record_continued_numbers(stage: Stage, draw: Callable[[], list[float]]) -> None:
+    """Save and load, and record whether the numbers drawn after loading are those that were drawn after saving."""
     env = stage.env
     model, new = mlp(env, "saved"), mlp(env, "new")
     for _ in range(3):
         draw()
     with scratch_folder() as folder:
-        _save(stage, _Objects(model, sgd(model)), folder / "run.pt")
+        _save(stage, _RunObjects(model, sgd(model)), folder / "run.pt")
         expected = draw()
-        _load(stage, _Objects(new, sgd(new)), folder / "run.pt")
+        _load(stage, _RunObjects(new, sgd(new)), folder / "run.pt")
     found = draw()
     same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
     stage.recorder.claim("이어서 뽑은 난수가 같음", same, found)
@@ -200,137 +220,146 @@ def _numbers_go_on(stage: Stage, draw: Callable[[], list[float]]) -> None:
 
 @driver.scenario("python", "`random`의 난수", check="streams")
 def _python(stage: Stage) -> None:
-    _numbers_go_on(stage, _python_numbers)
+    """A program that saves no state of random, or only a seed, goes on with other numbers."""
+    _record_continued_numbers(stage, _python_numbers)
 
 
 @driver.scenario("numpy", "`np.random`의 난수", check="streams")
 def _numpy(stage: Stage) -> None:
-    _numbers_go_on(stage, _numpy_numbers)
+    """A program that saves only part of NumPy's state loses the normal number that it keeps."""
+    _record_continued_numbers(stage, _numpy_numbers)
 
 
 @driver.scenario("torch", "`torch`의 난수", check="streams")
 def _torch(stage: Stage) -> None:
-    _numbers_go_on(stage, _torch_numbers)
+    """A program that saves no state of torch, or only that of the CPU, goes on with other numbers."""
+    _record_continued_numbers(stage, _torch_numbers)
 
 
-def _shuffling(generator: torch.Generator | None) -> "DataLoader[Any]":
-    return DataLoader(range(_SAMPLES), _BATCH, shuffle=True, generator=generator)  # type: ignore[arg-type]
+def _shuffling_loader(generator: torch.Generator | None) -> "DataLoader[Any]":
+    """Return a loader that shuffles the numbers of samples."""
+    return DataLoader(range(_SAMPLES), _BATCH_SIZE, shuffle=True, generator=generator)  # type: ignore[arg-type]
 
 
-def _order(loader: "DataLoader[Any]") -> list[int]:
+def _epoch_order(loader: "DataLoader[Any]") -> list[int]:
+    """Read one epoch, and return its numbers in order."""
     return [int(row) for rows in loader for row in rows]
 
 
 @driver.scenario("loader", "섞는 로더의 순서")
 def _loader(stage: Stage) -> None:
-    """The order of the next two epochs of a shuffling loader."""
+    """A program that does not save the loader's generator shuffles the next two epochs differently."""
     env = stage.env
 
-    def made(salt: str) -> _Objects:
+    def make_run(salt: str) -> _RunObjects:
         model = mlp(env, salt)
-        return _Objects(model, sgd(model), generator=env.generator(f"order of {salt}"))
+        return _RunObjects(model, sgd(model), generator=env.generator(f"order of {salt}"))
 
-    whole, resumed = made("saved"), made("new")
-    loaders = [_shuffling(held.generator) for held in (whole, resumed)]
-    _order(loaders[0])
+    uninterrupted, resumed = make_run("saved"), make_run("new")
+    loaders = [_shuffling_loader(run.generator) for run in (uninterrupted, resumed)]
+    _epoch_order(loaders[0])
     with scratch_folder() as folder:
-        _save(stage, whole, folder / "run.pt")
-        expected = [_order(loaders[0]) for _ in range(2)]
+        _save(stage, uninterrupted, folder / "run.pt")
+        expected = [_epoch_order(loaders[0]) for _ in range(2)]
         _load(stage, resumed, folder / "run.pt")
-    found = [_order(loaders[1]) for _ in range(2)]
+    found = [_epoch_order(loaders[1]) for _ in range(2)]
     same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
     stage.recorder.claim("다음 두 에폭의 순서가 같음", same, torch.tensor(found))
 
 
-def _whole_run(env: Env, salt: str) -> _Objects:
-    """Return a run with everything a snapshot can hold: BatchNorm, dropout, momentum, scaler and loader generator."""
+def _make_full_run(env: Env, salt: str) -> _RunObjects:
+    """Return a run with all that a snapshot can hold: BatchNorm, dropout, momentum, scaler and loader generator."""
     model = norm_dropout_mlp(env, salt)
     scaler = torch.amp.GradScaler(env.device.type, init_scale=2.0**12, growth_interval=4)
-    return _Objects(model, sgd(model, momentum=0.9), scaler, env.generator(f"order of {salt}"))
+    return _RunObjects(model, sgd(model, momentum=0.9), scaler, env.generator(f"order of {salt}"))
 
 
-def _epochs(env: Env, held: _Objects, count: int) -> Iterator[None]:
-    """Train on shuffled epochs with noise from NumPy and random; yield before each epoch."""
+def _train_epochs(env: Env, run: _RunObjects, count: int) -> Iterator[None]:
+    """Train for `count` epochs, with shuffled samples and noise from NumPy and random; yield before each epoch."""
     ((inputs, labels),) = batches(env, (_SAMPLES,))
-    loader = _shuffling(held.generator)
+    loader = _shuffling_loader(run.generator)
     for _ in range(count):
         yield
         for rows in loader:
             noise = torch.from_numpy(np.random.normal(0, 0.1, (len(rows), inputs.shape[1]))).to(inputs)
             xb = inputs[rows.to(inputs.device)] * random.uniform(0.9, 1.1) + noise
-            _train(held, [(xb, labels[rows.to(labels.device)])], env)
+            _train(run, [(xb, labels[rows.to(labels.device)])], env)
 
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
-    """Train four epochs, and save to a new file before each. Then load the fourth file, and then the second.
+    """A program whose object remembers its first save, or references to live tensors, restores another moment.
 
-    One snapshot object saves all four files, and a second one loads the two.
+    Train four epochs, and save to a new file before each. Then load the fourth file and go on from there, and then the
+    second. One Snapshot saves all four files, and another one loads the two.
     """
     env, recorder = stage.env, stage.recorder
-    whole, resumed = _whole_run(env, "saved"), _whole_run(env, "new")
+    uninterrupted, resumed = _make_full_run(env, "saved"), _make_full_run(env, "new")
     with scratch_folder() as folder:
-        saving = _snapshot(stage, whole)
-        for number, _ in enumerate(_epochs(env, whole, 4)):
+        saving = _snapshot(stage, uninterrupted)
+        for number, _ in enumerate(_train_epochs(env, uninterrupted, 4)):
             recorder.call(saving.save, folder / f"epoch-{number}.pt")
         loading = _snapshot(stage, resumed)
         for number in (3, 1):
             _change_random_states(env)
-            recorder.call(loading.load, _moved(folder / f"epoch-{number}.pt"))
-            for _ in _epochs(env, resumed, 4 - number):
+            recorder.call(loading.load, _move(folder / f"epoch-{number}.pt"))
+            for _ in _train_epochs(env, resumed, 4 - number):
                 pass
-            _record_ends(stage, whole, resumed)
+            _record_ends(stage, uninterrupted, resumed)
 
 
 @driver.scenario("same-file", "같은 파일에 다시 저장하고 다시 불러올 때", check="together")
 def _same_file(stage: Stage) -> None:
-    """Save twice to one path, then load that file twice: the second save replaces the first, a load keeps the file."""
+    """A program that refuses to write over a file, or removes it when it is loaded, fails.
+
+    Save twice to one path, then load that file twice.
+    """
     env, recorder = stage.env, stage.recorder
-    whole, resumed = (
-        _Objects(model, sgd(model, momentum=0.9)) for model in (mlp(env, "saved"), mlp(env, "new"))
+    uninterrupted, resumed = (
+        _RunObjects(model, sgd(model, momentum=0.9)) for model in (mlp(env, "saved"), mlp(env, "new"))
     )
     data = batches(env, (4,) * 3)
     with scratch_folder() as folder:
         path = folder / "run.pt"
-        saving = _snapshot(stage, whole)
+        saving = _snapshot(stage, uninterrupted)
         for batch in data[:2]:
-            _train(whole, [batch], env)
+            _train(uninterrupted, [batch], env)
             recorder.call(saving.save, path)
-        _train(whole, data[2:], env)
+        _train(uninterrupted, data[2:], env)
         loading = _snapshot(stage, resumed)
         for _ in range(2):
             recorder.call(loading.load, path)
             _train(resumed, data[2:], env)
-    _record_ends(stage, whole, resumed)
+    _record_ends(stage, uninterrupted, resumed)
 
 
-def _plain(value: Any) -> Any:
-    """Return a copy with lists for tensors, which can be compared with `==`."""
+def _without_tensors(value: Any) -> Any:
+    """Return a copy of a nested value in which lists stand for tensors, so that `==` compares it."""
     if isinstance(value, torch.Tensor):
         return value.tolist()
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+        return {key: _without_tensors(item) for key, item in value.items()}
+    return [_without_tensors(item) for item in value] if isinstance(value, list) else value
 
 
 @contextmanager
-def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
-    """Record which parts of the state that a snapshot holds, or of the gradients, the body changes."""
+def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
+    """Record what changes inside this context: gradients, modes, and every part that a snapshot holds."""
 
     def states() -> dict[str, Any]:
         kind, keys, *rest = np.random.get_state()
-        assert held.generator is not None
-        assert held.scaler is not None
+        assert run.generator is not None
+        assert run.scaler is not None
         return {
             "random": random.getstate(),
             "np.random": [kind, np.asarray(keys).tolist(), *rest],
             "torch": torch.get_rng_state().tolist(),
-            "로더": held.generator.get_state().tolist(),
-            "스케일러": held.scaler.state_dict(),
-            "모델": flat_state(held.model.state_dict(), held.model).tolist(),
-            "옵티마이저": _plain(held.opt.state_dict()),
-            "그레이디언트": [_plain(parameter.grad) for parameter in held.model.parameters()],
-            "모드": [module.training for module in held.model.modules()],
+            "로더": run.generator.get_state().tolist(),
+            "스케일러": run.scaler.state_dict(),
+            "모델": flat_state(run.model.state_dict(), run.model).tolist(),
+            "옵티마이저": _without_tensors(run.opt.state_dict()),
+            "그레이디언트": [_without_tensors(parameter.grad) for parameter in run.model.parameters()],
+            "모드": [module.training for module in run.model.modules()],
         }
 
     before = states()
@@ -342,18 +371,19 @@ def _untouched(stage: Stage, held: _Objects) -> Iterator[None]:
 
 @driver.scenario("file", "파일 하나")
 def _file(stage: Stage) -> None:
-    """One file, whose path is given as text. Only whether it opens is recorded, not its keys or layout.
+    """A program that draws random numbers, clears gradients, adds a suffix or pickles objects while it saves, shows.
 
-    Gradients are left from the epoch before, and one layer is in eval mode.
+    Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. Of the file,
+    only whether it opens is recorded: keys and layout are free.
     """
     env = stage.env
-    held = _whole_run(env, "saved")
-    for _ in _epochs(env, held, 1):
+    run = _make_full_run(env, "saved")
+    for _ in _train_epochs(env, run, 1):
         pass
-    last_layer_to_eval(held.model)
+    last_layer_to_eval(run.model)
     with scratch_folder() as folder:
-        with _untouched(stage, held):
-            _save(stage, held, str(folder / "run.state"))
+        with _recorded_changes(stage, run):
+            _save(stage, run, str(folder / "run.state"))
         how = read_checkpoint(folder / "run.state")[1]
         stage.recorder.fact("weights_only=True로 연 파일", "열림" if how == "dict가 아님" else how)
         stage.recorder.fact("파일의 수", len([*folder.iterdir()]))

@@ -1,7 +1,15 @@
 """Driver of `train`, which trains by a config, keeps the best checkpoint and returns the best validation accuracy.
 
-Scenarios are whole runs of a few epochs: those shared with `train_accelerate`, and further ones on precision (bfloat16,
-float16 with a scaler, overflow) and on the device.
+Promises of the exercise, and the scenarios that check them (those of `_training_run.py` are shared with
+`train_accelerate`):
+    seeds from the config: `seed`
+    AdamW, cross-entropy, clipping and the schedule, step by step: `epochs`, `clipping`, `ended`; the device: `device`
+    autocast if `amp_dtype` is given, with a GradScaler in float16: `float32`, `amp`, `fp16`, `overflow`, `run-bf16`
+    accuracy over all validation samples, in eval mode and float32: `returns`, `modes`, `amp`
+    the best epoch's checkpoint, as `BestCheckpoint` writes it: `checkpoint`, `ties`, `zero`, `old-file`
+    train mode and the last weights at the end: `modes`, `epochs`; exceptions come through: `raises`
+    graphs of earlier batches are not kept: `memory`
+    everything together: `run`
 """
 
 from collections.abc import Callable
@@ -11,32 +19,40 @@ from typing import Any
 
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import scalers_on_cpu, watched_gradients
-from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
+from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
 from grader.exercises.loop_anatomy._training_run import (
+    EVENTFUL,
     TRAIN_ATOL,
-    WHOLE,
     add_run_scenarios,
-    first_norm,
-    played,
+    first_gradient_norm,
     record_autocast,
     record_memory,
-    unwatched,
+    run_unwatched,
+    run_watched,
 )
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train")
 
 _SMALL_NORM = 0.05
-"""A norm limit below every gradient norm of the fixtures."""
+"""A `max_norm` below the norm of every gradient in the scenarios, so that each update is clipped."""
 
 
 def _train(
-    stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None, device: str = ""
+    stage: Stage,
+    case: TrainingCase,
+    path: str | Path,
+    *,
+    caller: Callable[..., Any] | None = None,
+    device: str = "",
 ) -> Any:
-    """Call the student's `train`; a device other than the CPU is passed on."""
+    """Call the student's `train` (see `CallTrain`) on a device, by default the scenario's.
+
+    The CPU is not passed on, because it is the default of `train`.
+    """
     student = stage.student("train")
     device = device or str(stage.env.device)
-    return (through or stage.recorder.call)(
+    return (caller or stage.recorder.call)(
         student,
         *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
         **({} if device == "cpu" else {"device": device}),
@@ -49,57 +65,58 @@ add_run_scenarios(driver, _train)
 
 @driver.scenario("run-bf16", "bfloat16으로 모두 합친 학습", check="run", atol=TRAIN_ATOL)
 def _run_bf16(stage: Stage) -> None:
-    """Everything combined, in bfloat16: in programs with a branch for
-    each precision, both need schedule and clipping.
-    """
-    settings = replace(WHOLE, total_steps=4, amp_dtype="bfloat16")
-    played(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))
+    """A program with a branch for each precision may lack clipping or the schedule in that of bfloat16."""
+    settings = replace(EVENTFUL, total_steps=4, amp_dtype="bfloat16")
+    run_watched(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))
 
 
 @driver.scenario("device", "`device`를 줬을 때", check="updates", atol=TRAIN_ATOL)
 def _device(stage: Stage) -> None:
-    """On the device `meta` nothing can be computed: a program that moves the model there cannot train to the end."""
-    case = training_case(stage.env, STEADY, (3,))
-    ended = False
+    """A program that ignores `device` trains to the end on the CPU.
 
-    def through(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    On the device `meta`, where tensors have no content, a right program cannot.
+    """
+    case = training_case(stage.env, STEADY, (3,))
+    has_ended = False
+
+    def caller(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         def attempt(*args: Any, **kwargs: Any) -> None:
-            nonlocal ended
+            nonlocal has_ended
             try:
                 function(*args, **kwargs)
             except Exception:  # which exception depends on the line that first computes
                 return
-            ended = True
+            has_ended = True
 
         stage.recorder.call(attempt, *args, **kwargs)
 
-    def on_meta(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
-        return _train(stage, case, path, through=through, device="meta")
+    def on_meta(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
+        return _train(stage, case, path, caller=caller, device="meta")
 
-    unwatched(stage, on_meta, case)
-    outcome = "CPU에서 끝까지 학습함" if ended else "학습할 수 없음"
+    run_unwatched(stage, on_meta, case)
+    outcome = "CPU에서 끝까지 학습함" if has_ended else "학습할 수 없음"
     stage.recorder.fact("계산할 수 없는 장치(`meta`)로 부르면", outcome)
 
 
 @driver.scenario("float32", "amp_dtype이 None인 학습", check="amp", atol=TRAIN_ATOL)
 def _float32(stage: Stage) -> None:
-    """Without `amp_dtype`, no part may run under autocast."""
+    """A program that always uses autocast does so without `amp_dtype` too."""
     case = training_case(stage.env, STEADY, (3,))
-    unwatched(stage, _train, case)
+    run_unwatched(stage, _train, case)
     record_autocast(stage, case)
 
 
 @driver.scenario("amp", "bfloat16 autocast", atol=TRAIN_ATOL)
 def _amp(stage: Stage) -> None:
-    """Training passes are under autocast; backward and validation passes are not."""
+    """A program that does not use autocast, or uses it in backward or validation passes too, shows here."""
     case = training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
-    played(stage, _train, case)
+    run_watched(stage, _train, case)
     record_autocast(stage, case)
 
 
 @driver.scenario("fp16", "float16 autocast와 GradScaler", check="amp", atol=TRAIN_ATOL)
 def _fp16(stage: Stage) -> None:
-    """The loss is scaled, and gradients are unscaled before they are clipped.
+    """A program without a scaler does not scale the loss; one that does not unscale clips gradients that are too large.
 
     Every update is clipped, so each norm is known. The weights are not compared: an old gradient that was not cleared
     would hardly show beside scaled gradients.
@@ -107,26 +124,27 @@ def _fp16(stage: Stage) -> None:
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
     case = training_case(stage.env, settings, (3,), samples=6)
-    true = first_norm(case)
+    true_norm = first_gradient_norm(case)
     with scalers_on_cpu(), watched_gradients(case.model) as norms:
-        unwatched(stage, _train, case)
+        run_unwatched(stage, _train, case)
     recorder.fact("학습 순전파의 autocast", case.model.notes.fact("학습 순전파"))
-    scaled = [norm for norm in norms.computed[:1] if norm > 2 * true]
-    recorder.fact("역전파한 손실", "배율을 곱한 손실" if scaled else "배율을 곱하지 않은 손실")
+    is_scaled = any(norm > 2 * true_norm for norm in norms.computed[:1])
+    recorder.fact("역전파한 손실", "배율을 곱한 손실" if is_scaled else "배율을 곱하지 않은 손실")
     recorder.array("업데이트가 읽은 그레이디언트의 노름", norms.read)
 
 
 @driver.scenario("overflow", "float16에서 오버플로가 난 배치", check="amp", atol=TRAIN_ATOL)
 def _overflow(stage: Stage) -> None:
-    """The scaler must skip an update whose gradients are infinite."""
+    """A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients."""
     case = training_case(stage.env, replace(STEADY, amp_dtype="float16", max_norm=0.5), (3,))
     case.model.overflows_at = 0
     with scalers_on_cpu():
-        unwatched(stage, _train, case)
+        run_unwatched(stage, _train, case)
     finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
     stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
+    """A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch."""
     record_memory(stage, _train)

@@ -1,6 +1,15 @@
 """Driver of `train_accelerate`, which does what `train` does with Hugging Face Accelerate.
 
-Its scenarios are the runs shared with `train`, and further ones on what must be left to the Accelerator.
+Promises of the exercise, and the scenarios that check them:
+    the same training as `train`: `epochs`, `clipping`, `ended`, `seed`, `modes`, `run`
+    the same result, checkpoint and exceptions: `returns`, `raises`, `ties`, `zero`, `old-file`
+    model, loader and backward pass are left to the Accelerator: `calls`; optimizer and clipping: `scaled`
+    float32 without `amp_dtype`: `calls`; a run with "bfloat16" ends without an error: `bf16`
+    the checkpoint holds the model as it was before `prepare` wrapped it: `checkpoint`
+    graphs of earlier batches are not kept: `memory`
+
+Those of `_training_run.py` are shared with `train`. In all of them, the Accelerator behaves as if started by several
+processes (`_watched_accelerator.py`).
 """
 
 from collections.abc import Callable
@@ -10,14 +19,14 @@ from typing import Any
 
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import watched_gradients
-from grader.exercises.loop_anatomy._training_case import STEADY, Case, training_case
+from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
     add_run_scenarios,
-    first_norm,
+    first_gradient_norm,
     record_autocast,
     record_memory,
-    unwatched,
+    run_unwatched,
 )
 from grader.exercises.loop_anatomy._watched_accelerator import AcceleratorUse, accelerator_as_if_distributed
 from grader.observe.play import Driver, Stage
@@ -27,24 +36,24 @@ driver = Driver("train_accelerate", cost=2)  # Accelerate is set up anew in each
 
 def _train_and_count(
     stage: Stage,
-    case: Case,
+    case: TrainingCase,
     path: str | Path,
-    through: Callable[..., Any] | None = None,
+    caller: Callable[..., Any] | None = None,
     *,
     scale: float | None = None,
 ) -> tuple[Any, AcceleratorUse]:
-    """Call the student's function; return its result, and what it passed through the Accelerator.
+    """Call the student's function; return its result, and what it did with the Accelerator.
 
     Args:
         stage: the scenario's stage.
         case: the training case.
         path: where the checkpoint is written.
-        through: calls the function with its arguments; None: `stage.recorder.call`.
+        caller: calls the function with its arguments; None: `stage.recorder.call`.
         scale: scale of the GradScaler that the Accelerator has; None: it has none.
     """
     student = stage.student("train_accelerate")
     with accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
-        result = (through or stage.recorder.call)(
+        result = (caller or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
             checkpoint_path=path,
@@ -53,9 +62,10 @@ def _train_and_count(
 
 
 def _train_accelerate(
-    stage: Stage, case: Case, path: str | Path, *, through: Callable[..., Any] | None = None
+    stage: Stage, case: TrainingCase, path: str | Path, *, caller: Callable[..., Any] | None = None
 ) -> Any:
-    return _train_and_count(stage, case, path, through)[0]
+    """Call the student's function (see `CallTrain`)."""
+    return _train_and_count(stage, case, path, caller)[0]
 
 
 add_run_scenarios(driver, _train_accelerate)
@@ -63,52 +73,55 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """Calls that matter only with several processes: model, training loader and backward go through the Accelerator.
+    """A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes.
 
     The config asks for float32; an Accelerator that was given another precision would train in that precision.
     """
     updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
 
-    def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
+    def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         result, use = _train_and_count(stage, case, path)
         stage.recorder.fact("accelerator.backward를 부른 횟수", use.backward_calls)
-        stage.recorder.fact("prepare를 거친 train_loader", use.train_loader_prepared)
+        stage.recorder.fact("prepare를 거친 train_loader", use.has_prepared_train_loader)
         stage.recorder.fact("prepare를 거친 모델로 학습한 배치", use.forwards_through_wrapper)
         return result
 
-    unwatched(stage, call, case)
+    run_unwatched(stage, call, case)
     record_autocast(stage, case)
 
 
 @driver.scenario("scaled", "배율을 쓰는 Accelerator", check="calls", atol=TRAIN_ATOL)
 def _scaled(stage: Stage) -> None:
-    """The Accelerator has a scaler: clipping and update must see gradients in their true size.
+    """A program that clips or steps without the Accelerator sees gradients that its scaler has scaled.
 
     The limit is above the true norm and below the scaled one. The weights are not compared: AdamW hides a scale. There
     is one update, so that gradients which are not cleared make no difference.
     """
     case = training_case(stage.env, STEADY, (3,))
-    limit = 20 * first_norm(case)
+    limit = 20 * first_gradient_norm(case)
     case = replace(case, settings=replace(case.settings, max_norm=limit))
 
-    def call(stage: Stage, case: Case, path: str | Path, **_: Any) -> Any:
+    def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         return _train_and_count(stage, case, path, scale=2.0**16)[0]
 
     with watched_gradients(case.model) as norms:
-        unwatched(stage, call, case)
+        run_unwatched(stage, call, case)
     stage.recorder.array("업데이트가 읽은 그레이디언트의 노름", norms.read)
 
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """A run in bfloat16. Accelerate has its own names for precisions, and refuses any other.
+    """A program that passes `amp_dtype` on raises: Accelerate calls this precision `bf16`, and refuses other names.
 
     The precision that it really trains in is not judged.
     """
-    unwatched(stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,)))
+    run_unwatched(
+        stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
+    )
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
+    """A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch."""
     record_memory(stage, _train_accelerate)

@@ -1,6 +1,11 @@
 """Driver of `TrainConfig`, a frozen config with defaults, validation, `to_dict` and `from_toml`.
 
-Scenarios make configs from defaults, values and TOML files, with possible and impossible values.
+Promises of the exercise, and the scenarios that check them:
+    a dataclass with these fields and defaults: `fields`; it cannot be changed: `frozen`
+    impossible values raise a ValueError, and possible ones do not: `validation`
+    `to_dict` returns plain values, in a dict of its own: `to-dict`, `to-dict-change`
+    `from_toml` reads a file, whose keys may be left out: `toml`, `toml-zero`
+    an unknown key raises a ValueError that names it: `unknown-key`
 """
 
 import dataclasses
@@ -9,7 +14,7 @@ from typing import Any
 
 import torch
 
-from grader.exercises.fixtures.checkpoints import plain, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import as_fact, read_checkpoint, scratch_folder
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.values import type_name
@@ -21,13 +26,13 @@ _FIELDS = (
     *("warmup_steps", "total_steps", "max_norm", "amp_dtype", "seed"),
 )
 
-_NO_FIELDS = ("to_dict", "from_toml", "__doc__")
-"""Names that a config has as attributes, but that must be refused as keys; a solution that asks `hasattr` accepts
-them."""
+_NOT_FIELDS = ("to_dict", "from_toml", "__doc__")
+"""Names that a config has as attributes, but that must be refused as keys of a file. A program that asks `hasattr`
+accepts them."""
 
 
 def _values(env: Env) -> dict[str, Any]:
-    """Return a value for each field. The ranges leave out the field's default."""
+    """Return a value for each field that is not its default: all ranges leave out the default."""
     warmup_steps = env.draw("warmup_steps").whole(1, 8)
     return {
         "lr": env.draw("lr").whole(1, 499) / 1000,
@@ -42,15 +47,18 @@ def _values(env: Env) -> dict[str, Any]:
     }
 
 
-def _record_fields(recorder: Recorder, config: Any, where: str) -> None:
-    """Record the value of each field of a config as a fact, whose name begins with `where`."""
+def _record_fields(recorder: Recorder, config: Any, prefix: str) -> None:
+    """Record the value of each field of a config as a fact whose name begins with `prefix`."""
     for name in _FIELDS:
-        recorder.fact(f"{where} {name}", plain(getattr(config, name, "필드가 없음")))
+        recorder.fact(f"{prefix} {name}", as_fact(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("fields", "필드와 기본값")
 def _fields(stage: Stage) -> None:
-    """No values given, all given, some given."""
+    """A program with a missing field, another default or fields in `__init__` that ignore values shows.
+
+    A config with no values given, with all, and with some.
+    """
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     values = _values(stage.env)
     config = recorder.call(cls)
@@ -63,41 +71,41 @@ def _fields(stage: Stage) -> None:
 
 @driver.scenario("frozen", "만든 뒤에 바꾸기")
 def _frozen(stage: Stage) -> None:
-    """A field cannot be changed after construction."""
+    """A program without `frozen=True` lets fields change."""
     recorder = stage.recorder
     config = recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
-    recorder.expect(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
-    recorder.fact("바꾸려고 한 뒤의 lr", plain(getattr(config, "lr", "필드가 없음")))
+    recorder.record_raised(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
+    recorder.fact("바꾸려고 한 뒤의 lr", as_fact(getattr(config, "lr", "필드가 없음")))
 
 
 @driver.scenario("to-dict", "to_dict()")
 def _to_dict(stage: Stage) -> None:
-    """The dict holds every field as a plain value that a checkpoint can store."""
+    """A program that leaves out a field, or returns something else than plain values in a dict, shows."""
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     for number, values in enumerate(({}, _values(stage.env)), start=1):
         saved = recorder.call(lambda values=values: cls(**values).to_dict())
         is_dict = isinstance(saved, dict)
         recorder.fact(f"{number}번째 설정의 to_dict() 타입", "dict" if is_dict else type_name(saved))
         for name in _FIELDS:
-            value = plain(saved.get(name, "키가 없음")) if is_dict else None
+            value = as_fact(saved.get(name, "키가 없음")) if is_dict else None
             recorder.fact(f"{number}번째 설정의 to_dict()[{name!r}]", value)
         recorder.fact(f"{number}번째 설정을 저장했다 열기", _round_trip(saved))
 
 
 @driver.scenario("to-dict-change", "to_dict()의 결과를 바꾸기", check="to-dict")
 def _to_dict_change(stage: Stage) -> None:
-    """Changing the dict that `to_dict` returned must not change the frozen config."""
+    """A program that returns `self.__dict__` hands out the frozen config itself: changing the dict changes it."""
     config = stage.recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     saved = stage.recorder.call(config.to_dict)
     if isinstance(saved, dict):
         saved["lr"] = -1.0
         stage.recorder.fact(
-            "to_dict()의 결과를 바꾼 뒤 설정의 lr", plain(getattr(config, "lr", "필드가 없음"))
+            "to_dict()의 결과를 바꾼 뒤 설정의 lr", as_fact(getattr(config, "lr", "필드가 없음"))
         )
 
 
 def _round_trip(saved: Any) -> str:
-    """Save a value with `torch.save`, open the file, and say in Korean whether both worked."""
+    """Save a value with `torch.save` and open the file; return in Korean whether both worked."""
     with scratch_folder() as folder:
         try:
             torch.save({"config": saved}, folder / "config.pt")
@@ -108,7 +116,10 @@ def _round_trip(saved: Any) -> str:
 
 @driver.scenario("toml", "TOML 파일")
 def _toml(stage: Stage) -> None:
-    """Files with every key (its path given as Path), with two keys and with none (their paths given as str)."""
+    """A program that needs all keys, or takes only one kind of path, fails.
+
+    A file with every key (its path a Path), one with two keys, and an empty one (their paths str).
+    """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     every = _values(stage.env)
@@ -124,7 +135,7 @@ def _toml(stage: Stage) -> None:
 
 @driver.scenario("toml-zero", "0이 적힌 TOML 파일", check="toml")
 def _toml_zero(stage: Stage) -> None:
-    """Zero in a file is a value like any other, not a missing one."""
+    """A program that asks `if value:` takes a zero in the file for a missing value."""
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     values = {"warmup_steps": 0, "weight_decay": 0.0, "max_norm": 0.0, "seed": 0}
@@ -132,19 +143,21 @@ def _toml_zero(stage: Stage) -> None:
         path = _write_toml(folder / "zero.toml", values)
         config = recorder.call(lambda: cls.from_toml(path))
         for name in values:
-            recorder.fact(f"파일에 0으로 적힌 {name}", plain(getattr(config, name, "필드가 없음")))
+            recorder.fact(f"파일에 0으로 적힌 {name}", as_fact(getattr(config, name, "필드가 없음")))
 
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
 def _unknown_key(stage: Stage) -> None:
-    """A key that is no field must be refused by a ValueError that names it. A table is refused too.
+    """A program that ignores keys that are no fields, or lets a TypeError out, does not raise a ValueError that names
+    it.
 
-    The names of the facts contain drawn values: the misspelt key.
+    Keys are a misspelt field, names of `_NOT_FIELDS` and a table. The misspelt key follows from the seed and is part of
+    the facts' names.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)  # a class that refuses even its defaults fails here
-    messages: list[str] = []  # `expect` records only the type of an exception
+    messages: list[str] = []  # `record_raised` records only the type of an exception
 
     def load(path: Path) -> None:
         try:
@@ -154,55 +167,56 @@ def _unknown_key(stage: Stage) -> None:
             raise
 
     with scratch_folder() as folder:
-        for key in (_typo(stage.env), *_NO_FIELDS):
+        for key in (_typo(stage.env), *_NOT_FIELDS):
             messages.clear()
             path = _write_toml(folder / "typo.toml", {"lr": 0.1, key: 5})
-            recorder.expect(ValueError, f"{key}라는 키가 있는 파일", load, path)
-            recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in m for m in messages))
+            recorder.record_raised(ValueError, f"{key}라는 키가 있는 파일", load, path)
+            recorder.fact(f"메시지에 {key}라는 이름이 있음", any(key in message for message in messages))
         path = folder / "table.toml"
         path.write_text(f"lr = 0.1\n\n[optimizer]\nmomentum = {_values(stage.env)['lr']}\n", encoding="utf-8")
-        recorder.expect(ValueError, "[optimizer]라는 표가 있는 파일", load, path)
+        recorder.record_raised(ValueError, "[optimizer]라는 표가 있는 파일", load, path)
 
 
 @driver.scenario("validation", "있을 수 없는 값")
 def _validation(stage: Stage) -> None:
-    """Impossible values, from a file too; values just inside the limits, such as `epochs=1`, must be accepted.
+    """A program that does not check a value, or refuses one just inside its limit such as `epochs=1`, shows.
 
-    The names of the facts contain the drawn values.
+    Values are given to the class, and one to `from_toml`. They are part of the facts' names.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     recorder.call(cls)  # a class that refuses even its defaults fails here
-    for values in (*_possible(stage.env), *_impossible(stage.env)):
-        recorder.expect(ValueError, ", ".join(f"{k}={v}" for k, v in values.items()), cls, **values)
+    for values in (*_allowed_values(stage.env), *_refused_values(stage.env)):
+        given = ", ".join(f"{name}={value}" for name, value in values.items())
+        recorder.record_raised(ValueError, given, cls, **values)
     with scratch_folder() as folder:
         lr = -_values(stage.env)["lr"]
         path = _write_toml(folder / "run.toml", {"lr": lr})
-        recorder.expect(ValueError, f"파일의 lr={lr}", lambda: cls.from_toml(path))
+        recorder.record_raised(ValueError, f"파일의 lr={lr}", lambda: cls.from_toml(path))
 
 
 def _write_toml(path: Path, values: dict[str, Any]) -> Path:
     """Write values to a TOML file and return its path."""
-    lines = [f"{k} = {v!r}".replace("'", '"') for k, v in values.items()]
+    lines = [f"{key} = {value!r}".replace("'", '"') for key, value in values.items()]
     path.write_text("# 학습 설정\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def _typo(env: Env) -> str:
-    """Return a field's name with two letters exchanged."""
+    """Return a field's name with two neighbouring letters exchanged; both follow from the seed."""
     name = ("weight_decay", "batch_size", "warmup_steps", "total_steps")[env.draw("field").whole(0, 3)]
     at = env.draw("letter").whole(0, len(name) - 2)
     return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
 
 
-def _possible(env: Env) -> tuple[dict[str, Any], ...]:
-    """Return settings just inside the limits, which must be accepted."""
+def _allowed_values(env: Env) -> tuple[dict[str, Any], ...]:
+    """Return keyword arguments of configs whose values are just inside the limits."""
     steps = env.draw("steps").whole(11, 89)
     return {"epochs": 1, "batch_size": 1}, {"warmup_steps": 0}, {"warmup_steps": steps, "total_steps": steps}
 
 
-def _impossible(env: Env) -> tuple[dict[str, Any], ...]:
-    """Return settings that must be refused, one violation each."""
+def _refused_values(env: Env) -> tuple[dict[str, Any], ...]:
+    """Return keyword arguments of configs that must be refused, each for one value."""
     number = env.draw("number").whole(11, 89)
     return (
         {"lr": 0.0},

@@ -1,7 +1,12 @@
 """Driver of `warmup_cosine`, which makes a scheduler with linear warm-up and cosine decay to zero.
 
-Scenarios make schedules of several lengths and read the learning rates before every update: the shape, two groups,
-steps past the end, no warm-up, and very short or nothing but warm-up.
+Promises of the exercise, and the scenarios that check them:
+    the factor of update k, in warm-up and in decay: `shape`, `edges`
+    it multiplies each group's own learning rate: `groups`
+    0 from `total_steps` on: `end`
+    `warmup_steps` may be 0: `no-warmup`
+
+Scenarios read the learning rates before each update.
 """
 
 import torch
@@ -30,12 +35,11 @@ def _record_rates(
         updates: the updates to record, counted from 0; the earlier ones are made as well.
         shown_as: the array's name in feedback.
         two_base_rates: have two groups, each with a base rate of its own; otherwise there is one group of base rate 1,
-            so that its rate is the schedule's factor itself.
+            whose rate is then the schedule's factor itself.
     """
     recorder = stage.recorder
-    model = mlp(
-        stage.env, shown_as
-    )  # the name is also the salt: two schedules in one scenario differ in their models
+    # The name is the salt too, so that the models of two schedules in one scenario differ.
+    model = mlp(stage.env, shown_as)
     if two_base_rates:
         opt = torch.optim.SGD(two_groups(model, (0.4, 0.05)), lr=0.4)  # the default rate, which no group uses
     else:
@@ -44,7 +48,7 @@ def _record_rates(
     scheduler = recorder.call(stage.student("warmup_cosine"), opt, warmup_steps, total_steps)
 
     def step_both() -> None:
-        opt.step()  # without gradients it moves nothing; torch warns of schedulers that are stepped first
+        opt.step()  # moves nothing, as there are no gradients, but torch warns if a scheduler is stepped first
         scheduler.step()
 
     rates: list[list[float]] = []
@@ -57,7 +61,7 @@ def _record_rates(
 
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
 def _shape(stage: Stage) -> None:
-    """Every step of one schedule."""
+    """A program whose warm-up starts at 0, or whose cosine is one step early or late, gives other rates."""
     total = stage.env.draw("total_steps").whole(13, 19)
     warmup = stage.env.draw("warmup_steps").whole(3, 6)
     _record_rates(stage, warmup, total, range(total), "학습률")
@@ -65,7 +69,7 @@ def _shape(stage: Stage) -> None:
 
 @driver.scenario("groups", "두 매개변수 그룹", check="shape")
 def _groups(stage: Stage) -> None:
-    """Two groups, each scaled from a rate of its own."""
+    """A program that sets all groups to one rate, or reads `opt.defaults["lr"]`, gives other rates."""
     warmup = stage.env.draw("warmup_steps").whole(2, 4)
     total = warmup + stage.env.draw("falling").whole(2, 4)
     _record_rates(stage, warmup, total, range(total), "그룹마다의 학습률", two_base_rates=True)
@@ -73,10 +77,7 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("end", "total_steps를 넘긴 학습")
 def _end(stage: Stage) -> None:
-    """A training run that goes on longer than planned.
-
-    A schedule that goes on with the cosine after `total_steps` would rise for as many updates as it fell.
-    """
+    """A program that goes on with the cosine after `total_steps` lets the rates rise again."""
     warmup = stage.env.draw("warmup_steps").whole(2, 3)
     decay_steps = stage.env.draw("falling").whole(3, 5)
     total = warmup + decay_steps
@@ -85,13 +86,14 @@ def _end(stage: Stage) -> None:
 
 @driver.scenario("no-warmup", "warmup_steps=0")
 def _no_warmup(stage: Stage) -> None:
+    """A program that divides by `warmup_steps` before it looks whether there is a warm-up raises."""
     total = stage.env.draw("total_steps").whole(5, 9)
     _record_rates(stage, 0, total, range(total), "학습률")
 
 
 @driver.scenario("edges", "한 스텝짜리 워밍업, 워밍업뿐인 학습")
 def _edges(stage: Stage) -> None:
-    """A warm-up of one step, and a training that is nothing but warm-up."""
+    """A program that divides by `warmup_steps - 1`, or by the length of a decay that does not exist, raises."""
     total = stage.env.draw("total_steps").whole(4, 7)
     _record_rates(stage, 1, total, range(total), "워밍업이 한 스텝일 때의 학습률")
     warmup = stage.env.draw("warmup_steps").whole(3, 5)

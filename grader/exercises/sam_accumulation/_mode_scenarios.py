@@ -14,21 +14,22 @@ from grader.exercises.fixtures.classifiers import (
     CLASSES,
     FEATURES,
     HIDDEN,
+    Modes,
     Net,
     batches,
-    initialised,
+    initialize,
     set_modes,
 )
-from grader.exercises.fixtures.marks import drawn
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 
 _TITLE_OF_MODE = {
-    "train": "학습 모드로 받은 모델",
-    "eval": "평가 모드로 받은 모델",
-    "frozen": "배치 정규화만 평가 모드로 얼려 둔 모델",
+    Modes.ALL_TRAIN: "학습 모드로 받은 모델",
+    Modes.ALL_EVAL: "평가 모드로 받은 모델",
+    Modes.NORM_EVAL: "배치 정규화만 평가 모드로 얼려 둔 모델",
 }
-"""Mode in which a model is handed over, as `set_modes` calls it -> title of its scenario."""
+"""Mode in which a model is handed over, -> title of its scenario."""
 
 
 class _ModeLog:
@@ -46,7 +47,7 @@ class _ModeLog:
         return self
 
     def note(self, training: bool) -> None:
-        self._witness_of_mode[training] = drawn(self._env, self._layer_name, training)
+        self._witness_of_mode[training] = seeded_number(self._env, self._layer_name, training)
 
     def clear(self) -> None:
         self._witness_of_mode.clear()
@@ -96,7 +97,7 @@ def _observed_model(env: Env) -> tuple[Net, _BatchNorm, _Dropout]:
         dropout,
         nn.Linear(HIDDEN, CLASSES),
     ]
-    return initialised(Net(layers), env, "model"), norm, dropout
+    return initialize(Net(layers), env, "model"), norm, dropout
 
 
 def _modes_left(env: Env, model: Net, logs: Sequence[_ModeLog]) -> list[float]:
@@ -118,7 +119,7 @@ def add_mode_scenarios(driver: Driver, call: Callable[[Stage, Net], None], *, ch
     """
     for mode, title in _TITLE_OF_MODE.items():
 
-        def scenario(stage: Stage, mode: str = mode) -> None:
+        def scenario(stage: Stage, mode: Modes = mode) -> None:
             model, norm, dropout = _observed_model(stage.env)
             set_modes(model, mode)
             call(stage, model)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.exercises.fixtures.classifiers import initialised
-from grader.exercises.fixtures.marks import drawn
+from grader.exercises.fixtures.classifiers import initialize
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.play import Env
 from grader.observe.trace import Array
 
@@ -117,11 +117,13 @@ class Reader(nn.Module):
     ) -> Answer:
         """Return logits (batch, time), and the mean loss if the positions are given."""
         if self.observer is not None:
-            self.observer.forward(input_ids)
+            self.observer.forward_started(input_ids)
         kind = int(input_ids[0, 0])
-        self.modes_seen.setdefault(kind, {})[self.training] = drawn(self.env, "mode", kind, self.training)
+        self.modes_seen.setdefault(kind, {})[self.training] = seeded_number(
+            self.env, "mode", kind, self.training
+        )
         if kind == TRAIN:  # counted by epochs judged so far, because the data may have been read ahead
-            self.stamp.fill_(drawn(self.env, "epoch", len(self.judged)))
+            self.stamp.fill_(seeded_number(self.env, "epoch", len(self.judged)))
         if kind == DEV and len(self.judged) < self.rounds.done:
             self.stamps.append(float(self.stamp))
             self.judged.append(torch.cat([p.detach().ravel() for p in self.parameters()]).cpu().numpy())
@@ -137,7 +139,7 @@ class Reader(nn.Module):
         logits = logits.masked_fill(~mask[:, :, None], -torch.inf)
         start, end = logits.unbind(dim=-1)
         if self.observer is not None:
-            self.observer.forwarded(start, self.training)
+            self.observer.forward_ended(start, self.training)
         if start_positions is None or end_positions is None:
             return Answer(None, start, end)
         loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
@@ -202,4 +204,4 @@ def make_case(
     train = Loader(_samples(env, TRAIN, [(MICRO, width) for width in widths] * epochs), epochs)
     dev = Loader(_samples(env, DEV, [(size, _TIME) for size in _DEV_SIZES]))
     model: Any = Reader(env, train.rounds, temper=temper, moody=moody)
-    return Case(initialised(model, env, "model"), train, dev)
+    return Case(initialize(model, env, "model"), train, dev)

@@ -13,16 +13,16 @@ from torch import nn
 from grader.exercises.fixtures.classifiers import (
     Batch,
     Net,
-    add_gradients,
     batches,
     distance_moved,
+    fill_gradients,
     flat_gradients,
     flat_weights,
     mlp,
     norm_dropout_mlp,
 )
-from grader.exercises.fixtures.marks import ForwardMarks
 from grader.exercises.fixtures.returned import type_witness
+from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
@@ -37,9 +37,9 @@ def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) 
 
     `measure` calls the student's function once, with a batch of its own choice.
     """
-    marks = ForwardMarks(stage.env, model)
+    witness = ForwardWitness(stage.env, model)
     value = measure(stage, model)
-    stage.recorder.claim("반환 타입", type_name(value), type_witness(float, [value], marks.first))
+    stage.recorder.claim("반환 타입", type_name(value), type_witness(float, [value], witness.first_sum))
     record_model_was_called(stage)
 
 
@@ -52,7 +52,7 @@ def record_model_was_called(stage: Stage, passes: Sequence[int] = ()) -> None:
         stage: the scenario's stage.
         passes: number of forward passes before each call but the first.
     """
-    counts = (0, *passes, len(stage.recorder.forward_modes))
+    counts = (0, *passes, len(stage.recorder.training_at_forward))
     stage.recorder.fact(
         "부를 때마다 모델에 배치를 넣어 봄", all(before < after for before, after in pairwise(counts))
     )
@@ -68,7 +68,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
         before = flat_weights(model)
         first, second = batches(stage.env, (6, 4))
         measure(stage, model, first)
-        passes = len(stage.recorder.forward_modes)
+        passes = len(stage.recorder.training_at_forward)
         measure(stage, model, second)
         stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
         record_model_was_called(stage, [passes])
@@ -86,7 +86,7 @@ def add_weight_scenarios(driver: Driver, check: str, measure: Measure) -> None:
     def _held_gradients(stage: Stage) -> None:
         """Gradients that are there must stay exactly as they are."""
         model = mlp(stage.env)
-        held = add_gradients(stage.env, model)
+        held = fill_gradients(stage.env, model)
         measure(stage, model, *batches(stage.env, (6,)))
         kept = [
             p.grad is not None and bool(torch.equal(p.grad, g))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.exercises.fixtures.classifiers import Batch, Net, batches, pull
+from grader.exercises.fixtures.classifiers import Batch, Net, batches, fixture_loss
 from grader.observe.play import Env, Stage
 
 
@@ -45,12 +45,12 @@ class WatchedSAM:
         # The last one, in case the student's class made one to throw away.
         self.base = made[-1] if made else None
         if watch and self.base is not None:
-            self.recorder.adopt(self.base)
+            self.recorder.watch_optimizer(self.base)
 
     def compute_gradients(self, batch: Batch) -> None:
         """Compute the gradients of one batch at the current weights, and do nothing else."""
         self.model.zero_grad()
-        pull(self.model(batch[0])).backward()
+        fixture_loss(self.model(batch[0])).backward()
 
     def update(self, batch: Batch) -> None:
         """Make both passes over one batch, with `zero_grad=True` as the lessons call it.

@@ -19,15 +19,16 @@ from grader.exercises.fixtures.classifiers import (
     HIDDEN,
     Batch,
     LossFn,
+    Modes,
     Net,
     batches,
-    initialised,
+    initialize,
     loss_function,
     mlp,
     set_modes,
 )
-from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.returned import record_numbers
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.exercises.sam_accumulation._mode_scenarios import add_mode_scenarios
 from grader.exercises.sam_accumulation._untouched import (
     RANDOM_STATE,
@@ -105,7 +106,7 @@ def _loss(env: Env, *, sign: float = 1.0) -> LossFn:
 
 def _dropout_mlp(env: Env, salt: str) -> Net:
     layers = [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Dropout(0.4), nn.Linear(HIDDEN, CLASSES)]
-    return initialised(Net(layers), env, salt)
+    return initialize(Net(layers), env, salt)
 
 
 def _values(stage: Stage, make: Callable[[str], Net], loss_fn: LossFn, sizes: Sequence[int]) -> None:
@@ -125,7 +126,7 @@ def _measure_given(stage: Stage, eigenvalues: Sequence[float], iterations: int) 
     turned = torch.linalg.qr(noise).Q
     scale = (0.5 * FEATURES * torch.tensor(eigenvalues, dtype=torch.float64)).sqrt()
     inputs = (scale[:, None] * turned).to(stage.env.device)
-    model = initialised(Net([nn.Linear(FEATURES, 1, bias=False)]), stage.env, "model")
+    model = initialize(Net([nn.Linear(FEATURES, 1, bias=False)]), stage.env, "model")
 
     def squared(output: Tensor, target: Tensor) -> Tensor:
         return (output[:, 0] - target).square().mean()
@@ -168,7 +169,7 @@ def _iterations(stage: Stage) -> None:
     components a and b in these directions, the value is (large * a + small * b) / (a + b), which tells b / a; and each
     further product multiplies b / a by (small / large)**2.
     """
-    large = 3.0 + drawn(stage.env, "large")
+    large = 3.0 + seeded_number(stage.env, "large")
     small = 0.8 * large
     values = [
         as_number(_measure_given(stage, (large, small, 0.0, 0.0, 0.0), iterations)) for iterations in (2, 5)
@@ -251,5 +252,5 @@ add_mode_scenarios(driver, _measure_new_batch, check="statistics")
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
     """The type of the returned value."""
-    model = set_modes(mlp(stage.env), "eval")
+    model = set_modes(mlp(stage.env), Modes.ALL_EVAL)
     record_type(stage, _measure_new_batch, model)

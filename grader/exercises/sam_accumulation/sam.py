@@ -16,10 +16,10 @@ from torch.optim import Optimizer
 from grader.exercises.fixtures.classifiers import (
     FLOAT32_UPDATES_ATOL,
     distance_moved,
+    fixture_loss,
     flat_gradients,
     flat_weights,
     mlp,
-    pull,
     scale_rates,
     two_groups,
 )
@@ -47,7 +47,7 @@ RATIO_ATOL = 1e-6
 
 
 def _problem(env: Env) -> Problem:
-    return Problem(mlp(env), sam_batches(env), lambda outputs, _: pull(outputs))
+    return Problem(mlp(env), sam_batches(env), lambda outputs, _: fixture_loss(outputs))
 
 
 # ---- climbing ------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def _negative_rho(stage: Stage) -> None:
     """A negative radius must be refused."""
     parameters = list(mlp(stage.env).parameters())
     for rho in (-0.1, -1e-9):
-        stage.recorder.expect(
+        stage.recorder.record_raised(
             ValueError,
             f"`rho={rho}`로 만들었을 때",
             stage.student("SAM"),
@@ -329,7 +329,7 @@ def _zero_rho(stage: Stage) -> None:
     def make() -> None:
         made.append(stage.student("SAM")(list(model.parameters()), torch.optim.SGD, rho=0.0, lr=0.3))
 
-    recorder.expect(ValueError, "`rho=0.0`으로 만들었을 때", make)
+    recorder.record_raised(ValueError, "`rho=0.0`으로 만들었을 때", make)
     before = flat_weights(model)
     for parameter, gradient in zip(model.parameters(), GivenGradients(stage.env, model).next(), strict=True):
         parameter.grad = gradient

@@ -11,8 +11,8 @@ from grader.exercises.fixtures.classifiers import (
     FLOAT32_UPDATES_ATOL,
     Net,
     adamw,
-    add_gradients,
     batches,
+    fill_gradients,
     loss_function,
     mlp,
     momentum_sgd,
@@ -117,7 +117,7 @@ def _clip_leftover(stage: Stage) -> None:
 def _stale(stage: Stage) -> None:
     """What the caller left in `.grad` must not become part of the first window."""
     case = _case(stage, _SIZES[:4])
-    add_gradients(stage.env, case.model)
+    fill_gradients(stage.env, case.model)
     case.call(case.data, 2)
 
 

@@ -16,10 +16,11 @@ from grader.exercises.fixtures.classifiers import (
     FLOAT32_UPDATES_ATOL,
     HIDDEN,
     MakeOptimizer,
+    Modes,
     Net,
     adamw,
     batches,
-    initialised,
+    initialize,
     loss_function,
     mlp,
     momentum_sgd,
@@ -78,13 +79,13 @@ def _with_batch_norm(env: Env, salt: str) -> Net:
         nn.Tanh(),
         nn.Linear(HIDDEN, CLASSES),
     ]
-    return initialised(Net(layers), env, salt)
+    return initialize(Net(layers), env, salt)
 
 
 @driver.scenario("batch-norm", "배치 정규화가 있는 모델", check="momentum")
 def _batch_norm(stage: Stage) -> None:
     """A model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
-    for number, mode in enumerate(("train", "eval", "frozen")):
+    for number, mode in enumerate((Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL)):
         model = set_modes(_with_batch_norm(stage.env, mode), mode)
         case = _case(stage, (6, 4, 5), model=model, watch=False)
         stage.recorder.watch(model, case.opt.base_optimizer, at_forwards=False)

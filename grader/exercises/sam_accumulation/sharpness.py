@@ -16,6 +16,7 @@ from grader.exercises.fixtures.classifiers import (
     FLOAT32_UPDATES_ATOL,
     Batch,
     LossFn,
+    Modes,
     Net,
     batches,
     distance_moved,
@@ -122,7 +123,7 @@ def _values_by_mode(stage: Stage) -> None:
     `model.training` alone does not tell every layer's mode.
     """
     values = []
-    for mode, batch in zip(("eval", "frozen"), batches(stage.env, (6, 4)), strict=True):
+    for mode, batch in zip((Modes.ALL_EVAL, Modes.NORM_EVAL), batches(stage.env, (6, 4)), strict=True):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         values.append(_measure(stage, model, batch, 0.3))
     record_numbers(stage.recorder, values)

@@ -15,12 +15,12 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
-from grader.exercises.fixtures.checkpoints import find_saved_moment, plain, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import as_fact, find_saved_moment, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import CLIP_ATOL, MakeOptimizer, adamw, sgd, zero_rate_sgd
-from grader.exercises.fixtures.marks import drawn
 from grader.exercises.fixtures.memory import record_loop_memory, record_window_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.sam import FixtureSAM
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, MICRO, TRAIN, Case, make_case
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
@@ -135,7 +135,7 @@ def _scheduler(stage: Stage) -> None:
         return base
 
     made: list[Optimizer] = []
-    decay = 0.7 + 0.2 * drawn(stage.env, "decay")
+    decay = 0.7 + 0.2 * seeded_number(stage.env, "decay")
     _trained(stage, make_case(stage.env), noting, epochs=2, decay=decay, watch=False, max_norm=_NO_CLIP)
     stage.recorder.array("업데이트마다의 학습률", rates)
     stage.recorder.array("끝난 뒤의 학습률", [made[0].param_groups[0]["lr"]])
@@ -235,7 +235,7 @@ def _best_epoch(stage: Stage) -> None:
 
 def _claim_best_epoch(stage: Stage, case: Case, returned: Any) -> None:
     """Record the returned number of the best epoch, with the model's stamp of that epoch as the witness."""
-    best = plain(_field(returned, "best_epoch"))
+    best = as_fact(_field(returned, "best_epoch"))
     stamps = case.model.stamps
     of_best = stamps[best : best + 1] if isinstance(best, int) and best >= 0 else []
     stage.recorder.claim("best_epoch", best, of_best)
