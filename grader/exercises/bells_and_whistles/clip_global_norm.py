@@ -1,13 +1,12 @@
 """Driver of `clip_global_norm`, which scales all gradients in place if their joint norm exceeds a limit.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- one factor for all gradients, from their joint L2 norm, if that exceeds `max_norm`: `clips`
-- otherwise no change: `small`, `zero`
-- parameters without a gradient are skipped: `none`; those with one are not, even if frozen: `frozen`
-- `params` may be a generator: `generator`; the tensors in `.grad` stay the same objects: `in-place`
-- the return value is the norm before clipping, a float: `returns`
-- a norm that is infinite or NaN is refused, and the gradients stay as they were: `not-finite`
+Promises of the exercise, and the scenarios that check them:
+    one factor for all gradients, from their joint L2 norm, if that exceeds `max_norm`: `clips`
+    otherwise no change: `small`, `zero`
+    parameters without a gradient are skipped: `none`; those with one are not, even if frozen: `frozen`
+    `params` may be a generator: `generator`; the tensors in `.grad` stay the same objects: `in-place`
+    the return value is the norm before clipping, a float: `returns`
+    a norm that is infinite or NaN is refused, and the gradients stay as they were: `not-finite`
 
 Scenarios about something other than the factor compare the function with itself (`record_alike`), so that a wrong
 factor costs the points of `clips` only.

@@ -1,14 +1,13 @@
 """Driver of `lr_at`, which returns the learning rate of a step: linear warm-up, then cosine or linear decay.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- a straight warm-up from `initial_lr` to `peak_lr`: `ramp`, `low-start`
-- a decay from `peak_lr` to `min_lr`: `cosine`, `linear`
-- `min_lr` from the last step on: `end`
-- the warm-up may have no steps, or all: `no-warmup`, `all-warmup`
-- an unknown `decay` is refused at every step: `decay`, `decay-elsewhere`
-- the return value is a float: `types`
-- tiny rates are not rounded: `ramp`, `cosine` and `linear`, through `record_tiny_rates`
+Promises of the exercise, and the scenarios that check them:
+    a straight warm-up from `initial_lr` to `peak_lr`: `ramp`, `low-start`
+    a decay from `peak_lr` to `min_lr`: `cosine`, `linear`
+    `min_lr` from the last step on: `end`
+    the warm-up may have no steps, or all: `no-warmup`, `all-warmup`
+    an unknown `decay` is refused at every step: `decay`, `decay-elsewhere`
+    the return value is a float: `types`
+    tiny rates are not rounded: `ramp`, `cosine` and `linear`, through `record_tiny_rates`
 
 Scenarios ask for every step of a part, because most mistakes show only where one part ends and the next begins.
 """

@@ -1,12 +1,11 @@
 """Driver of `plan_steps`, which returns the number of all updates and the number of warm-up updates.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- the total counts updates, not micro-batches: `plain`, `accum`; a short last window of an epoch is an update too:
-  `accum`, `one-window`
-- the warm-up is a rounded share of the total: `rounding`, `accumulated-warmup`; at least one update: `short`
-- a ratio from 0.001 to 0.2 is accepted, any other one refused: `ratio`
-- the return value is a tuple of two ints, the total first: `types`
+Promises of the exercise, and the scenarios that check them:
+    the total counts updates, not micro-batches: `plain`, `accum`; a short last window of an epoch is an update too:
+        `accum`, `one-window`
+    the warm-up is a rounded share of the total: `rounding`, `accumulated-warmup`; at least one update: `short`
+    a ratio from 0.001 to 0.2 is accepted, any other one refused: `ratio`
+    the return value is a tuple of two ints, the total first: `types`
 
 Scenarios ask for plans of several sizes, because rounding mistakes show at some sizes only.
 """

@@ -1,13 +1,12 @@
 """Driver of `token_mean_accumulate`, which accumulates micro-batches of unequal token counts into one update.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- one update, as with one batch of all valid tokens (so a mean of means is wrong): `sgd`, `adamw`, `float32`
-- positions whose target is `ignore_index` do not count: `padding`, `one-empty`
-- the micro-batches may come from a generator: `generator`, `untouched`
-- a window without valid tokens is refused and changes nothing: `nothing-valid`, `no-batches`, `after-refusal`
-- the return value is the mean loss before the update, a float: `returns`, `empty-value`
-- the graph of one micro-batch at a time is alive: `memory`
+Promises of the exercise, and the scenarios that check them:
+    one update, as with one batch of all valid tokens (so a mean of means is wrong): `sgd`, `adamw`, `float32`
+    positions whose target is `ignore_index` do not count: `padding`, `one-empty`
+    the micro-batches may come from a generator: `generator`, `untouched`
+    a window without valid tokens is refused and changes nothing: `nothing-valid`, `no-batches`, `after-refusal`
+    the return value is the mean loss before the update, a float: `returns`, `empty-value`
+    the graph of one micro-batch at a time is alive: `memory`
 
 The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
 """

@@ -1,16 +1,15 @@
 """Driver of `train_gpt`, a training loop for a language model with a schedule, clipping and evaluations.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- the loss is the mean over all positions, for targets that are shifted already: `sgd`, `float32`
-- batches are moved to `device`: `device`
-- each group's rate follows `lr_at`, with the peak that the group had at the call: `sgd`, `adamw`, `again`
-- clipping at each step, or from the end of the warm-up on: `clip`, `late-clip`
-- evaluations, with how many batches and when: `evaluations`, `long-eval`, `when`; in eval mode: `modes`; without a
-  graph: `graphs`
-- `on_epoch_end`: `epochs`; train mode after it and at the end: `callback-modes`
-- the returned history: `log`, `log-of-options`, `types`; a second call begins anew: `again`
-- no graph of an earlier batch is kept: `memory`
+Promises of the exercise, and the scenarios that check them:
+    the loss is the mean over all positions, for targets that are shifted already: `sgd`, `float32`
+    batches are moved to `device`: `device`
+    each group's rate follows `lr_at`, with the peak that the group had at the call: `sgd`, `adamw`, `again`
+    clipping at each step, or from the end of the warm-up on: `clip`, `late-clip`
+    evaluations, with how many batches and when: `evaluations`, `long-eval`, `when`; in eval mode: `modes`; without a
+        graph: `graphs`
+    `on_epoch_end`: `epochs`; train mode after it and at the end: `callback-modes`
+    the returned history: `log`, `log-of-options`, `types`; a second call begins anew: `again`
+    no graph of an earlier batch is kept: `memory`
 
 In `defaults`, everything acts together. Each scenario is a short training of a tiny GPT that isolates one part of the
 loop. The learner's `lr_at` is replaced by a right one (`_lr_at_stand_in`).

@@ -1,12 +1,11 @@
 """Driver of `weight_decay_groups`, which splits a model's parameters into a group with weight decay and one without.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- parameters of two or more dimensions decay, embeddings too, and the others do not: `kinds`, `scalar`, `embedding`
-- the first group decays, and each group keeps the order of `model.parameters()`: `order`
-- each group says its decay, also if the given one is 0: `values`
-- frozen parameters are in no group: `frozen`; shared ones are in one group once: `tied`
-- empty groups are left out: `empty`
+Promises of the exercise, and the scenarios that check them:
+    parameters of two or more dimensions decay, embeddings too, and the others do not: `kinds`, `scalar`, `embedding`
+    the first group decays, and each group keeps the order of `model.parameters()`: `order`
+    each group says its decay, also if the given one is 0: `values`
+    frozen parameters are in no group: `frozen`; shared ones are in one group once: `tied`
+    empty groups are left out: `empty`
 
 Each scenario uses a small model that shows one of these rules.
 """

@@ -1,13 +1,12 @@
 """Driver of `wsd_at`, which returns the learning rate of a step: warm-up, a stable phase at the peak, linear decay.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- a straight warm-up from `min_lr`: `warmup`; then `max_lr`: `stable`; then a straight decay to `min_lr`: `decay`
-- `min_lr` from the last step on: `end`
-- each part may have no steps: `no-warmup`, `no-stable`, `short-decay`; a decay may have one: `short-decay`
-- impossible arguments are refused at every step: `refuses`; unusual ones are not: `equal-rates`
-- the return value is a float: `types`
-- tiny rates are not rounded: `warmup` and `decay`, through `record_tiny_rates`
+Promises of the exercise, and the scenarios that check them:
+    a straight warm-up from `min_lr`: `warmup`; then `max_lr`: `stable`; then a straight decay to `min_lr`: `decay`
+    `min_lr` from the last step on: `end`
+    each part may have no steps: `no-warmup`, `no-stable`, `short-decay`; a decay may have one: `short-decay`
+    impossible arguments are refused at every step: `refuses`; unusual ones are not: `equal-rates`
+    the return value is a float: `types`
+    tiny rates are not rounded: `warmup` and `decay`, through `record_tiny_rates`
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,14 @@
 """Driver of `lambda_max`, which finds by power iteration the Hessian's eigenvalue that is largest by absolute value.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- the value, with its sign: `value`, `negative`, `float32`; zero where every product is zero: `flat`
-- as many products as `iterations` says: `slow`, `iterations`
-- the Hessian is that of all trained parameters, also of those that the loss does not use: `unused`, `frozen-value`
-- in the mode and from the random state found: `train-mode`
-- weights, gradients and `requires_grad` stay as they are: `weights`, `gradients`, `held-gradients`, `frozen`
-- BatchNorm's statistics, the random state and the modes stay as they are: `statistics`, `counter`, `random-state`,
-  `modes-train`, `modes-eval`, `modes-frozen`
-- the return value is a float: `types`
+Promises of the exercise, and the scenarios that check them:
+    the value, with its sign: `value`, `negative`, `float32`; zero where every product is zero: `flat`
+    as many products as `iterations` says: `slow`, `iterations`
+    the Hessian is that of all trained parameters, also of those that the loss does not use: `unused`, `frozen-value`
+    in the mode and from the random state found: `train-mode`
+    weights, gradients and `requires_grad` stay as they are: `weights`, `gradients`, `held-gradients`, `frozen`
+    BatchNorm's statistics, the random state and the modes stay as they are: `statistics`, `counter`, `random-state`,
+        `modes-train`, `modes-eval`, `modes-frozen`
+    the return value is a float: `types`
 
 Each program starts from a random vector of its own. So values are compared only where power iteration has long
 converged, whatever the start. For that, one direction must be by far the steepest, which needs samples that are much

@@ -1,15 +1,14 @@
 """Driver of `SAM`, an optimizer that climbs to w + e in `first_step`, and returns to w and steps in `second_step`.
 
-What the docstrings of the class promise, and the scenarios that check it:
-
-- `first_step` climbs by e, of length rho and uphill: `climbs`; as ASAM does: `adaptive-climbs`
-- `second_step` goes back to w and lets the base optimizer step: `sgd`, `momentum`, `adamw`
-- parameters without a gradient stay, and zero gradients move nothing: `none`, `none-second`, `none-climbs`, `zero`,
-  `adaptive-zero`, `zero-later`
-- the base optimizer's state is saved and loaded: `saves`, `loads`, `loads-groups`, `loads-climb`, `resumes`
-- a negative rho is refused, zero is not: `promises`, `zero-rho`
-- `zero_grad=True` clears the gradients after their use: `clears-first`, `clears-second`; the order: `together`
-- it is an Optimizer that shares its groups with the base optimizer: `optimizer`, `schedulers`, `scheduler-on-base`
+Promises of the exercise, and the scenarios that check them:
+    `first_step` climbs by e, of length rho and uphill: `climbs`; as ASAM does: `adaptive-climbs`
+    `second_step` goes back to w and lets the base optimizer step: `sgd`, `momentum`, `adamw`
+    parameters without a gradient stay, and zero gradients move nothing: `none`, `none-second`, `none-climbs`, `zero`,
+        `adaptive-zero`, `zero-later`
+    the base optimizer's state is saved and loaded: `saves`, `loads`, `loads-groups`, `loads-climb`, `resumes`
+    a negative rho is refused, zero is not: `promises`, `zero-rho`
+    `zero_grad=True` clears the gradients after their use: `clears-first`, `clears-second`; the order: `together`
+    it is an Optimizer that shares its groups with the base optimizer: `optimizer`, `schedulers`, `scheduler-on-base`
 
 The halves of an update are judged separately, because a right half can hide that the other one is wrong: the climb by
 what `first_step` does to the weights, and the step with gradients that do not depend on the weights. Whole updates,

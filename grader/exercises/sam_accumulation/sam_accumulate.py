@@ -1,14 +1,13 @@
 """Driver of `sam_accumulate`, which makes one SAM update for each window of micro-batches and returns window losses.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- one SAM update for each window; both passes see all its micro-batches: `sgd`, `ones`, `adamw`, `float32`
-- a short last window is averaged over its own micro-batches: `leftover`, `leftover-losses`
-- the gradient of the update is clipped once, to a limit of zero too: `clip`, `zero-norm`
-- micro-batches may come from a generator, and there may be none: `generator`, `empty`
-- the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
-- the return value lists each window's mean loss at w: `returns`, `return-types`
-- the graph of one micro-batch at a time is alive: `memory`
+Promises of the exercise, and the scenarios that check them:
+    one SAM update for each window; both passes see all its micro-batches: `sgd`, `ones`, `adamw`, `float32`
+    a short last window is averaged over its own micro-batches: `leftover`, `leftover-losses`
+    the gradient of the update is clipped once, to a limit of zero too: `clip`, `zero-norm`
+    micro-batches may come from a generator, and there may be none: `generator`, `empty`
+    the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
+    the return value lists each window's mean loss at w: `returns`, `return-types`
+    the graph of one micro-batch at a time is alive: `memory`
 
 In `together`, several of these act at once. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
 counted again here.

@@ -1,16 +1,15 @@
 """Driver of `sam_accumulate_weighted`, which is `sam_accumulate` for micro-batches that differ in size.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- one SAM update for each window, as on its concatenated batch: `sizes`, `momentum`, `float32`
-- a short last window is averaged over its own samples: `leftover`
-- the gradient of the update is clipped once, in a short window and to a limit of zero too: `clip`, `clip-leftover`,
-  `zero-norm`
-- micro-batches may come from a generator, and there may be none: `generator`, `empty`
-- gradients from before the call are not used: `stale`
-- the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
-- the return value lists each window's mean loss over samples, at w: `returns`, `return-types`
-- the graph of one micro-batch at a time is alive: `memory`
+Promises of the exercise, and the scenarios that check them:
+    one SAM update for each window, as on its concatenated batch: `sizes`, `momentum`, `float32`
+    a short last window is averaged over its own samples: `leftover`
+    the gradient of the update is clipped once, in a short window and to a limit of zero too: `clip`, `clip-leftover`,
+        `zero-norm`
+    micro-batches may come from a generator, and there may be none: `generator`, `empty`
+    gradients from before the call are not used: `stale`
+    the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
+    the return value lists each window's mean loss over samples, at w: `returns`, `return-types`
+    the graph of one micro-batch at a time is alive: `memory`
 
 What the driver of `sam_accumulate` checks already comes again only where sizes change the answer.
 """

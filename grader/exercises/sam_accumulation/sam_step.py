@@ -1,10 +1,9 @@
 """Driver of `sam_step`, which makes one SAM update on a mini-batch and returns the loss at w.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- one SAM update on the batch: `sgd`, `momentum`, `adamw`, `batch-norm`, `float32`
-- the return value is the loss at w, before the climb, a float: `returns`, `return-types`
-- the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
+Promises of the exercise, and the scenarios that check them:
+    one SAM update on the batch: `sgd`, `momentum`, `adamw`, `batch-norm`, `float32`
+    the return value is the loss at w, before the climb, a float: `returns`, `return-types`
+    the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
 
 The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """

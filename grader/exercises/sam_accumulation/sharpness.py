@@ -1,13 +1,12 @@
 """Driver of `sharpness`, which returns L(w + rho * g / ||g||) - L(w) and leaves everything else as it was.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- the value: `value`, `hill`, `steep`, `float32`
-- both losses in the mode found and from the same random state: `train-mode`, `values-by-mode`
-- weights and gradients stay as they are: `weights`, `gradients`, `held-gradients`; frozen parameters: `frozen`
-- BatchNorm's statistics, the random state and the modes stay as they are: `statistics`, `counter`, `random-state`,
-  `modes-train`, `modes-eval`, `modes-frozen`
-- the return value is a float: `types`
+Promises of the exercise, and the scenarios that check them:
+    the value: `value`, `hill`, `steep`, `float32`
+    both losses in the mode found and from the same random state: `train-mode`, `values-by-mode`
+    weights and gradients stay as they are: `weights`, `gradients`, `held-gradients`; frozen parameters: `frozen`
+    BatchNorm's statistics, the random state and the modes stay as they are: `statistics`, `counter`, `random-state`,
+        `modes-train`, `modes-eval`, `modes-frozen`
+    the return value is a float: `types`
 
 Each scenario judges either the value or what is left behind. Each value is measured on a fresh model, so that a program
 that leaves a model changed still returns the right value.

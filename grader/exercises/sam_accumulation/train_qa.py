@@ -1,15 +1,14 @@
 """Driver of `train_qa`, which trains a question-answering model with SAM and accumulation and keeps the best epoch.
 
-What the function's docstring promises, and the scenarios that check it:
-
-- a SAM update for each window, a short one at an epoch's end included: `sgd`, `leftover`
-- the gradient of the update is clipped to `max_norm`: `clip`, `default-clip`, `zero-norm`
-- the scheduler steps once for each update: `scheduler`
-- training in train mode, the dev loss in eval mode, train mode at the end: `modes`, `modes-eval`
-- each epoch's losses are means over its samples: `losses`; the returned dict: `returned`
-- the epoch with the lowest dev loss, the first of equals: `best-epoch`, `best-epoch-tie`; its weights are saved:
-  `checkpoint`, `checkpoint-tie`
-- one micro-batch at a time, and no graph of an earlier one is kept: `memory`
+Promises of the exercise, and the scenarios that check them:
+    a SAM update for each window, a short one at an epoch's end included: `sgd`, `leftover`
+    the gradient of the update is clipped to `max_norm`: `clip`, `default-clip`, `zero-norm`
+    the scheduler steps once for each update: `scheduler`
+    training in train mode, the dev loss in eval mode, train mode at the end: `modes`, `modes-eval`
+    each epoch's losses are means over its samples: `losses`; the returned dict: `returned`
+    the epoch with the lowest dev loss, the first of equals: `best-epoch`, `best-epoch-tie`; its weights are saved:
+        `checkpoint`, `checkpoint-tie`
+    one micro-batch at a time, and no graph of an earlier one is kept: `memory`
 
 In `together`, everything acts at once; only there does the mode change a number. Losses are judged where no update
 moves the weights, and the file by the epoch that its weights come from. The SAM is the fixtures' own, so that a
