@@ -272,9 +272,9 @@ def _evaluations(stage: Stage) -> None:
 
 @driver.scenario("long-eval", "loader보다 큰 eval_iter", check="evaluations", atol=FLOAT32_ATOL)
 def _long_eval(stage: Stage) -> None:
-    """Ask for more batches than either loader has, in two epochs: the number of epochs must not count.
+    """Ask for more batches than either loader has, in a training of two epochs.
 
-    A wrong program divides by `eval_iter`, although there were fewer batches.
+    A wrong program divides by `eval_iter`, although there were fewer batches, or evaluates on a loader twice over.
     """
     _record_evaluations(stage, n_epochs=2, eval_freq=7, eval_iter=9)
 

@@ -43,17 +43,17 @@ def add_mode_scenarios(driver: Driver, call: Callable[[Stage, Net], object], *, 
         check: id of the check that the scenarios decide.
     """
     for mode, title in _TITLES.items():
-        driver.scenario(f"modes-{mode}", title, check=check)(partial(_play, mode=mode, call=call))
+        driver.scenario(f"modes-{mode}", title, check=check)(partial(_record_modes, mode=mode, call=call))
 
 
-def _play(stage: Stage, mode: str, call: Callable[[Stage, Net], object]) -> None:
+def _record_modes(stage: Stage, mode: str, call: Callable[[Stage, Net], object]) -> None:
     """Hand over a model in a mode, and record the modes during and after the call."""
     model, norm, dropout = _observed_model(stage.env)
     set_modes(model, mode)
     call(stage, model)
     recorder = stage.recorder
     for name, log in (("배치 정규화가", norm.log), ("드롭아웃이", dropout.log)):
-        recorder.claim(f"{name} 순전파에서 쓴 모드", log.as_fact(), [log.as_number()])
+        recorder.claim(f"{name} 순전파에서 쓴 모드", log.as_fact(), [log.as_witness()])
     modes_left: list[Fact] = [module.training for module in model.modules()]
     # This clears the logs, so it comes after they were recorded.
     witness = _witness_of_modes_left(stage.env, model, (norm.log, dropout.log))
@@ -91,7 +91,7 @@ class _ModeLog:
         """Return each mode once, True (train mode) first."""
         return [*sorted(self._witness_of_mode, reverse=True)]
 
-    def as_number(self) -> float:
+    def as_witness(self) -> float:
         """Return the sum of the witness numbers; 0 if the layer has made no forward pass."""
         return sum(self._witness_of_mode[training] for training in sorted(self._witness_of_mode))
 
@@ -139,4 +139,4 @@ def _witness_of_modes_left(env: Env, model: Net, logs: Sequence[_ModeLog]) -> li
         log.clear()
     with torch.no_grad():
         model(batches(env, (2,), "left")[0][0])
-    return [log.as_number() for log in logs]
+    return [log.as_witness() for log in logs]

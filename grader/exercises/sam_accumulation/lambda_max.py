@@ -91,7 +91,7 @@ def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
 
 
 def _measure_new_batch(stage: Stage, model: Net) -> Any:
-    """Do the same with a batch that follows from the scenario."""
+    """Call the student's function once with few iterations and with a batch that follows from the scenario."""
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 
@@ -115,13 +115,13 @@ def _batch_near_targets(env: Env, model: Net, size: int, salt: str = "data") -> 
     return inputs.to(dtype), (outputs + 0.3 * distance).to(dtype)
 
 
-def _loss(env: Env, *, sign: float = 1.0) -> LossFn:
+def _loss(env: Env, *, factor: float = 1.0) -> LossFn:
     """Return a weighted squared distance in which the first output counts most; by how much follows from the seed.
 
-    With `sign=-1.0`, all eigenvalues have the opposite sign; factors in between make them smaller.
+    All eigenvalues are multiplied by `factor`.
     """
     first_weight = 0.2 + 0.1 * float(torch.rand(1, generator=env.generator("loss")))
-    weights = sign * torch.tensor([first_weight, 0.03, 0.015], dtype=torch.float64, device=env.device)
+    weights = factor * torch.tensor([first_weight, 0.03, 0.015], dtype=torch.float64, device=env.device)
 
     def loss_fn(output: Tensor, target: Tensor) -> Tensor:
         return ((output - target).square() * weights.to(output.dtype)).sum(dim=1).mean()
@@ -178,7 +178,7 @@ def _measure_eigenvalues(stage: Stage, eigenvalues: Sequence[float], iterations:
 def _value(stage: Stage) -> None:
     """Record values in eval mode.
 
-    A wrong program differentiates the wrong thing, or normalizes each tensor by itself.
+    A wrong program does not normalize its vector, normalizes each tensor by itself, or leaves the biases out.
     """
     _record_values(stage, lambda salt: mlp(stage.env, salt).eval(), _loss(stage.env), sizes=(6, 5))
 
@@ -189,15 +189,15 @@ def _negative(stage: Stage) -> None:
 
     A wrong program returns the length of the product, which has no sign.
     """
-    _record_values(stage, lambda salt: mlp(stage.env, salt).eval(), _loss(stage.env, sign=-1.0), sizes=(6,))
+    _record_values(stage, lambda salt: mlp(stage.env, salt).eval(), _loss(stage.env, factor=-1.0), sizes=(6,))
 
 
 @driver.scenario("slow", "수렴이 느린 모델", check="value", atol=_VALUE_ATOL)
 def _slow(stage: Stage) -> None:
     """Record whether 300 iterations converge where 100 do not, and whether 1 converges where 4 do.
 
-    A wrong program makes always as many iterations, stops when the value seems steady, or makes a few too many. Only
-    whether the value has converged is recorded, because a value that has not depends on the start vector.
+    A wrong program ignores `iterations`, stops when the value seems steady, or makes a few products too many. Only
+    whether the value has converged is recorded, because one that has not depends on the start vector.
     """
     late = as_number(_measure_eigenvalues(stage, (4.0, 3.87, 3.86, 3.84, 0.5), iterations=300))
     stage.recorder.fact("`iterations=300`으로 수렴함", abs(late - 4.0) < _VALUE_ATOL)
@@ -209,8 +209,8 @@ def _slow(stage: Stage) -> None:
 def _iterations(stage: Stage) -> None:
     """Record how many more products five iterations make than two, whatever vector they start from.
 
-    A wrong program makes another number of products than it was asked for. If the number cannot be told from the
-    values, None is recorded.
+    A wrong program makes another number of products than it was asked for. If the values do not tell the number, None
+    is recorded. The witness is the larger eigenvalue, or zero if the values do not tell.
     """
     large = 3.0 + drawn(stage.env, "large")
     small = 0.8 * large
@@ -245,8 +245,8 @@ def _flat(stage: Stage) -> None:
     """
     model = mlp(stage.env).eval()
     batch = _batch_near_targets(stage.env, model, 6)
-    zero = _measure(stage, model, batch, _loss(stage.env, sign=0.0), iterations=3)
-    small = _measure(stage, model, batch, _loss(stage.env, sign=1e-5), iterations=30)
+    zero = _measure(stage, model, batch, _loss(stage.env, factor=0.0), iterations=3)
+    small = _measure(stage, model, batch, _loss(stage.env, factor=1e-5), iterations=30)
     record_numbers(stage.recorder, [zero, 1e5 * as_number(small)])
 
 

@@ -79,7 +79,7 @@ def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
 
 
 def _measure_new_batch(stage: Stage, model: Net) -> Any:
-    """Do the same with a batch that follows from the scenario."""
+    """Call the student's function once with a batch that follows from the scenario; the value is not compared."""
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 

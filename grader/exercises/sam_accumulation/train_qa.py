@@ -84,7 +84,7 @@ def _train(
         case: model and data.
         make_base: makes the base optimizer.
         epochs: number of epochs.
-        decay: if given, a scheduler multiplies the rate by it after each update.
+        decay: factor by which a scheduler multiplies the rate after each update; None: there is no scheduler.
         watch: record what happens to the parameters.
         inspect: called with the checkpoint's path while the file is there. The student's function is then given the
             path as a `Path`, otherwise as a `str`: it must take both.
