@@ -1,4 +1,4 @@
-"""Ask a schedule for tiny learning rates, at which rounding to decimal places shows."""
+"""Ask a schedule for tiny learning rates, where a program that rounds to decimal places shows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,31 +6,33 @@ from grader.observe.play import Stage
 from grader.observe.values import as_number
 
 _SCALE = 1e-20
-"""Far below the place to which anybody rounds, and far above the smallest float32, about 1e-38."""
+"""Far below the decimal place to which anybody rounds, and far above the smallest float32, about 1e-38."""
 
 
 def record_tiny_rates(
     stage: Stage,
-    what: str,
-    schedule: str,
+    title: str,
+    exercise: str,
     steps: Sequence[int],
     rates: Mapping[str, float],
     **other_arguments: object,
 ) -> None:
-    """Record the schedule at `steps` for tiny rates, each as a share of the largest one.
+    """Record a schedule made of tiny rates, each returned rate divided by the largest one of the arguments.
 
-    The shares are those of ordinary rates, so a schedule that computes in float32 passes.
+    For example, with the arguments `{"peak_lr": 0.8, "min_lr": 0.1}` the student's function is given 8e-21 and 1e-21.
+    If it returns 4e-21 for a step, 0.5 is recorded. These ratios are the same as for ordinary rates, so a schedule that
+    computes in float32 passes; one that rounds gives 0.
 
     Args:
         stage: the scenario's stage.
-        what: Korean name of these steps' rates.
-        schedule: name of the student's function.
-        steps: its first argument, one after another.
-        rates: ordinary rates by argument.
+        title: Korean noun phrase for the rates of these steps.
+        exercise: name of the exercise, and so of the student's function.
+        steps: values of its first argument; one call is made for each.
+        rates: its arguments that are learning rates, of ordinary size.
         other_arguments: its other arguments.
     """
-    tiny = {argument: _SCALE * rate for argument, rate in rates.items()}
-    function = stage.student(schedule)
-    returned = [stage.recorder.call(function, step, **tiny, **other_arguments) for step in steps]
-    shares = [as_number(rate) / max(tiny.values()) for rate in returned]
-    stage.recorder.array(f"학습률이 아주 작을 때 {what}을 정점으로 나눈 것", shares)
+    tiny_rates = {argument: _SCALE * rate for argument, rate in rates.items()}
+    student = stage.student(exercise)
+    returned = [stage.recorder.call(student, step, **tiny_rates, **other_arguments) for step in steps]
+    ratios = [as_number(rate) / max(tiny_rates.values()) for rate in returned]
+    stage.recorder.array(f"학습률이 아주 작을 때 {title}을 정점으로 나눈 것", ratios)

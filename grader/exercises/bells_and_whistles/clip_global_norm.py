@@ -1,11 +1,19 @@
 """Driver of `clip_global_norm`, which scales all gradients in place if their joint norm exceeds a limit.
 
-Scenarios isolate norms above, below and at zero, gradients that are None, frozen, infinite or NaN, generators, changes
-in place, and the returned norm (the one before clipping).
+Promises of the exercise, and the scenarios that check them:
+    one factor for all gradients, from their joint L2 norm, if that exceeds `max_norm`: `clips`
+    otherwise no change: `small`, `zero`
+    parameters without a gradient are skipped: `none`; those with one are not, even if frozen: `frozen`
+    `params` may be a generator: `generator`; the tensors in `.grad` stay the same objects: `in-place`
+    the return value is the norm before clipping, a float: `returns`
+    a norm that is infinite or NaN is refused, and the gradients stay as they were: `not-finite`
+
+Scenarios about something other than the factor compare the function with itself (`record_alike`), so that a wrong
+factor costs the points of `clips` only.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -22,7 +30,7 @@ _SHAPES = ((3, 4), (4,), (2, 3), (5,))
 
 
 def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:
-    """Return four parameters, each with larger gradients than the one before.
+    """Return four parameters with gradients, each with larger ones than the one before.
 
     One component is -6, so that the largest component by absolute value is negative.
     """
@@ -38,8 +46,8 @@ def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:
     return parameters
 
 
-def _gradients(parameters: Sequence[nn.Parameter]) -> Tensor:
-    """Return all gradients as one vector; NaN in place of a missing one."""
+def _flat_gradients(parameters: Sequence[nn.Parameter]) -> Tensor:
+    """Return all gradients as one vector; NaN in place of a missing one, or of one in a wrong shape."""
     parts = [
         torch.full_like(p, torch.nan) if p.grad is None or p.grad.shape != p.shape else p.grad
         for p in parameters
@@ -47,137 +55,155 @@ def _gradients(parameters: Sequence[nn.Parameter]) -> Tensor:
     return torch.cat([part.detach().double().ravel() for part in parts])
 
 
-def _norm(parameters: Sequence[nn.Parameter]) -> float:
-    return float(torch.linalg.vector_norm(torch.nan_to_num(_gradients(parameters), nan=0.0)))
+def _joint_norm(parameters: Sequence[nn.Parameter]) -> float:
+    """Return the L2 norm of all gradients together; a missing one counts as zero."""
+    return float(torch.linalg.vector_norm(torch.nan_to_num(_flat_gradients(parameters), nan=0.0)))
 
 
-def _clipped(stage: Stage, parameters: Any, max_norm: float) -> Any:
+def _call(stage: Stage, parameters: Iterable[nn.Parameter], max_norm: float) -> Any:
+    """Call the student's function and return its result."""
     return stage.recorder.call(stage.student("clip_global_norm"), parameters, max_norm)
 
 
 @driver.scenario("clips", "노름이 max_norm보다 클 때", atol=CLIP_ATOL)
 def _clips(stage: Stage) -> None:
-    """Two limits: one below the largest component, where clipping by value acts too, and one close to the norm."""
+    """Clip to a limit far below the norm, then to one close to it.
+
+    A wrong program clips each tensor by its own norm, takes another norm, or clips by value. The first limit lies below
+    the largest component, because clipping by value shows only there.
+    """
     for number, share in enumerate((0.15, 0.9)):
         parameters = _parameters(stage.env, str(number))
-        _clipped(stage, parameters, share * _norm(parameters))
-        stage.recorder.array(f"{number + 1}번째로 줄인 그레이디언트", _gradients(parameters))
+        _call(stage, parameters, share * _joint_norm(parameters))
+        stage.recorder.array(f"{number + 1}번째로 줄인 그레이디언트", _flat_gradients(parameters))
 
 
 @driver.scenario("small", "노름이 max_norm보다 작을 때", atol=CLIP_ATOL)
 def _small(stage: Stage) -> None:
-    """Limits of 1.5, 4 and 1.02 times the norm: far enough that an epsilon added to the norm changes nothing.
+    """Call with limits above the norm, where the gradients must stay; then with one below it.
 
-    The last of these limits lies less than 1 above the norm. Then comes a limit below the norm, at which any change
-    counts as right: a function that never changes anything must fail here.
+    A wrong program scales the gradients up to the limit, or measures a norm that exceeds it. The limits above are far
+    enough from the norm that an epsilon added to the norm makes no difference. The last one lies less than 1 above it,
+    so that a limit that is off by one shows.
+
+    At the limit below the norm, any change counts as right: a program that never changes anything must fail here.
     """
     for number, factor in enumerate((1.5, 4.0, 1.02)):
         parameters = _parameters(stage.env, str(number))
-        _clipped(stage, parameters, factor * _norm(parameters))
-        stage.recorder.array(f"{number + 1}번째로 건넨 그레이디언트", _gradients(parameters))
+        _call(stage, parameters, factor * _joint_norm(parameters))
+        stage.recorder.array(f"{number + 1}번째로 건넨 그레이디언트", _flat_gradients(parameters))
     parameters = _parameters(stage.env, "beyond")
-    before = _gradients(parameters)
-    _clipped(stage, parameters, 0.4 * _norm(parameters))
-    changed = bool((before - _gradients(parameters)).ne(0).any())
+    before = _flat_gradients(parameters)
+    _call(stage, parameters, 0.4 * _joint_norm(parameters))
+    changed = bool((before - _flat_gradients(parameters)).ne(0).any())
     stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", before * changed)
 
 
 @driver.scenario("zero", "모두 0인 그레이디언트", check="small", atol=CLIP_ATOL)
 def _zero(stage: Stage) -> None:
-    """A norm of zero, by which nothing can be divided. Then a norm above the limit, whose gradient must change somehow.
+    """Call with gradients that are all zero; then with a norm above the limit.
 
-    The second part is there so that a function that never changes anything fails.
+    A wrong program divides by the norm of zero, and leaves NaN. A program that never changes anything must fail here
+    too, so the numbers of the second call, which are zeros unless it changed something, are added to the zeros.
     """
     zeros, beyond = _parameters(stage.env, "zeros"), _parameters(stage.env, "beyond")
     for parameter in zeros:
         assert parameter.grad is not None
         parameter.grad.zero_()
-    before = _gradients(beyond)
-    _clipped(stage, zeros, 1.0)
-    _clipped(stage, beyond, 0.4 * _norm(beyond))
-    changed = bool((before - _gradients(beyond)).ne(0).any())
-    stage.recorder.array("0이던 그레이디언트", _gradients(zeros) + before * changed)
+    before = _flat_gradients(beyond)
+    _call(stage, zeros, 1.0)
+    _call(stage, beyond, 0.4 * _joint_norm(beyond))
+    changed = bool((before - _flat_gradients(beyond)).ne(0).any())
+    stage.recorder.array("0이던 그레이디언트", _flat_gradients(zeros) + before * changed)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수", atol=CLIP_ATOL)
-def _missing(stage: Stage) -> None:
-    """Two parameters without a gradient: the first one, and a frozen one.
+def _none(stage: Stage) -> None:
+    """Call with two parameters without a gradient, the first one and a frozen one, and once more without these two.
 
-    The gradients of the others are compared with those that the same function makes without these two, so that a wrong
-    norm costs nothing here.
+    A wrong program raises on None, or puts a tensor there.
     """
     parameters = _parameters(stage.env)
     for number in (0, 3):
         parameters[number].grad = None
     parameters[3].requires_grad_(False)
     others = _parameters(stage.env)[1:3]
-    before = _gradients(others)
+    before = _flat_gradients(others)
     for given in (parameters, others):
-        _clipped(stage, given, 0.4 * _norm(given))
-    what = "None인 매개변수가 있을 때와 없을 때의 그레이디언트"
-    record_alike(stage.recorder, what, _gradients(parameters[1:3]), _gradients(others), before)
+        _call(stage, given, 0.4 * _joint_norm(given))
+    title = "None인 매개변수가 있을 때와 없을 때의 그레이디언트"
+    record_alike(stage.recorder, title, _flat_gradients(parameters[1:3]), _flat_gradients(others), before)
     stage.recorder.fact("None이던 .grad", ["None" if parameters[i].grad is None else "텐서" for i in (0, 3)])
 
 
 @driver.scenario("frozen", "그레이디언트가 남아 있는 얼린 매개변수", check="none", atol=CLIP_ATOL)
 def _frozen(stage: Stage) -> None:
-    """A parameter was frozen after its backward pass. The optimizer would still read its gradient, so clip it too.
+    """Call with a parameter that was frozen after its backward pass, and once more with none frozen.
 
-    The gradients are compared with those that the same function makes of parameters of which none is frozen.
+    A wrong program skips the frozen parameter, although the optimizer would still read its gradient.
     """
     parameters, others = _parameters(stage.env), _parameters(stage.env)
-    before = _gradients(others)
+    before = _flat_gradients(others)
     parameters[3].requires_grad_(False)
     for given in (parameters, others):
-        _clipped(stage, given, 0.4 * _norm(given))
-    what = "얼린 매개변수가 있을 때와 없을 때의 그레이디언트"
-    record_alike(stage.recorder, what, _gradients(parameters), _gradients(others), before)
+        _call(stage, given, 0.4 * _joint_norm(given))
+    title = "얼린 매개변수가 있을 때와 없을 때의 그레이디언트"
+    record_alike(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
 
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", atol=CLIP_ATOL)
-def _from_generator(stage: Stage) -> None:
-    """The parameters come from a generator, as from `model.parameters()`, which can be read only once."""
+def _generator(stage: Stage) -> None:
+    """Call with a generator, such as `model.parameters()` gives, and once more with a list.
+
+    A wrong program reads the generator for the norm, and finds nothing left to scale.
+    """
     parameters, others = _parameters(stage.env), _parameters(stage.env)
-    before = _gradients(parameters)
-    _clipped(stage, (p for p in parameters), 0.4 * _norm(parameters))
-    _clipped(stage, others, 0.4 * _norm(others))
-    what = "제너레이터와 리스트로 받았을 때의 그레이디언트"
-    record_alike(stage.recorder, what, _gradients(parameters), _gradients(others), before)
+    before = _flat_gradients(parameters)
+    _call(stage, (p for p in parameters), 0.4 * _joint_norm(parameters))
+    _call(stage, others, 0.4 * _joint_norm(others))
+    title = "제너레이터와 리스트로 받았을 때의 그레이디언트"
+    record_alike(stage.recorder, title, _flat_gradients(parameters), _flat_gradients(others), before)
 
 
 @driver.scenario("in-place", "제자리에서 줄이기", check="generator", atol=CLIP_ATOL)
 def _in_place(stage: Stage) -> None:
-    """The gradient must shrink in its own tensor, so that other code that holds this tensor sees it."""
+    """Hold the tensors in `.grad` from before the call, as other code may.
+
+    A wrong program assigns new tensors to `.grad`, and the held ones stay as they were.
+    """
     parameters = _parameters(stage.env)
-    held, before = [p.grad for p in parameters if p.grad is not None], _gradients(parameters)
-    _clipped(stage, parameters, 0.4 * _norm(parameters))
-    seen = torch.cat([grad.detach().double().ravel() for grad in held])
-    record_alike(stage.recorder, "들고 있던 텐서와 `.grad`", _gradients(parameters), seen, before)
+    held, before = [p.grad for p in parameters if p.grad is not None], _flat_gradients(parameters)
+    _call(stage, parameters, 0.4 * _joint_norm(parameters))
+    flat_held = torch.cat([grad.detach().double().ravel() for grad in held])
+    record_alike(stage.recorder, "들고 있던 텐서와 `.grad`", _flat_gradients(parameters), flat_held, before)
     same = all(parameter.grad is grad for parameter, grad in zip(parameters, held, strict=True))
     stage.recorder.fact("부르기 전과 같은 텐서", yes_or_no(same))
 
 
 @driver.scenario("returns", "반환값", atol=CLIP_ATOL)
-def _norms(stage: Stage) -> None:
-    """The norm before clipping is returned, with and without a clip."""
+def _returns(stage: Stage) -> None:
+    """Record the returned norm, with a limit below the norm and with one above it.
+
+    A wrong program returns the norm after clipping, a tensor, or nothing.
+    """
     for number, factor in enumerate((0.4, 2.0)):
         parameters = _parameters(stage.env, str(number))
-        stage.recorder.returned(_clipped(stage, parameters, factor * _norm(parameters)))
+        stage.recorder.returned(_call(stage, parameters, factor * _joint_norm(parameters)))
 
 
 @driver.scenario("not-finite", "무한대와 NaN", atol=CLIP_ATOL)
 def _not_finite(stage: Stage) -> None:
-    """A gradient that is infinite or NaN must be refused, and stay as it was.
+    """Call with a finite gradient, then with one component infinite or NaN.
 
-    A finite gradient comes first: a function that always raises must fail here too. How the finite gradient is clipped
-    is judged elsewhere.
+    A wrong program spreads NaN to all gradients, refuses one of the two only, or raises another exception. The finite
+    gradient comes first because a program that always raises must fail here too.
     """
     parameters = _parameters(stage.env)
-    _clipped(stage, parameters, 0.4 * _norm(parameters))
+    _call(stage, parameters, 0.4 * _joint_norm(parameters))
     for value in (math.inf, math.nan, -math.inf):
         parameters = _parameters(stage.env)
         assert parameters[2].grad is not None
         parameters[2].grad[1, 1] = value
-        what = f"그레이디언트에 {value}가 있을 때"
-        stage.recorder.record_raised(RuntimeError, what, stage.student("clip_global_norm"), parameters, 1.0)
-        stage.recorder.array(f"{value}가 있던 그레이디언트", _gradients(parameters))
+        fact = f"그레이디언트에 {value}가 있을 때"
+        stage.recorder.record_raised(RuntimeError, fact, stage.student("clip_global_norm"), parameters, 1.0)
+        stage.recorder.array(f"{value}가 있던 그레이디언트", _flat_gradients(parameters))

@@ -1,8 +1,14 @@
 """Driver of `token_mean_accumulate`, which accumulates micro-batches of unequal token counts into one update.
 
-The update and the returned loss must be those of one batch with all valid tokens, so a mean of means is wrong.
-Scenarios isolate the update under SGD and AdamW, `ignore_index`, generators, micro-batches and windows without valid
-tokens, the returned loss and modes.
+Promises of the exercise, and the scenarios that check them:
+    one update, as with one batch of all valid tokens (so a mean of means is wrong): `sgd`, `adamw`, `float32`
+    positions whose target is `ignore_index` do not count: `padding`, `one-empty`
+    the micro-batches may come from a generator: `generator`, `untouched`
+    a window without valid tokens is refused and changes nothing: `nothing-valid`, `no-batches`, `after-refusal`
+    the return value is the mean loss before the update, a float: `returns`, `empty-value`
+    the graph of one micro-batch at a time is alive: `memory`
+
+The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
 """
 
 import math
@@ -29,62 +35,67 @@ from grader.observe.wording import yes_or_no
 
 driver = Driver("token_mean_accumulate", cost=2)
 
-_Windows = tuple[Sequence[Batch], ...]
-
 _SHAPES = ((3, 4, 10), (2, 3, 1), (1, 4, 3), (4, 2, 5))
-"""Samples, length and valid tokens of each micro-batch. The valid
-tokens follow neither the samples nor the positions.
+"""Samples, length and valid tokens of each micro-batch.
+
+The numbers of valid tokens are proportional neither to the samples nor to all tokens, so that weighting by those shows.
 """
 _PADDING = 3
-"""A token to be ignored instead of -100. A function that forgets to pass `ignore_index` on raises no error with it."""
+"""An ordinary token that is used as `ignore_index` instead of -100. Where a program forgets to pass `ignore_index` on,
+this token raises no error but changes the loss.
+"""
 
 
 def _micro_batches(
     env: Env, salt: str, ignore_index: int = -100, *, empty: Sequence[int] = ()
 ) -> list[Batch]:
-    """Return one micro-batch for each shape; those numbered in `empty` have no valid token."""
+    """Return a window with one micro-batch for each shape; those numbered in `empty` have no valid token."""
     result = []
-    for number, (samples, time, valid) in enumerate(_SHAPES):
+    for number, (samples, time, num_valid) in enumerate(_SHAPES):
         inputs = token_ids(env, samples, f"{salt} input {number}", time)
         targets = token_ids(env, samples, f"{salt} target {number}", time)
-        targets = torch.where(targets == _PADDING, TOKENS - 1, targets)
+        targets = torch.where(targets == _PADDING, TOKENS - 1, targets)  # only ignored positions may hold it
         order = torch.randperm(samples * time, generator=env.generator(f"{salt} valid {number}"))
-        ignored = order[0 if number in empty else valid :].to(env.device)
+        ignored = order[0 if number in empty else num_valid :].to(env.device)
         targets.view(-1)[ignored] = ignore_index
         result.append((inputs, targets))
     return result
 
 
+def _two_windows(env: Env) -> tuple[list[Batch], list[Batch]]:
+    """Return two windows of micro-batches with the same shapes."""
+    return _micro_batches(env, "first"), _micro_batches(env, "second")
+
+
 def _problem(env: Env) -> Problem:
-    return Problem(gpt(env), [*_micro_batches(env, "first"), *_micro_batches(env, "second")], token_loss)
+    """Return what the updates of the scenario `sgd` are made of."""
+    return Problem(gpt(env), [batch for window in _two_windows(env) for batch in window], token_loss)
 
 
 def _case(stage: Stage, data: list[Batch] | None = None, make_optimizer: MakeOptimizer = sgd) -> Case:
-    """Return a case, by default with the first window."""
+    """Return a case with a GPT and micro-batches; without `data`, those of the first window."""
     model = gpt(stage.env)
     data = _micro_batches(stage.env, "first") if data is None else data
     return Case(stage, "token_mean_accumulate", model, make_optimizer(model), None, data)
 
 
-def _unchecked_case(stage: Stage) -> Case:
-    """Return a case whose parameters are not compared with the solution's."""
+def _case_without_states(stage: Stage) -> Case:
+    """Return a case whose parameters are not compared with the solution's, so that a wrong update costs nothing."""
     return _case(stage).watch_model()
 
 
-def _short_case(stage: Stage) -> Case:
+def _case_of_two(stage: Stage) -> Case:
+    """Return a case with two micro-batches, which is quicker and enough where the update is not judged."""
     return _case(stage, _micro_batches(stage.env, "first")[:2])
 
 
-def _use(case: Case, data: Iterable[Batch]) -> Any:
+def _call(case: Case, data: Iterable[Batch]) -> Any:
+    """Call the student's function once, with `data` as one window."""
     return case.call(data)
 
 
-def _windows(env: Env) -> _Windows:
-    return _micro_batches(env, "first"), _micro_batches(env, "second")
-
-
-def _accumulate(stage: Stage, windows: _Windows, make_optimizer: MakeOptimizer) -> None:
-    """One call for each window; the learning rates change in between."""
+def _update_on(stage: Stage, windows: Sequence[list[Batch]], make_optimizer: MakeOptimizer) -> None:
+    """Make one call for each window, and record the updates; the learning rates change in between."""
     case = _case(stage, [batch for window in windows for batch in window], make_optimizer).watch()
     for window in windows:
         case.call(list(window))
@@ -92,114 +103,151 @@ def _accumulate(stage: Stage, windows: _Windows, make_optimizer: MakeOptimizer) 
 
 
 @driver.scenario("sgd", "SGD", problem=_problem)
-def _with_sgd(stage: Stage) -> None:
-    _accumulate(stage, _windows(stage.env), sgd)
+def _sgd(stage: Stage) -> None:
+    """Update on two windows with SGD, where a wrong factor on the gradient shows.
+
+    A wrong program takes the mean of the micro-batches' means, or divides the sum by all tokens, samples or batches.
+    """
+    _update_on(stage, _two_windows(stage.env), sgd)
 
 
 @driver.scenario("adamw", "AdamW")
-def _with_adamw(stage: Stage) -> None:
-    _accumulate(stage, _windows(stage.env), adamw)
+def _adamw(stage: Stage) -> None:
+    """Update on two windows with AdamW, where a wrong factor hardly shows, but the number of updates does.
+
+    A wrong program updates after each micro-batch, or keeps the gradients of the window before.
+    """
+    _update_on(stage, _two_windows(stage.env), adamw)
 
 
 @driver.scenario("padding", "다른 ignore_index")
-def _with_padding(stage: Stage) -> None:
-    """The ignored index is an ordinary token, not -100."""
+def _padding(stage: Stage) -> None:
+    """Update with an ordinary token as `ignore_index`.
+
+    A wrong program counts with -100, or does not pass `ignore_index` on to the loss.
+    """
     case = _case(stage, _micro_batches(stage.env, "padded", _PADDING)).watch()
     case.call(case.data, ignore_index=_PADDING)
 
 
-add_usual(driver, _short_case, _use, float32="sgd")
+add_usual(driver, _case_of_two, _call, float32="sgd")
 
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치")
-def _from_generator(stage: Stage) -> None:
-    """The update is compared with that of the same function on a list, so a wrong update costs nothing here."""
+def _generator(stage: Stage) -> None:
+    """Record whether the update from a generator is that of the same function from a list.
 
-    what = "제너레이터와 리스트로 받았을 때의 가중치"
-    record_same_update(stage, _unchecked_case, _use, what, lambda case: (batch for batch in case.data))
+    A wrong program uses the generator up when it counts the tokens, and then has nothing to train on.
+    """
+    title = "제너레이터와 리스트로 받았을 때의 가중치"
+    record_same_update(stage, _case_without_states, _call, title, lambda case: (batch for batch in case.data))
 
 
 @driver.scenario("untouched", "제너레이터로 받은 마이크로 배치의 내용", check="generator")
 def _untouched(stage: Stage) -> None:
-    """Inputs and targets must stay as they are, also if they reach the function only through a generator."""
+    """Record whether inputs and targets that came from a generator stay as they were.
+
+    A wrong program writes into a batch, such as another index in place of `ignore_index`.
+    """
     case = _case(stage)
     before = [(x.clone(), y.clone()) for x, y in case.data]
     case.call(batch for batch in case.data)
-    pairs = zip(case.data, before, strict=True)
-    same = all(torch.equal(now, then) for one, other in pairs for now, then in zip(one, other, strict=True))
+    same = all(
+        torch.equal(x, x_before) and torch.equal(y, y_before)
+        for (x, y), (x_before, y_before) in zip(case.data, before, strict=True)
+    )
     stage.recorder.fact("입력과 정답", "그대로" if same else "바뀜")
 
 
 @driver.scenario("one-empty", "패딩뿐인 마이크로 배치")
-def _with_an_empty_one(stage: Stage) -> None:
-    """One micro-batch holds nothing but padding; the update must be as if it were not there."""
-    _accumulate(stage, (_micro_batches(stage.env, "first", empty=(2,)),), sgd)
+def _one_empty(stage: Stage) -> None:
+    """Update on a window in which one micro-batch holds nothing but padding; the others decide the update.
+
+    A wrong program refuses it, or adds its mean loss, which is NaN.
+    """
+    _update_on(stage, [_micro_batches(stage.env, "first", empty=(2,))], sgd)
 
 
 @driver.scenario("empty-value", "패딩뿐인 마이크로 배치가 있을 때의 반환값", check="one-empty")
-def _value_with_an_empty_one(stage: Stage) -> None:
-    """The mean loss of an empty micro-batch is NaN, and so is NaN times zero; the returned value must not be.
+def _empty_value(stage: Stage) -> None:
+    """Record whether the returned loss is NaN, if one micro-batch holds nothing but padding.
 
-    Its value is judged elsewhere.
+    A wrong program returns NaN: the mean loss of such a micro-batch is NaN, and so is NaN times zero. Which number is
+    returned is judged in the scenario `returns`.
     """
     case = _case(stage, _micro_batches(stage.env, "first", empty=(2,)))
     value = case.call(case.data)
-    nan = value is not None and math.isnan(as_number(value))
-    stage.recorder.fact("반환값", "nan" if nan else "숫자")
+    is_nan = value is not None and math.isnan(as_number(value))
+    stage.recorder.fact("반환값", "nan" if is_nan else "숫자")
 
 
 @driver.scenario("nothing-valid", "유효한 토큰이 없는 구간", check="one-empty")
 def _nothing_valid(stage: Stage) -> None:
-    window = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
-    _record_refusal(stage, "유효한 토큰이 하나도 없을 때", window)
+    """Call with a window of nothing but padding.
+
+    A wrong program passes over it silently, or updates, or raises another exception than ValueError.
+    """
+    _record_refusal(stage, "유효한 토큰이 하나도 없을 때", _window_of_padding(stage.env))
 
 
 @driver.scenario("no-batches", "마이크로 배치가 없는 구간", check="one-empty")
 def _no_batches(stage: Stage) -> None:
+    """Call with a window without micro-batches.
+
+    A wrong program checks for valid tokens only inside its loop, which never runs here.
+    """
     _record_refusal(stage, "마이크로 배치가 하나도 없을 때", [])
 
 
-def _record_refusal(stage: Stage, when: str, window: list[Batch]) -> None:
-    """Record whether a window without valid tokens is refused, and whether parameters move.
+def _window_of_padding(env: Env) -> list[Batch]:
+    """Return a window without one valid token."""
+    return _micro_batches(env, "nothing", empty=range(len(_SHAPES)))
+
+
+def _record_refusal(stage: Stage, fact: str, window: list[Batch]) -> None:
+    """Record, under the name `fact`, whether a window without valid tokens is refused, and whether parameters move.
 
     A good window comes first: with momentum, even a step on zero gradients would then move parameters.
     """
     case = _case(stage, make_optimizer=momentum_sgd).watch(states=False)
     case.call(case.data)
     before = flat_weights(case.model)
-    case.record_raised(ValueError, when, window)
+    case.record_raised(ValueError, fact, window)
     moved = not torch.equal(before, flat_weights(case.model))
     stage.recorder.fact("유효한 토큰이 없는데 매개변수가 움직임", yes_or_no(moved))
 
 
 @driver.scenario("after-refusal", "유효한 토큰이 없는 구간 다음의 구간", check="one-empty")
 def _after_refusal(stage: Stage) -> None:
-    """A good window gets the same update whether or not one without valid tokens came before it.
+    """Record whether a good window gets the same update if one without valid tokens came before it.
 
-    So NaN gradients that the refused window leaves behind would show.
+    A wrong program notices too late that nothing is valid, and leaves NaN gradients behind.
     """
-    nothing = _micro_batches(stage.env, "nothing", empty=range(len(_SHAPES)))
+    padding = _window_of_padding(stage.env)
 
-    def refuse(case: Case) -> list[Batch]:
-        case.record_raised(ValueError, "유효한 토큰이 하나도 없을 때", nothing)
+    def call_with_padding_first(case: Case) -> list[Batch]:
+        case.record_raised(ValueError, "유효한 토큰이 하나도 없을 때", padding)
         return case.data
 
-    what = "유효한 토큰이 없는 구간이 앞에 있을 때와 없을 때의 가중치"
-    record_same_update(stage, _unchecked_case, _use, what, refuse)
+    title = "유효한 토큰이 없는 구간이 앞에 있을 때와 없을 때의 가중치"
+    record_same_update(stage, _case_without_states, _call, title, call_with_padding_first)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
-def _returned(stage: Stage) -> None:
-    """The window's loss before the update, on fresh models, so that no wrong update can change it."""
-    for window in _windows(stage.env):
+def _returns(stage: Stage) -> None:
+    """Record the returned loss of two windows, each on a fresh model, so that no wrong update can change it.
+
+    A wrong program returns the sum, the last micro-batch's loss, the mean of means, a tensor, or nothing.
+    """
+    for window in _two_windows(stage.env):
         stage.recorder.returned(_case(stage).call(window))
 
 
-def _one_of_each(stage: Stage) -> Case:
-    data = [window[0] for window in _windows(stage.env)]
-    return _case(stage, data, momentum_sgd)
+def _case_of_two_shaped_alike(stage: Stage) -> Case:
+    """Return a case with the first micro-batch of each window; the usual scenario `modes` makes a call with each."""
+    return _case(stage, [window[0] for window in _two_windows(stage.env)], momentum_sgd)
 
 
-add_usual(driver, _one_of_each, _use, modes="returns")
-add_usual(driver, _short_case, _use, quiet="returns")
-add_usual(driver, _case, _use, memory="memory")
+add_usual(driver, _case_of_two_shaped_alike, _call, modes="returns")
+add_usual(driver, _case_of_two, _call, quiet="returns")
+add_usual(driver, _case, _call, memory="memory")

@@ -1,7 +1,18 @@
 """Driver of `train_gpt`, a training loop for a language model with a schedule, clipping and evaluations.
 
-Each scenario is a short run on a tiny GPT that isolates one part of the loop: rates, clipping, evaluations, modes,
-graphs, the returned history, callbacks, or a second call. The loop's `lr_at` is lent (`_lent_schedule`).
+Promises of the exercise, and the scenarios that check them:
+    the loss is the mean over all positions, for targets that are shifted already: `sgd`, `float32`
+    batches are moved to `device`: `device`
+    each group's rate follows `lr_at`, with the peak that the group had at the call: `sgd`, `adamw`, `again`
+    clipping at each step, or from the end of the warm-up on: `clip`, `late-clip`
+    evaluations, with how many batches and when: `evaluations`, `long-eval`, `when`; in eval mode: `modes`; without a
+        graph: `graphs`
+    `on_epoch_end`: `epochs`; train mode after it and at the end: `callback-modes`
+    the returned history: `log`, `log-of-options`, `types`; a second call begins anew: `again`
+    no graph of an earlier batch is kept: `memory`
+
+In `defaults`, everything acts together. Each scenario is a short training of a tiny GPT that isolates one part of the
+loop. The learner's `lr_at` is replaced by a right one (`_lr_at_stand_in`).
 """
 
 from collections.abc import Callable, Mapping
@@ -10,11 +21,11 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.exercises.bells_and_whistles._gpt_case import make_case
-from grader.exercises.bells_and_whistles._lent_schedule import lent_schedule
+from grader.exercises.bells_and_whistles._gpt_case import make_gpt_case
+from grader.exercises.bells_and_whistles._lr_at_stand_in import replace_lr_at
 from grader.exercises.fixtures.classifiers import CLIP_ATOL, MakeOptimizer, SizedLoader, two_groups
 from grader.exercises.fixtures.language import token_loss
 from grader.exercises.fixtures.memory import record_loop_memory
@@ -27,25 +38,29 @@ from grader.observe.recorder import Recorder
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import yes_or_no
 
-driver = Driver("train_gpt", cost=2)  # each scenario is a run of several updates and evaluations
+driver = Driver("train_gpt", cost=2)  # each scenario makes several updates and evaluations
 
-_WARMUP = 2
-"""Warm-up steps: the warm-up ends in the middle of the first epoch, at a batch of large gradients."""
+_WARMUP_STEPS = 2
+"""The warm-up ends in the middle of the first epoch, at a batch of large gradients."""
 
 _EVALUATES_ONCE = {"eval_freq": 100, "eval_iter": 1}
 """Arguments for evaluating once, on one batch: for scenarios that are about something else."""
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
-_NEVER_CLIPS = {"max_norm": 1e9}
 _TINY_RATES = {"initial_lr": 1e-12, "min_lr": 1e-13}
 """Rates so small that no update, however wrong, changes a loss. Not 0, because a program may divide by them."""
+_NEVER_CLIPS = {"max_norm": 1e9}
+
+_MAX_ITEMS = 100
+"""Maximum number of items of a list that are recorded, so that a program that makes too many fills no memory."""
 
 
 def _problem(env: Env) -> Problem:
-    case = make_case(env)
-    return Problem(case.model, case.train, token_loss)
+    """Return what the updates of the scenario `sgd` are made of."""
+    case = make_gpt_case(env)
+    return Problem(case.model, case.train_batches, token_loss)
 
 
-def _sgd(model: nn.Module) -> Optimizer:
+def _small_step_sgd(model: nn.Module) -> Optimizer:
     """Return SGD with small steps, so that the gradients' norms stay near those at the start."""
     return torch.optim.SGD(two_groups(model, (0.05, 0.03)), lr=0.05)
 
@@ -55,20 +70,20 @@ def _tiny_rate_sgd(model: nn.Module) -> Optimizer:
     return torch.optim.SGD(two_groups(model, (1e-11, 1e-11)), lr=1e-11)
 
 
-class _Run:
-    """A case with an optimizer, which the recorder watches, and the student's function to train with them."""
+class _Training:
+    """A watched model and optimizer with data, and the student's function to train them with."""
 
     def __init__(
         self,
         stage: Stage,
-        make_optimizer: MakeOptimizer = _sgd,
+        make_optimizer: MakeOptimizer = _small_step_sgd,
         *,
         states: bool = False,
         val: bool = False,
         dropout: float = 0.0,
-        limits: bool = False,
+        with_limits: bool = False,
     ) -> None:
-        """Set everything up.
+        """Make the model, the data and the optimizer, and let the recorder watch them.
 
         Args:
             stage: the scenario's stage.
@@ -76,284 +91,374 @@ class _Run:
             states: compare parameters.
             val: forward events name validation batches, not training batches.
             dropout: the model's dropout.
-            limits: give the case norm limits that clip some steps, not infinite ones.
+            with_limits: give the case finite norm limits, for scenarios about clipping.
         """
-        self.stage, self.case = stage, make_case(stage.env, dropout, limits=limits)
+        self.stage, self.case = stage, make_gpt_case(stage.env, dropout, with_limits=with_limits)
         self.model = self.case.model
         self.optimizer = make_optimizer(self.model)
-        inputs = [inputs for inputs, _ in (self.case.val if val else self.case.train)]
+        batches = self.case.val_batches if val else self.case.train_batches
+        inputs = [inputs for inputs, _ in batches]
         stage.recorder.watch(self.model, self.optimizer, batches=inputs, states=states)
-
-    def call(self, **arguments: Any) -> Any:
-        """Call the student's function, with `lr_at` lent, and return its result."""
-        return self.call_through(self.stage.recorder.call, **arguments)
-
-    def call_through(self, caller: Callable[..., Any], /, **arguments: Any) -> Any:
-        """Let `caller` make the call, given the function and its arguments, and return what it returns."""
-        device = self.stage.env.device
-        extra = {} if device.type == "cpu" else {"device": str(device)}
-        student = self.stage.student("train_gpt")
-        with lent_schedule(self.stage, student):
-            return caller(
-                student,
-                *(self.model, SizedLoader(self.case.train), SizedLoader(self.case.val), self.optimizer),
-                **{"warmup_steps": _WARMUP, **extra, **arguments},
-            )
 
     def train(self, **arguments: Any) -> Mapping[str, Any]:
         """Call the student's function; return the dict it returned, or an empty one if it returned something else."""
-        result = self.call(**arguments)
-        return result if isinstance(result, Mapping) else {}
+        returned = self.call(**arguments)
+        return returned if isinstance(returned, Mapping) else {}
+
+    def call(self, **arguments: Any) -> Any:
+        """Call the student's function and return its result, whatever it is."""
+        return self.call_through(self.stage.recorder.call, **arguments)
+
+    def call_through(self, caller: Callable[..., Any], /, **arguments: Any) -> Any:
+        """Let `caller` make the call, and return what it returns.
+
+        Args:
+            caller: called with the student's function and the arguments for it.
+            arguments: arguments beside the usual ones, or instead of them.
+        """
+        device = self.stage.env.device
+        usual = {"warmup_steps": _WARMUP_STEPS}
+        on_device = {} if device.type == "cpu" else {"device": str(device)}
+        train_loader, val_loader = SizedLoader(self.case.train_batches), SizedLoader(self.case.val_batches)
+        student = self.stage.student("train_gpt")
+        with replace_lr_at(self.stage, student):
+            return caller(
+                student,
+                *(self.model, train_loader, val_loader, self.optimizer),
+                **{**usual, **on_device, **arguments},
+            )
 
 
-def _record(recorder: Recorder, history: Mapping[str, Any], *names: str) -> None:
-    """Record lists of the returned history as arrays."""
-    for name in names:
-        values = history.get(name)
+def _record_history(recorder: Recorder, history: Mapping[str, Any], *keys: str) -> None:
+    """Record lists of the returned history as arrays; anything else is recorded as an empty one."""
+    for key in keys:
+        values = history.get(key)
         items = list(values) if isinstance(values, list | tuple) else []
-        recorder.array(name, [as_number(item) for item in items[:100]])
+        recorder.array(key, [as_number(item) for item in items[:_MAX_ITEMS]])
+
+
+# ---- updates -------------------------------------------------------------------------------------
 
 
 @driver.scenario("sgd", "SGD", atol=FLOAT32_ATOL, problem=_problem)
-def _train_sgd(stage: Stage) -> None:
-    """One group and no clipping: only the gradients and the rate of each update matter."""
-    run = _Run(stage, lambda model: torch.optim.SGD(model.parameters(), lr=0.3), states=True)
+def _sgd(stage: Stage) -> None:
+    """Train with one group and without clipping: only the gradients and the rate of each update matter.
+
+    A wrong program takes other positions or targets, keeps gradients, or has its schedule off by a step or an epoch.
+    """
+    training = _Training(stage, lambda model: torch.optim.SGD(model.parameters(), lr=0.3), states=True)
     rates = {"initial_lr": 0.03, "min_lr": 0.01}
-    run.train(n_epochs=2, **_EVALUATES_ONCE, **rates, **_NEVER_CLIPS)
+    training.train(n_epochs=2, **_EVALUATES_ONCE, **rates, **_NEVER_CLIPS)
 
 
 @driver.scenario("float32", "float32 모델", check="sgd")
-def _train_float32(stage: Stage) -> None:
-    """The dtypes of a float32 model after a run, because autocast leaves float64 alone."""
-    run = _Run(stage)
-    run.model.float()
-    run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES)
-    record_dtypes(stage.recorder, run.model)
+def _float32(stage: Stage) -> None:
+    """Train a float32 model, and record dtypes.
+
+    A wrong program uses autocast, which leaves the float64 of the other scenarios alone.
+    """
+    training = _Training(stage)
+    training.model.float()
+    training.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES)
+    record_dtypes(stage.recorder, training.model)
 
 
 class _SeenEnough(Exception):
-    """Ends a run of which the rest does not matter."""
+    """Ends a training of which the rest does not matter."""
 
 
 class _InputDevice:
-    """An observer of a model that notes where the inputs of its first forward pass lie."""
+    """An observer of a model that notes on which device the inputs of its first forward pass are."""
 
     def __init__(self) -> None:
         self.found = "순전파가 없음"
 
-    def forward_started(self, inputs: torch.Tensor) -> None:
-        """Note the device and end the run: on `meta` nothing can be computed."""
+    def forward_started(self, inputs: Tensor) -> None:
+        """Note the device and end the training: on `meta` nothing can be computed."""
         self.found = inputs.device.type
         raise _SeenEnough
 
 
 @driver.scenario("device", "`device`를 줬을 때", check="sgd")
-def _train_device(stage: Stage) -> None:
-    """The model is on the device `meta`, the batches on the CPU: each batch must follow the model."""
-    run, seen = _Run(stage), _InputDevice()
-    run.model.to("meta").observer = seen
+def _device(stage: Stage) -> None:
+    """Call with `device="meta"`, where the model is, and with batches on the CPU.
 
-    def to_first_forward(student: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    A wrong program gives the model a batch that is still on the CPU. The device `meta` stands for a GPU, because every
+    machine has it.
+    """
+    training, input_device = _Training(stage), _InputDevice()
+    training.model.to("meta").observer = input_device
+
+    def call_up_to_first_forward(student: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         def attempt(*args: Any, **kwargs: Any) -> None:
             with suppress(Exception):  # `_SeenEnough`, or what the program makes of it
                 student(*args, **kwargs)
 
         stage.recorder.call(attempt, *args, **kwargs)
 
-    run.call_through(to_first_forward, n_epochs=1, device="meta", **_EVALUATES_ONCE, **_RATES)
-    stage.recorder.fact('`device="meta"`로 부른 순전파의 입력이 있는 장치', seen.found)
+    training.call_through(call_up_to_first_forward, n_epochs=1, device="meta", **_EVALUATES_ONCE, **_RATES)
+    stage.recorder.fact('`device="meta"`로 부른 순전파의 입력이 있는 장치', input_device.found)
 
 
 @driver.scenario("adamw", "AdamW와 두 매개변수 그룹", atol=FLOAT32_ATOL)
-def _train_adamw(stage: Stage) -> None:
-    """Two groups, each with a peak rate of its own."""
+def _adamw(stage: Stage) -> None:
+    """Train with two groups, each with a peak rate of its own, which the optimizer's defaults do not say.
+
+    A wrong program gives all groups one rate, changes the first group only, or reads the peak from `defaults`.
+    """
 
     def two_adamw(model: nn.Module) -> Optimizer:
         return torch.optim.AdamW(two_groups(model, (0.02, 0.05)), lr=0.1, weight_decay=0.05)
 
-    _Run(stage, two_adamw, states=True).train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
+    training = _Training(stage, two_adamw, states=True)
+    training.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
 
 
-_RATE = 0.05
+# ---- clipping ------------------------------------------------------------------------------------
+
+_STEADY_RATE = 0.05
+_STEADY = {"initial_lr": _STEADY_RATE, "min_lr": _STEADY_RATE, **_EVALUATES_ONCE}
 
 
-def _clipped(stage: Stage) -> _Run:
-    """Return a run with norm limits, with a rate that never changes, so that a wrong schedule costs nothing here."""
+def _steady_training(stage: Stage) -> _Training:
+    """Return a training whose rate never changes, so that a wrong schedule costs nothing here; with norm limits."""
 
-    def steady(model: nn.Module) -> Optimizer:
-        return torch.optim.SGD(two_groups(model, (_RATE, _RATE)), lr=_RATE)
+    def steady_sgd(model: nn.Module) -> Optimizer:
+        return torch.optim.SGD(two_groups(model, (_STEADY_RATE, _STEADY_RATE)), lr=_STEADY_RATE)
 
-    return _Run(stage, steady, states=True, limits=True)
-
-
-_STEADY = {"initial_lr": _RATE, "min_lr": _RATE, **_EVALUATES_ONCE}
+    return _Training(stage, steady_sgd, states=True, with_limits=True)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
-def _train_clip(stage: Stage) -> None:
-    """Clipping at every step; the large gradients of the second epoch come well after the warm-up."""
-    run = _clipped(stage)
-    run.train(n_epochs=2, max_norm=run.case.max_norm, **_STEADY)
+def _clip(stage: Stage) -> None:
+    """Clip at every step for two epochs; the large gradients of the second epoch come well after the warm-up.
+
+    A wrong program clips by value, by group, before the gradients are there, only after the warm-up, or never.
+    """
+    training = _steady_training(stage)
+    training.train(n_epochs=2, max_norm=training.case.limit_for_some, **_STEADY)
 
 
 @driver.scenario("late-clip", "워밍업 뒤부터 클리핑", check="clip", atol=CLIP_ATOL)
-def _train_late_clip(stage: Stage) -> None:
-    """Clipping only from the end of the warm-up on."""
-    run = _clipped(stage)
-    run.train(n_epochs=1, max_norm=run.case.below_largest, clip_after_warmup=True, **_STEADY)
+def _late_clip(stage: Stage) -> None:
+    """Clip only from the end of the warm-up on, with a limit that acts at every step.
+
+    A wrong program begins to clip one step early or late, or does not look at `clip_after_warmup`.
+    """
+    training = _steady_training(stage)
+    training.train(n_epochs=1, max_norm=training.case.limit_for_all, clip_after_warmup=True, **_STEADY)
+
+
+# ---- evaluations ---------------------------------------------------------------------------------
 
 
 def _record_evaluations(stage: Stage, *, n_epochs: int, eval_freq: int, eval_iter: int) -> None:
-    """Record the losses of a model that does not move."""
-    given = {"n_epochs": n_epochs, "eval_freq": eval_freq, "eval_iter": eval_iter}
-    history = _Run(stage, _tiny_rate_sgd).train(**given, **_TINY_RATES, **_NEVER_CLIPS)
-    _record(stage.recorder, history, "train_losses", "val_losses")
+    """Record the losses of a model that does not move, so that wrong updates cost nothing here."""
+    training = _Training(stage, _tiny_rate_sgd)
+    history = training.train(
+        n_epochs=n_epochs, eval_freq=eval_freq, eval_iter=eval_iter, **_TINY_RATES, **_NEVER_CLIPS
+    )
+    _record_history(stage.recorder, history, "train_losses", "val_losses")
 
 
 @driver.scenario("evaluations", "배치 두 개로 평가", atol=FLOAT32_ATOL)
-def _train_evaluations(stage: Stage) -> None:
-    """Two batches for each evaluation: batches of different sizes must count the same, and later batches not at all."""
+def _evaluations(stage: Stage) -> None:
+    """Evaluate on two batches each time.
+
+    A wrong program weights batches by their size, takes more or later batches, or swaps the two losses.
+    """
     _record_evaluations(stage, n_epochs=1, eval_freq=2, eval_iter=2)
 
 
 @driver.scenario("long-eval", "loader보다 큰 eval_iter", check="evaluations", atol=FLOAT32_ATOL)
-def _train_long_evaluation(stage: Stage) -> None:
-    """More batches asked for than either loader has, in two epochs: the number of epochs must not count."""
+def _long_eval(stage: Stage) -> None:
+    """Ask for more batches than either loader has, in a training of two epochs.
+
+    A wrong program divides by `eval_iter`, although there were fewer batches, or evaluates on a loader twice over.
+    """
     _record_evaluations(stage, n_epochs=2, eval_freq=7, eval_iter=9)
 
 
 @driver.scenario("when", "평가하는 때", check="evaluations")
-def _train_when(stage: Stage) -> None:
-    """The number of updates before each look at the validation batches."""
-    _Run(stage, val=True).train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
-    updates, seen = 0, []
+def _when(stage: Stage) -> None:
+    """Record the number of updates before each evaluation on validation batches.
+
+    A wrong program evaluates before the update, at every step, not after the first update, or counts from one.
+    """
+    _Training(stage, val=True).train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    updates = 0
+    updates_before: list[int] = []
     for event in stage.recorder.run.events:
         updates += event.kind == "step"
-        if event.kind == "forward" and event.batch is not None and updates not in seen:
-            seen.append(updates)
-    stage.recorder.fact("검증하기까지의 업데이트", [*seen])
+        # Only validation batches have a number here, as the training was made with `val=True`.
+        if event.kind == "forward" and event.batch is not None and updates not in updates_before:
+            updates_before.append(updates)
+    stage.recorder.fact("검증하기까지의 업데이트", [*updates_before])
+
+
+# ---- modes and graphs ----------------------------------------------------------------------------
 
 
 @driver.scenario("modes", "평가 모드로 받은 모델")
-def _train_modes(stage: Stage) -> None:
-    """A model handed over in eval mode: it must train in train mode, be
-    evaluated in eval mode, and end in train mode.
+def _modes(stage: Stage) -> None:
+    """Hand the model over in eval mode: it must train in train mode, be evaluated in eval mode, and end in train mode.
+
+    A wrong program never calls `train()`, evaluates in train mode, or stays in eval mode after an evaluation.
     """
-    run, recorder = _Run(stage, dropout=0.4), stage.recorder
-    run.model.eval()
-    witness = ForwardWitness(stage.env, run.model)
-    run.train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    training, recorder = _Training(stage, dropout=0.4), stage.recorder
+    training.model.eval()
+    witness = ForwardWitness(stage.env, training.model)
+    training.train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
     recorder.claim("학습 모드로 한 순전파", sum(recorder.training_at_forward), [witness.train_mode_sum])
     recorder.claim("순전파할 때의 모드", [*sorted(recorder.forward_notes.modes)], witness.modes())
-    recorder.claim("끝난 뒤의 모드", mode_words(run.model), witness.modes_left(run.model))
+    recorder.claim("끝난 뒤의 모드", mode_words(training.model), witness.modes_left(training.model))
 
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
 def _train_modes_after_callback(stage: Stage) -> None:
-    """The callback leaves the model in eval mode after each of two epochs, as one that writes a sample may."""
-    run = _Run(stage, dropout=0.4)
-    witness = ForwardWitness(stage.env, run.model)
-    run.train(
+    """Let the callback leave the model in eval mode after each of two epochs, as one that writes a sample may.
+
+    A wrong program trains the second epoch in eval mode, or ends in it.
+    """
+    # Not named like its scenario: if a program calls the lambda below without the model, its author reads this
+    # function's name in Python's message, so renaming it changes the text (`tests/golden/train_gpt.txt`).
+    training = _Training(stage, dropout=0.4)
+    witness = ForwardWitness(stage.env, training.model)
+    training.train(
         n_epochs=2, on_epoch_end=lambda model: model.eval(), **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS
     )
     stage.recorder.claim(
         "학습 모드로 한 순전파", sum(stage.recorder.training_at_forward), [witness.train_mode_sum]
     )
-    stage.recorder.claim("끝난 뒤의 모드", mode_words(run.model), witness.modes_left(run.model))
+    stage.recorder.claim("끝난 뒤의 모드", mode_words(training.model), witness.modes_left(training.model))
 
 
 @driver.scenario("graphs", "평가의 계산 그래프")
-def _train_graphs(stage: Stage) -> None:
-    """A graph for each update, none for an evaluation, and gradients still enabled afterwards."""
-    run = _Run(stage)
-    witness = ForwardWitness(stage.env, run.model)
-    run.train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+def _graphs(stage: Stage) -> None:
+    """Count the forward passes that built a graph: one for each update, none for an evaluation.
+
+    A wrong program evaluates with gradients enabled, or leaves them disabled afterwards.
+    """
+    training = _Training(stage)
+    witness = ForwardWitness(stage.env, training.model)
+    training.train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
     stage.recorder.claim("계산 그래프를 만든 순전파", stage.recorder.graphs_built, [witness.graph_sum])
     stage.recorder.fact("그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
 
 
+# ---- the returned history ------------------------------------------------------------------------
+
+
 @driver.scenario("log", "기본값으로 학습한 기록", atol=FLOAT32_ATOL)
-def _train_log(stage: Stage) -> None:
-    """The history of a run with all defaults."""
-    history = _Run(stage).train(n_epochs=2, eval_freq=3, eval_iter=1)
-    _record(stage.recorder, history, "lrs", "tokens_seen")
+def _log(stage: Stage) -> None:
+    """Record the rates and the tokens of a training with all defaults.
+
+    A wrong program counts batches, samples or targets, starts anew each epoch, or notes rates at evaluations only.
+    """
+    history = _Training(stage).train(n_epochs=2, eval_freq=3, eval_iter=1)
+    _record_history(stage.recorder, history, "lrs", "tokens_seen")
 
 
 @driver.scenario("log-of-options", "기본값이 아닌 인자로 학습한 기록", check="log", atol=FLOAT32_ATOL)
-def _train_log_of_options(stage: Stage) -> None:
-    """Rates and tokens are recorded at every update, also at those that do not clip, and whatever is called back."""
+def _log_of_options(stage: Stage) -> None:
+    """Record the rates and the tokens of a training with late clipping and a callback.
+
+    A wrong program notes them in the branch for one of these options, and so not at every update.
+    """
     options = {"clip_after_warmup": True, "on_epoch_end": lambda *_: None, **_RATES}
-    history = _Run(stage).train(n_epochs=1, eval_freq=1, eval_iter=1, **options)
-    _record(stage.recorder, history, "lrs", "tokens_seen")
+    history = _Training(stage).train(n_epochs=1, eval_freq=1, eval_iter=1, **options)
+    _record_history(stage.recorder, history, "lrs", "tokens_seen")
 
 
 @driver.scenario("defaults", "기본값으로 학습한 가중치와 손실", check="log", atol=CLIP_ATOL)
-def _train_defaults(stage: Stage) -> None:
-    """Weights and losses of a run with all defaults, where everything acts together."""
-    history = _Run(stage, states=True).train(n_epochs=1, eval_freq=2, eval_iter=1)
-    _record(stage.recorder, history, "train_losses", "val_losses")
+def _defaults(stage: Stage) -> None:
+    """Record the weights and losses of a training with all defaults, where everything acts together.
+
+    A wrong program has other defaults, or any of the mistakes above.
+    """
+    history = _Training(stage, states=True).train(n_epochs=1, eval_freq=2, eval_iter=1)
+    _record_history(stage.recorder, history, "train_losses", "val_losses")
+
+
+# ---- callbacks and a second call -----------------------------------------------------------------
 
 
 @driver.scenario("epochs", "에폭이 끝날 때")
-def _train_epochs(stage: Stage) -> None:
-    """When `on_epoch_end` is called, and with what.
+def _epochs(stage: Stage) -> None:
+    """Record when `on_epoch_end` is called, and with what.
 
-    Each update adds a number of its own to a sum, which is the witness for the number of updates before a call.
+    A wrong program calls it at every step, only once, when an epoch begins, or without the model. The fact is the
+    number of updates before each call. Its witness is a sum to which each update has added a number of its own.
     """
-    run, env, recorder = _Run(stage), stage.env, stage.recorder
-    until = "on_epoch_end가 불리기까지의 업데이트"
-    taken: list[float] = []
+    training, env, recorder = _Training(stage), stage.env, stage.recorder
+    fact = "on_epoch_end가 불리기까지의 업데이트"
+    numbers_of_updates: list[float] = []
     sums: list[float] = []
-    run.optimizer.register_step_post_hook(lambda *_: taken.append(seeded_number(env, "update", len(taken))))
+    training.optimizer.register_step_post_hook(
+        lambda *_: numbers_of_updates.append(seeded_number(env, "update", len(numbers_of_updates)))
+    )
 
     def on_epoch_end(*args: Any) -> None:
-        updates = sum(event.kind == "step" for event in recorder.run.events)
-        recorder.append_fact(until, updates)
-        sums.append(sum(taken))
-        recorder.append_fact(
-            "on_epoch_end가 받은 것", ["모델" if a is run.model else type_name(a) for a in args]
-        )
+        recorder.append_fact(fact, sum(event.kind == "step" for event in recorder.run.events))
+        sums.append(sum(numbers_of_updates))
+        given = ["모델" if argument is training.model else type_name(argument) for argument in args]
+        recorder.append_fact("on_epoch_end가 받은 것", [*given])
 
-    epochs = 2 + env.number("epochs") % 2
-    run.train(n_epochs=epochs, on_epoch_end=on_epoch_end, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
-    recorder.array(until, sums[:100])
+    n_epochs = 2 + env.number("epochs") % 2
+    training.train(n_epochs=n_epochs, on_epoch_end=on_epoch_end, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
+    recorder.array(fact, sums[:_MAX_ITEMS])
 
 
 @driver.scenario("again", "두 번째 호출", atol=FLOAT32_ATOL)
-def _train_again(stage: Stage) -> None:
-    """A second call, after the groups got other rates, which this call must take as its peaks."""
-    run = _Run(stage, lambda m: torch.optim.SGD(two_groups(m, (0.2, 0.1)), lr=0.2, momentum=0.9))
-    first = run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
-    for number, group in enumerate(run.optimizer.param_groups):
-        group["lr"] = 0.05 + 0.1 * number + 0.05 * seeded_number(stage.env, "rate", number)
-    used: list[list[float]] = []
-    run.optimizer.register_step_pre_hook(
-        lambda opt, *_: used.append([group["lr"] for group in opt.param_groups])
+def _again(stage: Stage) -> None:
+    """Train, give the groups other rates, and train again: the second call must take these as its peaks.
+
+    A wrong program keeps the first call's peaks or goes on counting its tokens.
+    """
+    training = _Training(
+        stage, lambda model: torch.optim.SGD(two_groups(model, (0.2, 0.1)), lr=0.2, momentum=0.9)
     )
-    history = run.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
-    rates = torch.tensor(used[:100], dtype=torch.float64).reshape(-1, 2)
-    stage.recorder.array("두 번째 호출의 업데이트에 쓴 학습률", rates)
-    anew = first.get("tokens_seen") == history.get("tokens_seen")
-    stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(anew))
+    first_history = training.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS)
+    for number, group in enumerate(training.optimizer.param_groups):
+        group["lr"] = 0.05 + 0.1 * number + 0.05 * seeded_number(stage.env, "rate", number)
+    rates: list[list[float]] = []
+    training.optimizer.register_step_pre_hook(
+        lambda opt, *_: rates.append([group["lr"] for group in opt.param_groups])
+    )
+    second_history = training.train(n_epochs=1, **_EVALUATES_ONCE, **_RATES, **_NEVER_CLIPS, warmup_steps=1)
+    rates_used = torch.tensor(rates[:_MAX_ITEMS], dtype=torch.float64).reshape(-1, 2)
+    stage.recorder.array("두 번째 호출의 업데이트에 쓴 학습률", rates_used)
+    counted_anew = first_history.get("tokens_seen") == second_history.get("tokens_seen")
+    stage.recorder.fact("토큰을 처음부터 다시 셈", yes_or_no(counted_anew))
+
+
+# ---- types and memory ----------------------------------------------------------------------------
 
 
 @driver.scenario("types", "반환 타입", check="log")
-def _train_types(stage: Stage) -> None:
-    """The types of the returned dict and of the values in it."""
-    result = _Run(stage).call(n_epochs=1, eval_freq=3, eval_iter=1, **_RATES, **_NEVER_CLIPS)
-    history = result if isinstance(result, Mapping) else {}
-    stage.recorder.fact("반환 타입", "dict" if isinstance(result, Mapping) else type_name(result))
-    for name in ("train_losses", "val_losses", "tokens_seen", "lrs"):
-        values = history.get(name)
+def _types(stage: Stage) -> None:
+    """Record the types of the returned dict and of the values in it.
+
+    A wrong program collects tensors, or returns a tuple.
+    """
+    returned = _Training(stage).call(n_epochs=1, eval_freq=3, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    history = returned if isinstance(returned, Mapping) else {}
+    stage.recorder.fact("반환 타입", "dict" if isinstance(returned, Mapping) else type_name(returned))
+    for key in ("train_losses", "val_losses", "tokens_seen", "lrs"):
+        values = history.get(key)
         items = list(values)[:20] if isinstance(values, list | tuple) else [values]
-        stage.recorder.fact(f'"{name}"에 든 것', [*sorted({type_name(item) for item in items})])
+        stage.recorder.fact(f'"{key}"에 든 것', [*sorted({type_name(item) for item in items})])
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
-def _train_memory(stage: Stage) -> None:
-    """Losses that are kept with their graphs pile up step by step."""
-    run = _Run(stage)
-    run.case = replace(run.case, train=[*run.case.train, *run.case.train])
-    meter = stage.recorder.measure_memory(run.model)
-    run.call(n_epochs=2, eval_freq=2, eval_iter=1, **_RATES)
+def _memory(stage: Stage) -> None:
+    """Measure what is alive during two epochs, each of twice the usual number of batches.
+
+    A wrong program keeps losses with their graphs, which pile up step by step.
+    """
+    training = _Training(stage)
+    batches = [*training.case.train_batches, *training.case.train_batches]
+    training.case = replace(training.case, train_batches=batches)
+    meter = stage.recorder.measure_memory(training.model)
+    training.call(n_epochs=2, eval_freq=2, eval_iter=1, **_RATES)
     record_loop_memory(stage, meter)

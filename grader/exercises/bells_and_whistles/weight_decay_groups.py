@@ -1,7 +1,13 @@
 """Driver of `weight_decay_groups`, which splits a model's parameters into a group with weight decay and one without.
 
-Parameters of two or more dimensions decay, the others do not; frozen ones are left out, shared ones come once, and
-empty groups are dropped. Each scenario uses a small model that shows one of these rules.
+Promises of the exercise, and the scenarios that check them:
+    parameters of two or more dimensions decay, embeddings too, and the others do not: `kinds`, `scalar`, `embedding`
+    the first group decays, and each group keeps the order of `model.parameters()`: `order`
+    each group says its decay, also if the given one is 0: `values`
+    frozen parameters are in no group: `frozen`; shared ones are in one group once: `tied`
+    empty groups are left out: `empty`
+
+Each scenario uses a small model that shows one of these rules.
 """
 
 from collections.abc import Sequence
@@ -18,7 +24,8 @@ from grader.observe.values import as_number
 
 driver = Driver("weight_decay_groups")
 
-_STRANGE = "(모델의 매개변수가 아님)"
+_NOT_OF_MODEL = "(모델의 매개변수가 아님)"
+"""Takes the place of the name of a tensor that is no parameter of the model."""
 
 
 class _Mixer(nn.Module):
@@ -70,17 +77,23 @@ class _Nested(nn.Module):
         self.start = nn.Parameter(torch.zeros(1, 2))
 
 
-def _strength(stage: Stage) -> float:
+def _weight_decay(stage: Stage) -> float:
     """Return a weight decay that is no optimizer's default."""
     return round(stage.env.draw("decay").real(0.05, 0.5), 3)
 
 
-def _groups(stage: Stage, model: nn.Module, strength: float | None = None) -> list[dict[str, Any]]:
-    """Return the groups that the student's function returned, each with its tensors as a list.
+def _call(stage: Stage, model: nn.Module, weight_decay: float | None = None) -> list[dict[str, Any]]:
+    """Call the student's function and return its groups, each with its tensors as a list.
 
     Any form of groups that an optimizer takes is right.
+
+    Args:
+        stage: the scenario's stage.
+        model: the model.
+        weight_decay: the second argument; None: `_weight_decay`.
     """
-    weight_decay = _strength(stage) if strength is None else strength
+    if weight_decay is None:
+        weight_decay = _weight_decay(stage)
     groups = stage.recorder.call(stage.student("weight_decay_groups"), model, weight_decay)
     return [{**group, "params": _tensors(group["params"])} for group in groups]
 
@@ -92,67 +105,81 @@ def _tensors(params: Any) -> list[Any]:
     return [item[1] if isinstance(item, tuple) else item for item in params]
 
 
-def _name(model: nn.Module, tensor: Any) -> str:
-    return next((name for name, own in model.named_parameters() if own is tensor), _STRANGE)
+def _name_of(tensor: Any, model: nn.Module) -> str:
+    """Return the name of a parameter, or `_NOT_OF_MODEL`."""
+    return next((name for name, own in model.named_parameters() if own is tensor), _NOT_OF_MODEL)
 
 
-def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str] = ()) -> None:
-    """Record for each parameter, once for each group it is in, whether it decays.
+def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str]) -> None:
+    """Record for each of the named parameters, once for each group it is in, whether it decays.
 
-    How a decay of zero is written is judged elsewhere.
+    How a decay of zero is written is judged in the scenario `values`. Tensors that are no parameters are counted.
     """
-    groups = _groups(stage, model)
+    groups = _call(stage, model)
+    given = _weight_decay(stage)
     for name, parameter in model.named_parameters():
-        if not names or name in names:
-            found: list[Fact] = [
-                "감쇠함" if group.get("weight_decay", 0.0) == _strength(stage) else "감쇠하지 않음"
+        if name in names:
+            decays = [
+                bool(group.get("weight_decay", 0.0) == given)
                 for group in groups
                 for tensor in group["params"]
                 if tensor is parameter
             ]
-            decays = [_strength(stage) * (one == "감쇠함") for one in found]
-            stage.recorder.claim(name, found or "어느 그룹에도 없음", decays)
-    strange = sum(_name(model, tensor) == _STRANGE for group in groups for tensor in group["params"])
-    stage.recorder.fact("모델의 매개변수가 아닌 텐서", strange)
+            words: list[Fact] = ["감쇠함" if does else "감쇠하지 않음" for does in decays]
+            stage.recorder.claim(name, words or "어느 그룹에도 없음", [given * does for does in decays])
+    foreign = sum(_name_of(tensor, model) == _NOT_OF_MODEL for group in groups for tensor in group["params"])
+    stage.recorder.fact("모델의 매개변수가 아닌 텐서", foreign)
 
 
-def _fill(stage: Stage, model: nn.Module) -> None:
-    """Fill all parameters with numbers that follow from the seed."""
+def _fill_from_seed(stage: Stage, model: nn.Module) -> None:
+    """Fill each parameter with one number that follows from the seed and its name."""
     for name, parameter in model.named_parameters():
         parameter.detach().fill_(seeded_number(stage.env, name))
 
 
 def _record_memberships(stage: Stage, model: nn.Module) -> None:
-    """Record for each parameter how often it is in any group; the witness is the parameter's value each time."""
-    _fill(stage, model)
-    held = [tensor for group in _groups(stage, model) for tensor in group["params"]]
+    """Record for each parameter how often it is in any group; the witness is the parameter's sum, once each time."""
+    _fill_from_seed(stage, model)
+    grouped = [tensor for group in _call(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
-        found = [float(tensor.detach().sum()) for tensor in held if tensor is parameter]
-        stage.recorder.claim(f"{name}: 그룹에 든 횟수", len(found), found)
+        sums = [float(tensor.detach().sum()) for tensor in grouped if tensor is parameter]
+        stage.recorder.claim(f"{name}: 그룹에 든 횟수", len(sums), sums)
 
 
 @driver.scenario("kinds", "가중치와 나머지")
 def _kinds(stage: Stage) -> None:
-    """Which of the parameters with one or more dimensions decay, whatever their names suggest."""
+    """Record which parameters with one or more dimensions decay, in a model whose names mislead.
+
+    A wrong program goes by names or by layers, or lets everything decay, or only tensors of exactly two dimensions.
+    """
     names = [name for name, _ in _Mixer().named_parameters() if name != "temperature"]
     _record_decays(stage, _Mixer(), names)
 
 
 @driver.scenario("scalar", "차원이 없는 매개변수", check="kinds")
 def _scalar(stage: Stage) -> None:
-    """A parameter without dimensions must not decay."""
+    """Record whether a parameter without dimensions decays.
+
+    A wrong program spares only parameters with one dimension (`ndim != 1`).
+    """
     _record_decays(stage, _Mixer(), ["temperature"])
 
 
 @driver.scenario("embedding", "임베딩")
 def _embedding(stage: Stage) -> None:
-    """Embeddings decay like other parameters of two or more dimensions."""
+    """Record whether embeddings decay: a table, and a tensor of three dimensions.
+
+    A wrong program spares embeddings, as some recipes do.
+    """
     _record_decays(stage, _Reader(), ["character.weight", "position"])
 
 
 @driver.scenario("frozen", "얼린 매개변수")
 def _frozen(stage: Stage) -> None:
-    """A frozen weight and a frozen bias, beside others of their kind that are trained."""
+    """Freeze a weight and a bias, beside others of their kind that are trained.
+
+    A wrong program puts frozen parameters into a group.
+    """
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
     model[0].weight.requires_grad_(False)
     model[1].bias.requires_grad_(False)
@@ -161,64 +188,75 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("tied", "함께 쓰는 가중치")
 def _tied(stage: Stage) -> None:
-    """A parameter that two layers share must be in one group only once."""
+    """Let two layers share a weight.
+
+    A wrong program goes through the layers, or asks for duplicates, and puts the weight into a group twice.
+    """
     _record_memberships(stage, _Tied())
 
 
 @driver.scenario("empty", "비는 그룹")
 def _empty(stage: Stage) -> None:
-    """A model with weights and a bias, then only weights, only norms, and only frozen parameters.
+    """Record the sizes of the groups for models with both kinds of parameters, with one kind, and with none trained.
 
-    The groups must be the same if the weight decay is zero.
+    A wrong program returns empty groups. The models come once more with a weight decay of zero, where a wrong program
+    makes one group of all.
     """
-    plain = nn.Linear(2, 2, bias=False)
-    frozen = nn.Linear(2, 2).requires_grad_(False)
     models: dict[str, nn.Module] = {
         "둘 다": nn.Linear(2, 2),
-        "가중치뿐": plain,
+        "가중치뿐": nn.Linear(2, 2, bias=False),
         "LayerNorm뿐": nn.LayerNorm(3),
     }
-    for what, model in (models | {"모두 얼린": frozen}).items():
-        _fill(stage, model)
-        groups, name = _groups(stage, model), f"{what} 모델에서 그룹마다 든 매개변수의 수"
-        sizes: list[Fact] = [len(group["params"]) for group in groups]
+    all_frozen = nn.Linear(2, 2).requires_grad_(False)
+    for title, model in (models | {"모두 얼린": all_frozen}).items():
+        _fill_from_seed(stage, model)
+        groups = _call(stage, model)
+        # Sorted, because the order of the groups is judged in the scenario `order`.
         sums = sorted(float(sum(t.detach().sum() for t in group["params"])) for group in groups)
-        stage.recorder.claim(name, sorted(sizes, key=str), sums)
-    for what, model in models.items():
-        sizes = [len(group["params"]) for group in _groups(stage, model, 0.0)]
-        name = f"weight_decay=0일 때 {what} 모델에서 그룹마다 든 매개변수의 수"
-        stage.recorder.fact(name, sorted(sizes, key=str))
+        stage.recorder.claim(f"{title} 모델에서 그룹마다 든 매개변수의 수", _sizes(groups), sums)
+    for title, model in models.items():
+        sizes = _sizes(_call(stage, model, 0.0))
+        stage.recorder.fact(f"weight_decay=0일 때 {title} 모델에서 그룹마다 든 매개변수의 수", sizes)
+
+
+def _sizes(groups: list[dict[str, Any]]) -> list[Fact]:
+    """Return the number of tensors in each group, sorted as text."""
+    return sorted((len(group["params"]) for group in groups), key=str)
 
 
 @driver.scenario("values", "옵티마이저가 쓰는 값")
 def _values(stage: Stage) -> None:
-    """The groups as AdamW reads them, whose own default decay is 0.01; then once more with a decay of zero."""
+    """Record the decays that AdamW reads from the groups, for a decay above zero and for zero.
+
+    A wrong program leaves the decay out of a group, where AdamW then uses its own default of 0.01.
+    """
     model = nn.Linear(3, 2)
-    for when, strength in (("", None), ("weight_decay=0일 때 ", 0.0)):
-        optimizer = torch.optim.AdamW(_groups(stage, model, strength), lr=0.1)
+    for prefix, weight_decay in (("", None), ("weight_decay=0일 때 ", 0.0)):
+        optimizer = torch.optim.AdamW(_call(stage, model, weight_decay), lr=0.1)
         for name, parameter in model.named_parameters():
-            values = [
+            decays: list[Fact] = [
                 float(group["weight_decay"])
                 for group in optimizer.param_groups
                 if any(tensor is parameter for tensor in group["params"])
             ]
-            stage.recorder.fact(f"{when}AdamW가 {name}에 쓰는 weight_decay", [*values])
+            stage.recorder.fact(f"{prefix}AdamW가 {name}에 쓰는 weight_decay", decays)
 
 
 @driver.scenario("order", "그룹과 매개변수의 순서")
 def _order(stage: Stage) -> None:
-    """The group that decays comes first, and each group keeps the order of `model.parameters()`.
+    """Record whether each group keeps the order of `model.parameters()`, and whether the decaying group comes first.
 
-    Which parameters decay is judged elsewhere.
+    A wrong program sorts by name, or puts the other group first. Which parameters decay is judged elsewhere, so only
+    this is recorded of a group: the first parameter that comes after one that it should precede.
     """
     model = _Nested()
-    groups = _groups(stage, model)
+    groups = _call(stage, model)
     position = {name: number for number, (name, _) in enumerate(model.named_parameters())}
-    too_late: list[Fact] = []  # of each group, the first parameter that comes too late
+    misplaced: list[Fact] = []
     for group in groups:
-        names = [name for name in (_name(model, tensor) for tensor in group["params"]) if name != _STRANGE]
-        too_late += [name for before, name in pairwise(names) if position[before] > position[name]][:1]
-    stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", too_late or "없음")
-    first = groups[0].get("weight_decay") == _strength(stage) if groups else None
-    decays = [as_number(group.get("weight_decay", 0.0)) for group in groups[:1]]
-    stage.recorder.claim("첫 그룹이 감쇠하는 그룹", first, decays)
+        names = [name for tensor in group["params"] if (name := _name_of(tensor, model)) != _NOT_OF_MODEL]
+        misplaced += [name for before, name in pairwise(names) if position[before] > position[name]][:1]
+    stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", misplaced or "없음")
+    first_decays = groups[0].get("weight_decay") == _weight_decay(stage) if groups else None
+    decay_of_first = [as_number(group.get("weight_decay", 0.0)) for group in groups[:1]]
+    stage.recorder.claim("첫 그룹이 감쇠하는 그룹", first_decays, decay_of_first)

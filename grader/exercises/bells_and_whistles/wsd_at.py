@@ -1,11 +1,16 @@
 """Driver of `wsd_at`, which returns the learning rate of a step: warm-up, a stable phase at the peak, linear decay.
 
-Scenarios isolate each part of the schedule, the places where parts meet, parts of length zero, and arguments that must
-be refused.
+Promises of the exercise, and the scenarios that check them:
+    a straight warm-up from `min_lr`: `warmup`; then `max_lr`: `stable`; then a straight decay to `min_lr`: `decay`
+    `min_lr` from the last step on: `end`
+    each part may have no steps: `no-warmup`, `no-stable`, `short-decay`; a decay may have one: `short-decay`
+    impossible arguments are refused at every step: `refuses`; unusual ones are not: `equal-rates`
+    the return value is a float: `types`
+    tiny rates are not rounded: `warmup` and `decay`, through `record_tiny_rates`
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from grader.exercises.bells_and_whistles._tiny_rates import record_tiny_rates
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
@@ -14,8 +19,19 @@ from grader.observe.values import as_number, type_name
 
 driver = Driver("wsd_at")
 
-_Lengths = tuple[int, int, int]
-"""(steps of warm-up, steps at the peak, steps of decay)."""
+
+class _Lengths(NamedTuple):
+    """The lengths of the schedule's parts, in steps; the fields are named like the arguments."""
+
+    warmup_steps: int
+    stable_steps: int
+    decay_steps: int
+
+
+def _lengths(env: Env) -> _Lengths:
+    """Return three lengths of which none equals another or the sum of others."""
+    draw = env.draw("lengths")
+    return _Lengths(draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8))
 
 
 def _rates(env: Env) -> dict[str, float]:
@@ -24,105 +40,124 @@ def _rates(env: Env) -> dict[str, float]:
     return {"max_lr": draw.real(0.5, 0.9), "min_lr": draw.real(0.03, 0.06)}
 
 
-def _lengths(env: Env) -> _Lengths:
-    """Return three lengths of which none equals another or the sum of others."""
-    draw = env.draw("lengths")
-    return draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8)
+def _call(stage: Stage, step: int, lengths: _Lengths) -> Any:
+    """Call the student's function with `_rates` and return its result."""
+    return stage.recorder.call(stage.student("wsd_at"), step, **_rates(stage.env), **lengths._asdict())
 
 
-def _named(lengths: _Lengths) -> dict[str, int]:
-    return dict(zip(("warmup_steps", "stable_steps", "decay_steps"), lengths, strict=True))
+def _record_curve(stage: Stage, title: str, steps: Sequence[int], lengths: _Lengths) -> None:
+    """Record the rates at `steps` as one array, whose Korean name is `title`."""
+    stage.recorder.array(title, [as_number(_call(stage, step, lengths)) for step in steps])
 
 
-def _rate(stage: Stage, step: int, lengths: _Lengths) -> Any:
-    return stage.recorder.call(stage.student("wsd_at"), step, **_rates(stage.env), **_named(lengths))
-
-
-def _tiny_curve(stage: Stage, what: str, steps: Sequence[int], lengths: _Lengths) -> None:
-    """Record the rates at `steps` for tiny rates, as shares of the peak; `what` is their Korean name."""
-    record_tiny_rates(stage, what, "wsd_at", steps, _rates(stage.env), **_named(lengths))
-
-
-def _curve(stage: Stage, name: str, steps: Sequence[int], lengths: _Lengths) -> None:
-    stage.recorder.array(name, [as_number(_rate(stage, step, lengths)) for step in steps])
+def _record_tiny_curve(stage: Stage, title: str, steps: Sequence[int], lengths: _Lengths) -> None:
+    """Record the same for tiny rates; see `record_tiny_rates`."""
+    record_tiny_rates(stage, title, "wsd_at", steps, _rates(stage.env), **lengths._asdict())
 
 
 @driver.scenario("warmup", "오르막", atol=FLOAT32_ATOL)
 def _warmup(stage: Stage) -> None:
-    """All steps from the first to the first at the peak."""
-    warmup, stable, decay = _lengths(stage.env)
-    _curve(stage, "오르막의 학습률", range(warmup + 1), (warmup, stable, decay))
-    _tiny_curve(stage, "오르막의 학습률", range(warmup), (warmup, stable, decay))
+    """Ask for all steps from the first to the first at the peak.
+
+    A wrong program is one step ahead, starts at 0, or rounds.
+    """
+    lengths = _lengths(stage.env)
+    _record_curve(stage, "오르막의 학습률", range(lengths.warmup_steps + 1), lengths)
+    _record_tiny_curve(stage, "오르막의 학습률", range(lengths.warmup_steps), lengths)
 
 
 @driver.scenario("stable", "유지", atol=FLOAT32_ATOL)
 def _stable(stage: Stage) -> None:
-    """All steps at the peak, the decay's first included."""
-    warmup, stable, decay = _lengths(stage.env)
-    steps = range(warmup, warmup + stable + 1)
-    _curve(stage, "정점과 내리막 첫 스텝의 학습률", steps, (warmup, stable, decay))
+    """Ask for all steps at the peak, the first of the decay included.
+
+    A wrong program forgets the warm-up when it counts the steps to the end of this phase, or falls one step early.
+    """
+    lengths = _lengths(stage.env)
+    steps = range(lengths.warmup_steps, lengths.warmup_steps + lengths.stable_steps + 1)
+    _record_curve(stage, "정점과 내리막 첫 스텝의 학습률", steps, lengths)
 
 
 @driver.scenario("decay", "내리막", atol=FLOAT32_ATOL)
 def _decay(stage: Stage) -> None:
-    """All steps of the decay, from its first, which is still at the peak, to its last."""
-    warmup, stable, decay = _lengths(stage.env)
-    start = warmup + stable
-    _curve(stage, "내리막의 학습률", range(start, start + decay), (warmup, stable, decay))
-    _tiny_curve(stage, "내리막의 학습률", range(start, start + decay), (warmup, stable, decay))
+    """Ask for all steps of the decay, from its first, which is still at the peak, to its last.
+
+    A wrong program divides by one step too many, forgets the parts before when it counts, decays to 0, or rounds.
+    """
+    lengths = _lengths(stage.env)
+    start = lengths.warmup_steps + lengths.stable_steps
+    steps = range(start, start + lengths.decay_steps)
+    _record_curve(stage, "내리막의 학습률", steps, lengths)
+    _record_tiny_curve(stage, "내리막의 학습률", steps, lengths)
 
 
 @driver.scenario("end", "마지막 스텝과 그 뒤", atol=FLOAT32_ATOL)
 def _end(stage: Stage) -> None:
-    """The last step, and steps after the end."""
+    """Ask for the last step, and for steps after the end.
+
+    A wrong program goes on falling below the minimum.
+    """
     lengths = _lengths(stage.env)
     total = sum(lengths)
-    _curve(
-        stage, "마지막 스텝부터의 학습률", (total - 1, total, total + 1, 2 * total, 3 * total + 1), lengths
-    )
+    steps = (total - 1, total, total + 1, 2 * total, 3 * total + 1)
+    _record_curve(stage, "마지막 스텝부터의 학습률", steps, lengths)
 
 
 @driver.scenario("no-warmup", "워밍업 없이", check="missing", atol=FLOAT32_ATOL)
 def _no_warmup(stage: Stage) -> None:
-    _, stable, decay = _lengths(stage.env)
-    _curve(stage, "warmup_steps=0일 때의 학습률", (0, 1, stable - 1, stable), (0, stable, decay))
+    """Ask for steps of a schedule without warm-up.
+
+    A wrong program divides by zero.
+    """
+    lengths = _lengths(stage.env)._replace(warmup_steps=0)
+    stable = lengths.stable_steps
+    _record_curve(stage, "warmup_steps=0일 때의 학습률", (0, 1, stable - 1, stable), lengths)
 
 
 @driver.scenario("no-stable", "유지하지 않고", check="missing", atol=FLOAT32_ATOL)
 def _no_stable(stage: Stage) -> None:
-    """Without a stable phase the peak lasts one step, the decay's first."""
-    warmup, _, decay = _lengths(stage.env)
-    steps = (warmup - 1, warmup, warmup + decay - 1)
-    _curve(stage, "stable_steps=0일 때의 학습률", steps, (warmup, 0, decay))
+    """Ask for steps around the peak of a schedule without stable phase: the peak lasts one step, the decay's first.
+
+    A wrong program begins the decay below the peak.
+    """
+    lengths = _lengths(stage.env)._replace(stable_steps=0)
+    warmup, _, decay = lengths
+    _record_curve(stage, "stable_steps=0일 때의 학습률", (warmup - 1, warmup, warmup + decay - 1), lengths)
 
 
 @driver.scenario("short-decay", "내리막이 한 스텝이거나 없을 때", check="missing", atol=FLOAT32_ATOL)
 def _short_decay(stage: Stage) -> None:
-    """A decay of one step, of none, and a schedule of nothing but a warm-up.
+    """Ask for the last steps of a schedule with a decay of one step, of none, and of nothing but a warm-up.
 
     A single step of decay is the last one, so it is at the minimum. Without decay the last step is still at the peak,
     if there is one; after nothing but a warm-up, the next step is already past the end.
+
+    A wrong program divides by `decay_steps - 1`, which is zero for one step.
     """
-    warmup, stable, _ = _lengths(stage.env)
+    lengths = _lengths(stage.env)
     for decay in (1, 0):
-        total = warmup + stable + decay
-        name = f"decay_steps={decay}일 때의 학습률"
-        _curve(stage, name, (total - 2, total - 1, total, total + 1), (warmup, stable, decay))
-    name = "유지와 내리막이 모두 0일 때의 학습률"
-    _curve(stage, name, (warmup - 1, warmup, warmup + 1), (warmup, 0, 0))
+        short = lengths._replace(decay_steps=decay)
+        total = sum(short)
+        title = f"decay_steps={decay}일 때의 학습률"
+        _record_curve(stage, title, (total - 2, total - 1, total, total + 1), short)
+    warmup = lengths.warmup_steps
+    title = "유지와 내리막이 모두 0일 때의 학습률"
+    _record_curve(stage, title, (warmup - 1, warmup, warmup + 1), _Lengths(warmup, 0, 0))
 
 
 @driver.scenario("refuses", "말이 되지 않는 인자", atol=FLOAT32_ATOL)
 def _refuses(stage: Stage) -> None:
-    """Impossible arguments must be refused at any step.
+    """Call with possible arguments, then with impossible ones at steps in several parts of the schedule.
 
-    A possible one comes first: always raising must fail here too.
+    A wrong program accepts some of them, or notices them only in the part of the schedule that uses them. The possible
+    ones come first because a program that always raises must fail here too.
     """
-    warmup, stable, decay = lengths = _lengths(stage.env)
-    stage.recorder.array("받아들여야 하는 인자", [float(as_number(_rate(stage, warmup, lengths)) > 0)])
+    lengths = _lengths(stage.env)
+    rate = _call(stage, lengths.warmup_steps, lengths)
+    stage.recorder.array("받아들여야 하는 인자", [float(as_number(rate) > 0)])
     low, high = sorted(_rates(stage.env).values())
-    usual = {"max_lr": high, "min_lr": low, **_named((warmup, stable, decay))}
-    wrong: dict[str, tuple[int, dict[str, float]]] = {
+    possible = {"max_lr": high, "min_lr": low, **lengths._asdict()}
+    no_steps = _Lengths(0, 0, 0)._asdict()
+    impossible: dict[str, tuple[int, dict[str, float]]] = {  # name of the fact: step, other arguments
         "`step=-1`일 때": (-1, {}),
         "`warmup_steps=-1`일 때": (0, {"warmup_steps": -1}),
         "`stable_steps=-1`일 때": (0, {"stable_steps": -1}),
@@ -130,14 +165,14 @@ def _refuses(stage: Stage) -> None:
         "끝난 뒤에 `warmup_steps=-1`일 때": (1000, {"warmup_steps": -1}),
         "끝난 뒤에 `stable_steps=-1`일 때": (1000, {"stable_steps": -1}),
         "끝난 뒤에 `decay_steps=-1`일 때": (1000, {"decay_steps": -1}),
-        "세 길이가 모두 0일 때": (0, {**_named((0, 0, 0))}),
-        "세 길이가 모두 0이고 `step=3`일 때": (3, {**_named((0, 0, 0))}),
+        "세 길이가 모두 0일 때": (0, no_steps),
+        "세 길이가 모두 0이고 `step=3`일 때": (3, no_steps),
         "오르막에서 `min_lr`이 `max_lr`보다 클 때": (1, {"max_lr": low, "min_lr": high}),
         "끝난 뒤에 `min_lr`이 `max_lr`보다 클 때": (1000, {"max_lr": low, "min_lr": high}),
-        "`min_lr`이 음수일 때": (warmup, {"min_lr": -low}),
+        "`min_lr`이 음수일 때": (lengths.warmup_steps, {"min_lr": -low}),
     }
-    for what, (step, changed) in wrong.items():
-        stage.recorder.record_raised(ValueError, what, stage.student("wsd_at"), step, **(usual | changed))
+    for fact, (step, changed) in impossible.items():
+        stage.recorder.record_raised(ValueError, fact, stage.student("wsd_at"), step, **(possible | changed))
 
 
 @driver.scenario(
@@ -147,29 +182,34 @@ def _refuses(stage: Stage) -> None:
     atol=FLOAT32_ATOL,
 )
 def _equal_rates(stage: Stage) -> None:
-    """A constant rate, a decay to zero and a peak above 1 must all be
-    accepted; only the rate at the peak is recorded.
+    """Call with a constant rate, with a decay to zero and with a peak above 1; only the rate at the peak is recorded.
+
+    A wrong program refuses one of them, although all are allowed.
     """
     lengths = _lengths(stage.env)
     high = _rates(stage.env)["max_lr"]
-    allowed = {
+    allowed = {  # name of the array: max_lr, min_lr
         "min_lr=max_lr일 때의 학습률": (high, high),
         "min_lr=0일 때의 학습률": (high, 0.0),
         "max_lr이 1보다 클 때의 학습률": (4 * high, high),
     }
-    for name, (peak, low) in allowed.items():
-        value = stage.recorder.call(
-            stage.student("wsd_at"), lengths[0], max_lr=peak, min_lr=low, **_named(lengths)
-        )
-        stage.recorder.array(name, [as_number(value)])
+    for title, (max_lr, min_lr) in allowed.items():
+        rates = {"max_lr": max_lr, "min_lr": min_lr}
+        student = stage.student("wsd_at")
+        rate = stage.recorder.call(student, lengths.warmup_steps, **rates, **lengths._asdict())
+        stage.recorder.array(title, [as_number(rate)])
 
 
 @driver.scenario("types", "반환 타입", atol=FLOAT32_ATOL)
 def _types(stage: Stage) -> None:
-    """The types of returned rates. Two rates must differ: always returning the same float must fail here too."""
-    warmup, stable, _ = lengths = _lengths(stage.env)
+    """Record the types of the rates in each part, and whether the first two differ.
+
+    A wrong program returns a tensor or an int in some part, or the same float always.
+    """
+    lengths = _lengths(stage.env)
+    warmup, stable, _ = lengths
     steps = (1, warmup + 1, warmup + stable + 1, sum(lengths))
-    values = [_rate(stage, step, lengths) for step in steps]
-    witness = type_witness(float, values, as_number(values[1]))
-    stage.recorder.claim("반환 타입", [type_name(value) for value in values], witness)
-    stage.recorder.fact("오르막과 정점의 학습률이 다름", as_number(values[0]) != as_number(values[1]))
+    rates = [_call(stage, step, lengths) for step in steps]
+    witness = type_witness(float, rates, as_number(rates[1]))
+    stage.recorder.claim("반환 타입", [type_name(rate) for rate in rates], witness)
+    stage.recorder.fact("오르막과 정점의 학습률이 다름", as_number(rates[0]) != as_number(rates[1]))

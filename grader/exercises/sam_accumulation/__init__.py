@@ -1,1 +1,1 @@
-"""Drivers of lesson 04: SAM, its step and its accumulation, sharpness, `lambda_max`, and a reader trained with SAM."""
+"""Drivers of lesson 04: SAM, its step and accumulation, sharpness, `lambda_max`, and question answering with SAM."""

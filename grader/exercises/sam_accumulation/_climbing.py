@@ -1,54 +1,66 @@
-"""Record how far and in which direction the student's SAM climbs; for the exercise `SAM`."""
+"""Record how far and in which direction the `first_step` of the student's SAM climbs; for the exercise `SAM`."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.exercises.fixtures.classifiers import flat_weights, mlp, two_groups
-from grader.exercises.sam_accumulation._resuming import RHO
-from grader.exercises.sam_accumulation._watched_sam import WatchedSAM, sam_batches
+from grader.exercises.fixtures.classifiers import Net, flat_weights, mlp, two_groups
+from grader.exercises.sam_accumulation._watched_sam import RHO, WatchedSAM, sam_batches
 from grader.observe.play import Stage
 
 _DEFAULT_RHO = 0.05
+"""The radius of a SAM that is made without `rho`."""
 
-
-def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
-    """Return the direction in which to climb: the gradient, or w² times the gradient for ASAM."""
-    assert parameter.grad is not None
-    gradient = parameter.grad.clone()
-    return ((parameter.detach() ** 2 * gradient) if adaptive else gradient).ravel()
+_STEEP = 300.0
+"""Factor on gradients that makes their norm so large that a program that clips it shows."""
 
 
 def record_climbs(stage: Stage, *, adaptive: bool) -> None:
-    """Record the climb of `first_step` in three cases.
+    """Record the climb of `first_step` with one parameter group, with two groups, and with steep gradients.
 
-    The cases are one parameter group, two groups, and steep gradients with the default radius. With `adaptive`, length
-    and direction are those that ASAM prescribes.
+    The steep gradients go with the default radius. With `adaptive`, length and direction are those that ASAM
+    prescribes.
     """
-    env = stage.env
-    e_norms, cosines, moves = [], [], []
+    relative_lengths, cosines, climbs = [], [], []
     for number, rho in enumerate((RHO, 0.1, None)):
-        model = mlp(env, f"model {number}")
-        groups: Any = two_groups(model, (0.3, 0.2)) if number == 1 else model.parameters()
-        # The base optimizer's decay is no part of the climb.
-        extra: dict[str, Any] = {"adaptive": adaptive, "weight_decay": 0.1}
-        if rho is not None:
-            extra["rho"] = rho
-        watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, lr=0.3, **extra)
-        watched.compute_gradients(sam_batches(env)[number])
-        if rho is None:  # steep: a norm that something has clipped shows
-            watched.set_gradients([None if p.grad is None else p.grad * 300.0 for p in watched.parameters])
-        direction = torch.cat([_uphill(p, adaptive=adaptive) for p in model.parameters()])
+        model = mlp(stage.env, f"model {number}")
+        has_two_groups, is_steep = number == 1, rho is None
+        watched = _make_sam(stage, model, rho, has_two_groups=has_two_groups, adaptive=adaptive)
+        watched.compute_gradients(sam_batches(stage.env)[number])
+        if is_steep:
+            watched.set_gradients([None if p.grad is None else p.grad * _STEEP for p in watched.parameters])
+        uphill = torch.cat([_uphill(p, adaptive=adaptive) for p in model.parameters()])
         before = flat_weights(model)
         stage.recorder.call(watched.sam.first_step)
-        moved = flat_weights(model) - before
-        length = moved.norm() if not adaptive else (moved / before.abs()).norm()
-        e_norms.append(length / (_DEFAULT_RHO if rho is None else rho))
-        cosines.append(moved @ direction / (moved.norm() * direction.norm()))
-        moves.append(moved)
-    # Compared in the order of their names: direction, then length, then element by element.
-    uphill, size = ("w²·g", "e/|w|") if adaptive else ("g", "e")
-    stage.recorder.array(f"e의 방향({uphill}와 같으면 1, 반대면 −1)", torch.stack(cosines))
-    stage.recorder.array(f"e의 크기({size}의 노름 ÷ ρ)", torch.stack(e_norms))
-    stage.recorder.array("e의 한 좌표", torch.stack(moves))
+        climb = flat_weights(model) - before
+        length = (climb / before.abs()).norm() if adaptive else climb.norm()
+        relative_lengths.append(length / (_DEFAULT_RHO if rho is None else rho))
+        cosines.append(climb @ uphill / (climb.norm() * uphill.norm()))
+        climbs.append(climb)
+    # If several of these differ, the first one by name is told: direction, then length, then element by element.
+    direction_of, length_of = ("w²·g", "e/|w|") if adaptive else ("g", "e")
+    stage.recorder.array(f"e의 방향({direction_of}와 같으면 1, 반대면 −1)", torch.stack(cosines))
+    stage.recorder.array(f"e의 크기({length_of}의 노름 ÷ ρ)", torch.stack(relative_lengths))
+    stage.recorder.array("e의 한 좌표", torch.stack(climbs))
+
+
+def _make_sam(
+    stage: Stage, model: Net, rho: float | None, *, has_two_groups: bool, adaptive: bool
+) -> WatchedSAM:
+    """Return a SAM over SGD; without `rho` if that is None.
+
+    The base optimizer has a weight decay, which must be no part of the climb.
+    """
+    params: Any = two_groups(model, (0.3, 0.2)) if has_two_groups else model.parameters()
+    kwargs: dict[str, Any] = {"adaptive": adaptive, "weight_decay": 0.1}
+    if rho is not None:
+        kwargs["rho"] = rho
+    return WatchedSAM(stage, model, params, torch.optim.SGD, watch=False, lr=0.3, **kwargs)
+
+
+def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
+    """Return the direction in which to climb, as a vector: the gradient, or w² times the gradient for ASAM."""
+    assert parameter.grad is not None
+    gradient = parameter.grad.clone()
+    return ((parameter.detach() ** 2 * gradient) if adaptive else gradient).ravel()

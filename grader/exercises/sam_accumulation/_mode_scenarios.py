@@ -1,10 +1,11 @@
-"""A model that logs the modes in which its layers make forward passes, and the scenarios that drivers add with it.
+"""Scenarios on the modes that a function uses and leaves, which drivers add with `add_mode_scenarios`.
 
-The scenarios record facts, and numbers that depend on these facts alone. A function that computes wrong numbers but
-leaves the modes alone passes; one that computes the right numbers in the wrong mode does not.
+Their model logs the modes in which its BatchNorm and its dropout make forward passes. A function that computes wrong
+numbers but leaves the modes alone passes; one that computes the right numbers in the wrong mode does not.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,12 +25,43 @@ from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 
-_TITLE_OF_MODE = {
+_TITLES = {
     Modes.ALL_TRAIN: "학습 모드로 받은 모델",
     Modes.ALL_EVAL: "평가 모드로 받은 모델",
     Modes.NORM_EVAL: "배치 정규화만 평가 모드로 얼려 둔 모델",
 }
-"""Mode in which a model is handed over, -> title of its scenario."""
+"""Modes in which a model is handed over -> title of the scenario."""
+
+
+def add_mode_scenarios(driver: Driver, call: Callable[[Stage, Net], object], *, check: str) -> None:
+    """Add one scenario for each mode in which a model is handed over: `modes-train`, `modes-eval`, `modes-frozen`.
+
+    A wrong program sets the whole model to one mode, for its passes or at the end.
+
+    Args:
+        driver: the exercise's driver.
+        call: calls the student's function with the model.
+        check: id of the check that the scenarios decide.
+    """
+    for mode, title in _TITLES.items():
+        driver.scenario(f"modes-{mode}", title, check=check)(partial(_record_modes, mode=mode, call=call))
+
+
+def _record_modes(stage: Stage, mode: Modes, call: Callable[[Stage, Net], object]) -> None:
+    """Hand over a model in a mode, and record the modes during and after the call."""
+    model, norm, dropout = _observed_model(stage.env)
+    set_modes(model, mode)
+    call(stage, model)
+    recorder = stage.recorder
+    for name, log in (("배치 정규화가", norm.log), ("드롭아웃이", dropout.log)):
+        recorder.claim(f"{name} 순전파에서 쓴 모드", log.as_fact(), [log.as_witness()])
+    modes_left: list[Fact] = [module.training for module in model.modules()]
+    # This clears the logs, so it comes after they were recorded.
+    witness = _witness_of_modes_left(stage.env, model, (norm.log, dropout.log))
+    recorder.claim("끝난 뒤의 모드", modes_left, witness)
+    # A function may turn the running statistics off for a pass, but must turn them on again.
+    recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
+    recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
 
 
 class _ModeLog:
@@ -47,18 +79,20 @@ class _ModeLog:
         return self
 
     def note(self, training: bool) -> None:
+        """Add the mode of a forward pass: True for train mode."""
         self._witness_of_mode[training] = seeded_number(self._env, self._layer_name, training)
 
     def clear(self) -> None:
+        """Forget all modes."""
         self._witness_of_mode.clear()
 
-    # `as_fact` and `as_number` sort, so that it makes no difference which mode came first: even sums depend on order.
+    # Both methods sort the modes, so that it makes no difference which one came first: a float sum depends on order.
 
     def as_fact(self) -> list[Fact]:
-        """Return each mode once, True (training) first."""
+        """Return each mode once, True (train mode) first."""
         return [*sorted(self._witness_of_mode, reverse=True)]
 
-    def as_number(self) -> float:
+    def as_witness(self) -> float:
         """Return the sum of the witness numbers; 0 if the layer has made no forward pass."""
         return sum(self._witness_of_mode[training] for training in sorted(self._witness_of_mode))
 
@@ -100,37 +134,10 @@ def _observed_model(env: Env) -> tuple[Net, _BatchNorm, _Dropout]:
     return initialize(Net(layers), env, "model"), norm, dropout
 
 
-def _modes_left(env: Env, model: Net, logs: Sequence[_ModeLog]) -> list[float]:
-    """Make one more forward pass, and return for each of the model's logs a number that depends on the mode in it."""
+def _witness_of_modes_left(env: Env, model: Net, logs: Sequence[_ModeLog]) -> list[float]:
+    """Clear the logs, make one more forward pass, and return the number that each log then holds."""
     for log in logs:
         log.clear()
     with torch.no_grad():
         model(batches(env, (2,), "left")[0][0])
-    return [log.as_number() for log in logs]
-
-
-def add_mode_scenarios(driver: Driver, call: Callable[[Stage, Net], None], *, check: str) -> None:
-    """Add one scenario for each mode in which a model is handed over.
-
-    Args:
-        driver: the exercise's driver.
-        call: calls the student's function with the model.
-        check: id of the check that the scenarios decide.
-    """
-    for mode, title in _TITLE_OF_MODE.items():
-
-        def scenario(stage: Stage, mode: Modes = mode) -> None:
-            model, norm, dropout = _observed_model(stage.env)
-            set_modes(model, mode)
-            call(stage, model)
-            recorder = stage.recorder
-            for name, log in (("배치 정규화가", norm.log), ("드롭아웃이", dropout.log)):
-                # Before `_modes_left`, which clears the logs.
-                recorder.claim(f"{name} 순전파에서 쓴 모드", log.as_fact(), [log.as_number()])
-            left: list[Fact] = [m.training for m in model.modules()]
-            recorder.claim("끝난 뒤의 모드", left, _modes_left(stage.env, model, (norm.log, dropout.log)))
-            # A function may turn the running statistics off for a pass, but must turn them on again.
-            recorder.fact("끝난 뒤 배치 정규화의 momentum", norm.momentum)
-            recorder.fact("끝난 뒤 배치 정규화의 track_running_stats", norm.track_running_stats)
-
-        driver.scenario(f"modes-{mode}", title, check=check)(scenario)
+    return [log.as_witness() for log in logs]

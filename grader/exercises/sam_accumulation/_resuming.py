@@ -9,80 +9,87 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from grader.exercises.fixtures.classifiers import mlp, scale_rates, two_groups
-from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM
+from grader.exercises.sam_accumulation._watched_sam import RHO, RandomGradients, WatchedSAM
 from grader.observe.play import Stage
 
-RHO = 0.2
-"""Radius of the climb. Large beside weights of about 0.6: measurements at w and at w + e must differ plainly."""
-
-SETTINGS: tuple[tuple[type[Optimizer], dict[str, Any]], ...] = (
+STATEFUL_BASES: tuple[tuple[type[Optimizer], dict[str, Any]], ...] = (
     (torch.optim.SGD, {"momentum": 0.9}),
     (torch.optim.AdamW, {"weight_decay": 0.05}),
 )
-"""Base optimizers that keep a state, with their arguments."""
+"""Classes of base optimizers that keep a state, each with its arguments."""
 
-_DEPTH = 8
-"""Maximum depth of nested containers that is searched for tensors."""
+_PRESENT, _ABSENT = "있음", "없음"
+"""Korean words for a tensor that was found and for one that was not."""
+
+_MAX_DEPTH = 8
+"""Maximum depth of nested containers that is searched for tensors. This is enough for a `state_dict` inside several
+dicts, and ends the search in a container that contains itself.
+"""
 
 
 def sam_with_state(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
-    """Return a SAM with the settings `SETTINGS[number]` after two updates, which give its base optimizer a state."""
-    kind, kwargs = SETTINGS[number]
+    """Return a SAM over `STATEFUL_BASES[number]` after two updates, which give its base optimizer a state."""
+    base_class, kwargs = STATEFUL_BASES[number]
     model = mlp(stage.env, f"model {number}")
     groups = two_groups(model, (0.03, 0.02))
-    sam = WatchedSAM(stage, model, groups, kind, watch=watch, rho=RHO, lr=0.03, **kwargs)
-    given = GivenGradients(stage.env, model)
+    watched = WatchedSAM(stage, model, groups, base_class, watch=watch, rho=RHO, lr=0.03, **kwargs)
+    gradients = RandomGradients(stage.env, model)
     for _ in range(2):
-        sam.update_on(given.next(), given.next())
-        scale_rates(sam.base or sam.sam, 0.8)
-    return sam
+        watched.update_with(gradients.next(), gradients.next())
+        scale_rates(watched.base or watched.sam, 0.8)
+    return watched
 
 
 def resume_in_new_sam(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: bool) -> WatchedSAM:
     """Return a new SAM over a copy of the first one's model, after loading what was saved.
 
-    Its rates differ from the saved ones, which loading must bring back; its radius is the same.
+    Its rates differ from the saved ones, which loading must bring back. Its radius is the same.
     """
-    kind, kwargs = SETTINGS[number]
+    base_class, kwargs = STATEFUL_BASES[number]
     model = copy.deepcopy(first.model)
     groups = two_groups(model, (0.01, 0.01))
-    second = WatchedSAM(stage, model, groups, kind, watch=watch, rho=RHO, lr=0.01, **kwargs)
+    second = WatchedSAM(stage, model, groups, base_class, watch=watch, rho=RHO, lr=0.01, **kwargs)
     stage.recorder.call(second.sam.load_state_dict, saved)
     return second
 
 
 def state_to_load(stage: Stage, first: WatchedSAM) -> Any:
-    """Return a copy of what the SAM saves or, if that lacks some of the state, of what its base optimizer saves.
+    """Return a copy of the SAM's `state_dict` or, if that lacks some of the base optimizer's state, of the latter's.
 
     So loading can be judged although saving is wrong.
     """
     saved = stage.recorder.call(first.sam.state_dict)
-    if "없음" in tell_carried(saved, first.base) and first.base is not None:
+    if first.base is not None and _ABSENT in find_state_tensors(saved, first.base):
         saved = first.base.state_dict()
     return copy.deepcopy(saved)
 
 
-def _tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[Tensor]:
-    """Yield all tensors with more than one element inside dicts, lists and tuples."""
-    if isinstance(value, Tensor):
-        if value.numel() > 1:
-            yield value.detach()
-    elif depth:
-        inner = value.values() if isinstance(value, Mapping) else value
-        for item in inner if isinstance(value, Mapping | list | tuple) else ():
-            yield from _tensors_in(item, depth - 1)
-
-
-def tell_carried(state: object, base: Optimizer | None) -> list[str]:
-    """For each tensor of the base optimizer's state, tell in Korean if `state` holds an equal one.
+def find_state_tensors(state: object, base: Optimizer | None) -> list[str]:
+    """Return for each tensor of the base optimizer's state `있음` if `state` holds an equal one, else `없음`.
 
     What a `state_dict` looks like is up to the class that loads it. So tensors are recognised by their values, wherever
     they are.
     """
-    held = list(_tensors_in(state))
+    found = list(_tensors_in(state))
     wanted = [] if base is None else list(_tensors_in(dict(enumerate(base.state.values()))))
-    return ["있음" if any(_same(tensor, other) for other in held) else "없음" for tensor in wanted]
+    return [
+        _PRESENT if any(_is_same(tensor, candidate) for candidate in found) else _ABSENT for tensor in wanted
+    ]
 
 
-def _same(one: Tensor, other: Tensor) -> bool:
+def _tensors_in(value: Any, depth: int = _MAX_DEPTH) -> Iterator[Tensor]:
+    """Yield all tensors inside dicts, lists and tuples, except those of one element, such as AdamW's step counts.
+
+    Any number that happens to be stored may equal a count.
+    """
+    if isinstance(value, Tensor):
+        if value.numel() > 1:
+            yield value.detach()
+    elif depth and isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _tensors_in(item, depth - 1)
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    """Return True if shape, dtype and all values are equal."""
     return one.shape == other.shape and one.dtype == other.dtype and torch.equal(one, other)

@@ -1,4 +1,7 @@
-"""The student's SAM over a model that the recorder watches; the scenarios of `SAM` work with it."""
+"""The student's SAM over a model that the recorder watches; the scenarios of the exercise `SAM` work with it.
+
+In all of them, w is the weights before an update, and w + e is the point to which `first_step` climbs.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +13,12 @@ from torch.optim import Optimizer
 from grader.exercises.fixtures.classifiers import Batch, Net, batches, fixture_loss
 from grader.observe.play import Env, Stage
 
+RHO = 0.2
+"""Radius of the climb. Large beside weights of about 0.6, so that gradients at w and at w + e differ plainly."""
+
+Gradients = Sequence[Tensor | None]
+"""One gradient for each parameter; None for a parameter without one."""
+
 
 class WatchedSAM:
     """A model, the SAM that the student's class made over it, and the base optimizer that this SAM made."""
@@ -18,8 +27,8 @@ class WatchedSAM:
         self,
         stage: Stage,
         model: Net,
-        groups: Any,
-        kind: type[Optimizer],
+        params: Any,
+        base_class: type[Optimizer],
         *,
         watch: bool = True,
         **kwargs: Any,
@@ -29,8 +38,8 @@ class WatchedSAM:
         Args:
             stage: the scenario's stage.
             model: the model.
-            groups: its parameters, or groups of them.
-            kind: class of the base optimizer.
+            params: its parameters, or groups of them.
+            base_class: class of the base optimizer.
             watch: record what happens to the parameters.
             kwargs: further arguments of the SAM.
         """
@@ -41,22 +50,17 @@ class WatchedSAM:
         if watch:
             # No state between the two steps is an update, so w + e is no recorded state; only forward passes see it.
             self.recorder.watch(model, batches=inputs, at_forwards=False)
-        self.sam = self.recorder.call(stage.student("SAM"), groups, _tracked_class(kind, made), **kwargs)
+        self.sam = self.recorder.call(
+            stage.student("SAM"), params, _tracked_class(base_class, made), **kwargs
+        )
         # The last one, in case the student's class made one to throw away.
-        self.base = made[-1] if made else None
+        self.base: Optimizer | None = made[-1] if made else None
+        """The base optimizer; None if the student's class made none."""
         if watch and self.base is not None:
             self.recorder.watch_optimizer(self.base)
 
-    def compute_gradients(self, batch: Batch) -> None:
-        """Compute the gradients of one batch at the current weights, and do nothing else."""
-        self.model.zero_grad()
-        fixture_loss(self.model(batch[0])).backward()
-
     def update(self, batch: Batch) -> None:
-        """Make both passes over one batch, with `zero_grad=True` as the lessons call it.
-
-        Gradients are cleared here too: whether the student's steps clear is judged elsewhere.
-        """
+        """Make one update with the gradients of a batch, with `zero_grad=True` as the lessons call both steps."""
         self.recorder.call(self._update, batch)
 
     def _update(self, batch: Batch) -> None:
@@ -66,31 +70,36 @@ class WatchedSAM:
         self.compute_gradients(batch)
         self.sam.second_step(zero_grad=True)
 
-    def update_on(self, first: "Gradients", second: "Gradients") -> None:
-        """Make both steps on gradients that do not depend on the weights.
+    def compute_gradients(self, batch: Batch) -> None:
+        """Compute the gradients of one batch at the current weights.
 
-        So the result depends neither on how far `first_step` climbs nor on the direction.
+        Old gradients are cleared before: whether the student's steps clear them is judged in scenarios of their own.
         """
-        self.recorder.call(self._update_on, first, second)
+        self.model.zero_grad()
+        fixture_loss(self.model(batch[0])).backward()
 
-    def _update_on(self, first: "Gradients", second: "Gradients") -> None:
+    def update_with(self, first: Gradients, second: Gradients) -> None:
+        """Make one update with given gradients, the first ones for `first_step`, the second ones for `second_step`.
+
+        As they do not depend on the weights, the result depends neither on how far `first_step` climbs nor on the
+        direction.
+        """
+        self.recorder.call(self._update_with, first, second)
+
+    def _update_with(self, first: Gradients, second: Gradients) -> None:
         self.set_gradients(first)
         self.recorder.note("first_step")
         self.sam.first_step()
         self.set_gradients(second)
         self.sam.second_step()
 
-    def set_gradients(self, gradients: "Gradients") -> None:
-        """Give the parameters these gradients."""
+    def set_gradients(self, gradients: Gradients) -> None:
+        """Give the parameters copies of these gradients."""
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
             parameter.grad = None if gradient is None else gradient.clone()
 
 
-Gradients = Sequence[Tensor | None]
-"""One gradient for each parameter; None for a parameter without one."""
-
-
-class GivenGradients:
+class RandomGradients:
     """A source of random gradients for a model's parameters, different each time."""
 
     def __init__(self, env: Env, model: nn.Module) -> None:
@@ -98,28 +107,33 @@ class GivenGradients:
         self._parameters = list(model.parameters())
 
     def next(self, *, scale: float = 1.0, without: int | None = None) -> list[Tensor | None]:
-        """Return one gradient for each parameter, and None for the parameter with the number `without`."""
-        drawn: list[Tensor | None] = []
+        """Return new gradients.
+
+        Args:
+            scale: standard deviation of their elements.
+            without: number of a parameter that gets None instead of a gradient; None: every parameter gets one.
+        """
+        gradients: list[Tensor | None] = []
         for parameter in self._parameters:
             noise = torch.randn(parameter.shape, generator=self._generator, dtype=torch.float64)
-            drawn.append((noise * scale).to(parameter.device, parameter.dtype))
+            gradients.append((noise * scale).to(parameter.device, parameter.dtype))
         if without is not None:
-            drawn[without] = None
-        return drawn
-
-
-def _tracked_class(kind: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:
-    """Return the same optimizer class, except that every instance adds itself to `made`."""
-
-    class Known(kind):  # type: ignore[misc,valid-type]
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            made.append(self)
-
-    Known.__name__ = Known.__qualname__ = kind.__name__
-    return Known
+            gradients[without] = None
+        return gradients
 
 
 def sam_batches(env: Env) -> list[Batch]:
     """Return six batches of different sizes."""
     return batches(env, (4, 3, 5, 2, 4, 6))
+
+
+def _tracked_class(base_class: type[Optimizer], made: list[Optimizer]) -> type[Optimizer]:
+    """Return an optimizer class like `base_class`, by the same name, whose every instance adds itself to `made`."""
+
+    class Tracked(base_class):  # type: ignore[misc,valid-type]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            made.append(self)
+
+    Tracked.__name__ = Tracked.__qualname__ = base_class.__name__
+    return Tracked

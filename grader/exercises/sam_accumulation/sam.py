@@ -1,13 +1,23 @@
 """Driver of `SAM`, an optimizer that climbs to w + e in `first_step`, and returns to w and steps in `second_step`.
 
-Both halves are judged separately, because one that is right can hide that the other is wrong: the length and direction
-of e right after `first_step`; and the result of `second_step`, on gradients that do not depend on the weights. Other
-scenarios isolate missing or zero gradients, and what an Optimizer promises (schedulers, saving and loading, arguments).
-Whole updates, where everything acts together, decide a check of their own.
+Promises of the exercise, and the scenarios that check them:
+    `first_step` climbs by e, of length rho and uphill: `climbs`; as ASAM does: `adaptive-climbs`
+    `second_step` goes back to w and lets the base optimizer step: `sgd`, `momentum`, `adamw`
+    parameters without a gradient stay, and zero gradients move nothing: `none`, `none-second`, `none-climbs`, `zero`,
+        `adaptive-zero`, `zero-later`
+    the base optimizer's state is saved and loaded: `saves`, `loads`, `loads-groups`, `loads-climb`, `resumes`
+    a negative rho is refused, zero is not: `promises`, `zero-rho`
+    `zero_grad=True` clears the gradients after their use: `clears-first`, `clears-second`; the order: `together`
+    it is an Optimizer that shares its groups with the base optimizer: `optimizer`, `schedulers`, `scheduler-on-base`
+
+The halves of an update are judged separately, because a right half can hide that the other one is wrong: the climb by
+what `first_step` does to the weights, and the step with gradients that do not depend on the weights. Whole updates,
+where everything acts together, decide a check of their own: `together`, `adaptive`, `float32`.
 """
 
 import copy
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -25,103 +35,135 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.sam_accumulation._climbing import record_climbs
 from grader.exercises.sam_accumulation._resuming import (
-    RHO,
-    SETTINGS,
+    STATEFUL_BASES,
+    find_state_tensors,
     resume_in_new_sam,
     sam_with_state,
     state_to_load,
-    tell_carried,
 )
-from grader.exercises.sam_accumulation._watched_sam import GivenGradients, WatchedSAM, sam_batches
+from grader.exercises.sam_accumulation._watched_sam import RHO, RandomGradients, WatchedSAM, sam_batches
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("SAM")
 
-SAM_ATOL = 1e-7
+_WEIGHTS_ATOL = 1e-7
 """Absolute tolerance of weights. A SAM that takes the norm in float32, whatever the dtype of the weights, is right too.
 The norm's relative error of 6e-8 amounts to 1e-8 in the weights at the radius used here.
 """
 
-RATIO_ATOL = 1e-6
-"""Absolute tolerance of ||e|| / rho, which has the relative error of a norm in float32, too."""
+_RATIO_ATOL = 1e-6
+"""Absolute tolerance of ‖e‖ / rho, which has the relative error of a norm in float32, too."""
 
 
 def _problem(env: Env) -> Problem:
+    """Return what the updates of the scenario `together` are made of."""
     return Problem(mlp(env), sam_batches(env), lambda outputs, _: fixture_loss(outputs))
 
 
 # ---- climbing ------------------------------------------------------------------------------------
 
 
-@driver.scenario("climbs", "first_step", atol=RATIO_ATOL)
-def _climbs_plain(stage: Stage) -> None:
+@driver.scenario("climbs", "first_step", atol=_RATIO_ATOL)
+def _climbs(stage: Stage) -> None:
+    """Record length and direction of e.
+
+    A wrong program does not divide by the norm, takes a norm for each tensor or group, goes downhill, or mixes weight
+    decay into the direction.
+    """
     record_climbs(stage, adaptive=False)
 
 
-@driver.scenario("adaptive-climbs", "adaptive=True의 first_step", atol=RATIO_ATOL)
-def _climbs_adaptive(stage: Stage) -> None:
+@driver.scenario("adaptive-climbs", "adaptive=True의 first_step", atol=_RATIO_ATOL)
+def _adaptive_climbs(stage: Stage) -> None:
+    """Record length and direction of ASAM's e.
+
+    A wrong program ignores `adaptive`, or weights only one of norm and direction by the weights.
+    """
     record_climbs(stage, adaptive=True)
 
 
 # ---- coming back and stepping --------------------------------------------------------------------
 
 
-def _comes_back(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Make three updates on given gradients; those of the second update's second step are large."""
+def _update_with_random_gradients(stage: Stage, base_class: type[Optimizer], **kwargs: Any) -> None:
+    """Make three updates with two groups; the gradients of the second update's second step are large."""
     model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), kind, rho=RHO, **kwargs)
-    given = GivenGradients(stage.env, model)
+    watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), base_class, rho=RHO, **kwargs)
+    gradients = RandomGradients(stage.env, model)
     for scale in (1.0, 20.0, 1.0):
-        watched.update_on(given.next(), given.next(scale=scale))
+        watched.update_with(gradients.next(), gradients.next(scale=scale))
 
 
-@driver.scenario("sgd", "주어진 그레이디언트로 하는 second_step", atol=SAM_ATOL)
-def _comes_back_sgd(stage: Stage) -> None:
-    _comes_back(stage, torch.optim.SGD, lr=0.03)
+@driver.scenario("sgd", "주어진 그레이디언트로 하는 second_step", atol=_WEIGHTS_ATOL)
+def _sgd(stage: Stage) -> None:
+    """Update over SGD.
+
+    A wrong program does not go back to w, goes back after the step, or makes a step of the base optimizer too many.
+    """
+    _update_with_random_gradients(stage, torch.optim.SGD, lr=0.03)
 
 
-@driver.scenario("momentum", "모멘텀 위의 second_step", atol=SAM_ATOL)
+@driver.scenario("momentum", "모멘텀 위의 second_step", atol=_WEIGHTS_ATOL)
 def _momentum(stage: Stage) -> None:
-    _comes_back(stage, torch.optim.SGD, lr=0.03, momentum=0.9, weight_decay=0.05)
+    """Update over SGD with momentum and weight decay.
+
+    A wrong program does not hand these arguments on, or updates from w + e, where the decay is another one.
+    """
+    _update_with_random_gradients(stage, torch.optim.SGD, lr=0.03, momentum=0.9, weight_decay=0.05)
 
 
-@driver.scenario("adamw", "AdamW 위의 second_step", check="momentum", atol=SAM_ATOL)
+@driver.scenario("adamw", "AdamW 위의 second_step", check="momentum", atol=_WEIGHTS_ATOL)
 def _adamw(stage: Stage) -> None:
-    """The parameters come as a generator, and the radius keeps its default."""
+    """Update over AdamW; the parameters come as a generator, and the radius keeps its default.
+
+    A wrong program reads the generator twice, or makes the base optimizer step in `first_step` too.
+    """
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.AdamW, lr=0.02, weight_decay=0.05)
-    given = GivenGradients(stage.env, model)
+    gradients = RandomGradients(stage.env, model)
     for _ in range(3):
-        watched.update_on(given.next(), given.next())
+        watched.update_with(gradients.next(), gradients.next())
 
 
 # ---- whole updates -------------------------------------------------------------------------------
 
 
-def _trajectory(stage: Stage, kind: type[Optimizer], **kwargs: Any) -> None:
-    """Make updates with two groups, a rate set through the SAM's own groups, and batches of different sizes."""
+def _update_on_batches(stage: Stage, base_class: type[Optimizer], **kwargs: Any) -> None:
+    """Make updates on three batches, with two groups and rates that are set through the SAM's own groups."""
     model = mlp(stage.env)
-    watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), kind, rho=RHO, **kwargs)
+    watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), base_class, rho=RHO, **kwargs)
     for batch in sam_batches(stage.env)[:3]:
         watched.update(batch)
         scale_rates(watched.sam, 0.8)
-    trainable = all(p.is_leaf and p.requires_grad for p in model.parameters())
-    stage.recorder.fact("모든 매개변수가 학습되는 잎 텐서임", trainable)
+    are_trainable = all(p.is_leaf and p.requires_grad for p in model.parameters())
+    stage.recorder.fact("모든 매개변수가 학습되는 잎 텐서임", are_trainable)
 
 
-@driver.scenario("together", "SGD 위의 SAM", atol=SAM_ATOL, problem=_problem)
+@driver.scenario("together", "SGD 위의 SAM", atol=_WEIGHTS_ATOL, problem=_problem)
 def _together(stage: Stage) -> None:
-    _trajectory(stage, torch.optim.SGD, lr=0.3)
+    """Make whole updates over SGD.
+
+    A wrong program clears gradients before it has used them, does not share its groups with the base optimizer, or has
+    any of the mistakes above.
+    """
+    _update_on_batches(stage, torch.optim.SGD, lr=0.3)
 
 
-@driver.scenario("adaptive", "모멘텀 위의 ASAM", check="together", atol=SAM_ATOL)
+@driver.scenario("adaptive", "모멘텀 위의 ASAM", check="together", atol=_WEIGHTS_ATOL)
 def _adaptive(stage: Stage) -> None:
-    _trajectory(stage, torch.optim.SGD, lr=0.3, momentum=0.9, adaptive=True)
+    """Make whole updates of ASAM over momentum.
+
+    A wrong program ignores `adaptive`, or has any of the mistakes above.
+    """
+    _update_on_batches(stage, torch.optim.SGD, lr=0.3, momentum=0.9, adaptive=True)
 
 
 @driver.scenario("float32", "float32 모델 위의 SAM", check="together", atol=FLOAT32_UPDATES_ATOL)
 def _float32(stage: Stage) -> None:
-    """A float32 model, because autocast leaves float64 alone and would not show there."""
+    """Make whole updates of a float32 model.
+
+    A wrong program uses autocast, which leaves the float64 of the other scenarios alone.
+    """
     model = mlp(stage.env).float()
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.3)
     for xb, yb in sam_batches(stage.env)[:2]:
@@ -131,140 +173,179 @@ def _float32(stage: Stage) -> None:
 # ---- gradients that are None or zero -------------------------------------------------------------
 
 
-def _sam_over_sgd(stage: Stage, *, watch: bool = True, **extra: Any) -> WatchedSAM:
+def _sam_over_sgd(stage: Stage, *, watch: bool = True, **kwargs: Any) -> WatchedSAM:
+    """Return a SAM over SGD with one group; `kwargs` are further arguments of the SAM."""
     model = mlp(stage.env)
-    kwargs = {"rho": RHO, "lr": 0.03, **extra}
+    kwargs = {"rho": RHO, "lr": 0.03, **kwargs}
     return WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=watch, **kwargs)
 
 
-def _missing(stage: Stage, rounds: tuple[tuple[int | None, int | None], ...]) -> None:
-    """Make an update on given gradients for each pair in `rounds`.
+def _update_without(stage: Stage, missing: Sequence[tuple[int | None, int | None]]) -> None:
+    """Make one update for each pair in `missing`.
 
-    A pair says which parameter has no gradient in the first pass, and which in the second; None for none.
+    A pair holds the number of the parameter without a gradient in the first pass, and of that in the second pass; None
+    where each parameter has one.
     """
     watched = _sam_over_sgd(stage)
-    given = GivenGradients(stage.env, watched.model)
-    for first, second in rounds:
-        watched.update_on(given.next(without=first), given.next(without=second))
+    gradients = RandomGradients(stage.env, watched.model)
+    for in_first, in_second in missing:
+        watched.update_with(gradients.next(without=in_first), gradients.next(without=in_second))
 
 
-@driver.scenario("none", "첫 번째 그레이디언트가 None인 매개변수", atol=SAM_ATOL)
-def _missing_first(stage: Stage) -> None:
-    """The third update leaves out another parameter than the first two.
+@driver.scenario("none", "첫 번째 그레이디언트가 None인 매개변수", atol=_WEIGHTS_ATOL)
+def _none(stage: Stage) -> None:
+    """Make three updates with a parameter that has no gradient in the first pass, in the third update another one.
 
-    What `first_step` remembered in an earlier update must not come back.
+    A wrong program raises on None, or puts a parameter back to what an earlier update remembered.
     """
-    _missing(stage, ((1, None), (1, None), (0, None)))
+    _update_without(stage, ((1, None), (1, None), (0, None)))
 
 
-@driver.scenario("none-second", "두 번째 그레이디언트가 None인 매개변수", check="none", atol=SAM_ATOL)
-def _missing_second(stage: Stage) -> None:
-    _missing(stage, ((None, 2), (None, 0)))
+@driver.scenario("none-second", "두 번째 그레이디언트가 None인 매개변수", check="none", atol=_WEIGHTS_ATOL)
+def _none_second(stage: Stage) -> None:
+    """Make two updates with a parameter that has no gradient in the second pass.
+
+    A wrong program goes back to w only where there is a gradient, and leaves this parameter at w + e.
+    """
+    _update_without(stage, ((None, 2), (None, 0)))
 
 
-@driver.scenario("none-climbs", "그레이디언트가 None인 매개변수의 first_step", check="none", atol=SAM_ATOL)
-def _missing_climbs(stage: Stage) -> None:
-    """A parameter without a gradient must stay where it is, whatever the others do."""
+@driver.scenario(
+    "none-climbs", "그레이디언트가 None인 매개변수의 first_step", check="none", atol=_WEIGHTS_ATOL
+)
+def _none_climbs(stage: Stage) -> None:
+    """Record how far `first_step` moves a parameter without a gradient, whatever the others do.
+
+    A wrong program raises on None, or moves the parameter all the same.
+    """
     watched = _sam_over_sgd(stage, watch=False)
-    watched.set_gradients(GivenGradients(stage.env, watched.model).next(without=1))
+    watched.set_gradients(RandomGradients(stage.env, watched.model).next(without=1))
     before = watched.parameters[1].detach().clone()
     stage.recorder.call(watched.sam.first_step)
     stage.recorder.array("움직인 거리", (watched.parameters[1].detach() - before).norm().reshape(1))
 
 
-def _zero_gradients(stage: Stage, **extra: Any) -> None:
-    """Climb on gradients that are all zero: the weights must stay where they are."""
-    watched = _sam_over_sgd(stage, watch=False, **extra)
+def _climb_without_slope(stage: Stage, **kwargs: Any) -> None:
+    """Record how far `first_step` moves the weights if all gradients are zero."""
+    watched = _sam_over_sgd(stage, watch=False, **kwargs)
     before = flat_weights(watched.model)
     watched.set_gradients([torch.zeros_like(p) for p in watched.parameters])
     stage.recorder.call(watched.sam.first_step)
     stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
-@driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
+@driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=_WEIGHTS_ATOL)
 def _zero(stage: Stage) -> None:
-    _zero_gradients(stage)
+    """Climb on gradients that are all zero.
+
+    A wrong program divides by their norm, and makes NaN of the weights.
+    """
+    _climb_without_slope(stage)
 
 
-@driver.scenario("adaptive-zero", "그레이디언트가 모두 0일 때의 ASAM", check="none", atol=SAM_ATOL)
-def _zero_adaptive(stage: Stage) -> None:
-    _zero_gradients(stage, adaptive=True)
+@driver.scenario("adaptive-zero", "그레이디언트가 모두 0일 때의 ASAM", check="none", atol=_WEIGHTS_ATOL)
+def _adaptive_zero(stage: Stage) -> None:
+    """Climb with ASAM on gradients that are all zero.
+
+    A wrong program divides by their norm, and makes NaN of the weights.
+    """
+    _climb_without_slope(stage, adaptive=True)
 
 
-@driver.scenario("zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", check="none", atol=SAM_ATOL)
+@driver.scenario(
+    "zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", check="none", atol=_WEIGHTS_ATOL
+)
 def _zero_later(stage: Stage) -> None:
-    """After a normal update, one with zero gradients in the first pass.
+    """After a normal update, make one with zero gradients in the first pass; its step is from the current weights.
 
-    The second pass steps from the current weights: what the earlier update remembered must not come back.
+    A wrong program remembers nothing where it does not climb, and goes back to what the earlier update remembered.
     """
     watched = _sam_over_sgd(stage, watch=False)
-    given = GivenGradients(stage.env, watched.model)
-    watched.update_on(given.next(), given.next())
+    gradients = RandomGradients(stage.env, watched.model)
+    watched.update_with(gradients.next(), gradients.next())
     before = flat_weights(watched.model)
-    watched.update_on([torch.zeros_like(p) for p in watched.parameters], given.next())
+    watched.update_with([torch.zeros_like(p) for p in watched.parameters], gradients.next())
     stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
 # ---- promises of an Optimizer --------------------------------------------------------------------
 
 
-def _scheduled(stage: Stage, *, on_sam: bool) -> None:
-    """Update with a scheduler over two groups, then over a plain list of parameters.
+def _update_with_scheduler(stage: Stage, *, on_sam: bool) -> None:
+    """Make three updates with a scheduler over two groups, then over a as_fact list of parameters.
 
     Two optimizers that are given the same dicts as groups share these dicts without further code. Two that are given a
     list of parameters do not share their groups.
+
+    Args:
+        stage: the scenario's stage.
+        on_sam: True: the scheduler is made with the SAM; False: with the base optimizer.
     """
-    for number in range(2):
+    for has_two_groups in (True, False):
         model = mlp(stage.env)
-        groups: Any = model.parameters() if number else two_groups(model, (0.03, 0.02))
-        watched = WatchedSAM(stage, model, groups, torch.optim.SGD, rho=RHO, lr=0.03)
-        given = GivenGradients(stage.env, model)
+        params: Any = two_groups(model, (0.03, 0.02)) if has_two_groups else model.parameters()
+        watched = WatchedSAM(stage, model, params, torch.optim.SGD, rho=RHO, lr=0.03)
+        gradients = RandomGradients(stage.env, model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
-            over = watched.sam if on_sam else watched.base or watched.sam
-            scheduler = torch.optim.lr_scheduler.ExponentialLR(over, 0.5)
+            optimizer = watched.sam if on_sam else watched.base or watched.sam
+            scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
             for _ in range(3):
-                watched.update_on(given.next(), given.next())
+                watched.update_with(gradients.next(), gradients.next())
                 scheduler.step()
 
 
-@driver.scenario("schedulers", "SAM에 건 스케줄러", atol=SAM_ATOL)
-def _scheduler_on_sam(stage: Stage) -> None:
-    _scheduled(stage, on_sam=True)
+@driver.scenario("schedulers", "SAM에 건 스케줄러", atol=_WEIGHTS_ATOL)
+def _schedulers(stage: Stage) -> None:
+    """Make the scheduler with the SAM.
+
+    A wrong program does not share its groups with the base optimizer, whose rates stay as they were.
+    """
+    _update_with_scheduler(stage, on_sam=True)
 
 
-@driver.scenario("scheduler-on-base", "base 옵티마이저에 건 스케줄러", check="schedulers", atol=SAM_ATOL)
+@driver.scenario("scheduler-on-base", "base 옵티마이저에 건 스케줄러", check="schedulers", atol=_WEIGHTS_ATOL)
 def _scheduler_on_base(stage: Stage) -> None:
-    """The rates must also change as seen from the SAM: both have the same groups."""
-    _scheduled(stage, on_sam=False)
+    """Make the scheduler with the base optimizer.
+
+    A wrong program writes its own rates into the base optimizer's groups before a step.
+    """
+    _update_with_scheduler(stage, on_sam=False)
 
 
-@driver.scenario("saves", "state_dict로 저장하기", check="resumes", atol=SAM_ATOL)
+@driver.scenario("saves", "state_dict로 저장하기", check="resumes", atol=_WEIGHTS_ATOL)
 def _saves(stage: Stage) -> None:
-    """Every tensor of the base optimizer's state is saved, in whatever shape."""
-    for number, (kind, _) in enumerate(SETTINGS):
+    """Record which tensors of the base optimizer's state are in the `state_dict`, wherever they are in it.
+
+    A wrong program saves only its own state, which holds none of them.
+    """
+    for number, (base_class, _) in enumerate(STATEFUL_BASES):
         first = sam_with_state(stage, number, watch=False)
         saved = stage.recorder.call(first.sam.state_dict)
-        stage.recorder.fact(
-            f"{kind.__name__}의 상태 텐서마다 저장되었는지", ", ".join(tell_carried(saved, first.base))
-        )
+        fact = f"{base_class.__name__}의 상태 텐서마다 저장되었는지"
+        stage.recorder.fact(fact, ", ".join(find_state_tensors(saved, first.base)))
 
 
-@driver.scenario("loads", "load_state_dict로 읽기", check="resumes", atol=SAM_ATOL)
+@driver.scenario("loads", "load_state_dict로 읽기", check="resumes", atol=_WEIGHTS_ATOL)
 def _loads(stage: Stage) -> None:
-    """Every tensor of the saved state arrives in the new base optimizer."""
-    for number, (kind, _) in enumerate(SETTINGS):
+    """Record which tensors of the saved state are in the new base optimizer after loading.
+
+    A wrong program loads only its own state.
+    """
+    for number, (base_class, _) in enumerate(STATEFUL_BASES):
         first = sam_with_state(stage, number, watch=False)
         second = resume_in_new_sam(stage, first, number, state_to_load(stage, first), watch=False)
         state = {} if second.base is None else dict(enumerate(second.base.state.values()))
-        stage.recorder.fact(
-            f"{kind.__name__}의 상태 텐서마다 읽혔는지", ", ".join(tell_carried(state, first.base))
-        )
+        fact = f"{base_class.__name__}의 상태 텐서마다 읽혔는지"
+        stage.recorder.fact(fact, ", ".join(find_state_tensors(state, first.base)))
 
 
-@driver.scenario("loads-groups", "읽은 다음의 param_groups", check="resumes", atol=SAM_ATOL)
+@driver.scenario("loads-groups", "읽은 다음의 param_groups", check="resumes", atol=_WEIGHTS_ATOL)
 def _loads_groups(stage: Stage) -> None:
-    """Loaded rates are used, and a rate set through the SAM afterwards reaches the base optimizer."""
+    """Record the rates after loading, then after the rates were scaled through the SAM.
+
+    A wrong program keeps its old rates, or its groups are no longer the base optimizer's: loading replaces these.
+    """
     first = sam_with_state(stage, 0, watch=False)
     second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)
     base = second.base or second.sam
@@ -273,16 +354,16 @@ def _loads_groups(stage: Stage) -> None:
     stage.recorder.array("읽고 SAM에서 바꾼 학습률", [group["lr"] for group in base.param_groups])
 
 
-@driver.scenario("loads-climb", "읽은 다음의 first_step", check="resumes", atol=SAM_ATOL)
+@driver.scenario("loads-climb", "읽은 다음의 first_step", check="resumes", atol=_WEIGHTS_ATOL)
 def _loads_climb(stage: Stage) -> None:
-    """A SAM that loaded a state must climb to the same point as the SAM that saved it; any point is right here.
+    """Record how far a SAM that loaded a state climbs from where the SAM that saved it climbs; any point is right here.
 
-    Both were made with the same radius. The contract does not say which radius counts if the saved one differs, so a
-    SAM may keep its radius in its groups or as an attribute.
+    A wrong program loses its radius by loading. Both SAMs were made with the same radius: the contract does not say
+    which one counts if the saved one differs, so a SAM may keep its radius in its groups or as an attribute.
     """
     first = sam_with_state(stage, 0, watch=False)
     second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)
-    gradients = GivenGradients(stage.env, first.model).next()
+    gradients = RandomGradients(stage.env, first.model).next()
     for watched in (first, second):
         watched.set_gradients(gradients)
         stage.recorder.call(watched.sam.first_step)
@@ -290,23 +371,29 @@ def _loads_climb(stage: Stage) -> None:
     stage.recorder.array("읽은 SAM과 읽지 않은 SAM이 올라간 곳의 차이", apart.nan_to_num())
 
 
-@driver.scenario("resumes", "state_dict로 이어서 학습하기", atol=SAM_ATOL)
+@driver.scenario("resumes", "state_dict로 이어서 학습하기", atol=_WEIGHTS_ATOL)
 def _resumes(stage: Stage) -> None:
-    """Two updates; the state carried over to a new SAM over a new model; two more updates."""
-    for number in range(len(SETTINGS)):
+    """Make two updates, carry the state over to a new SAM over a copy of the model, and make two more updates.
+
+    A wrong program loses the momentum, or whatever else the base optimizer remembers.
+    """
+    for number in range(len(STATEFUL_BASES)):
         first = sam_with_state(stage, number, watch=True)
         # A copy, as a file would hold it: untouched by whatever happens to the first SAM.
         saved = copy.deepcopy(stage.recorder.call(first.sam.state_dict))
         second = resume_in_new_sam(stage, first, number, saved, watch=True)
-        given = GivenGradients(stage.env, second.model)
+        gradients = RandomGradients(stage.env, second.model)
         for _ in range(2):
-            second.update_on(given.next(), given.next())
+            second.update_with(gradients.next(), gradients.next())
             scale_rates(second.sam, 0.8)
 
 
-@driver.scenario("promises", "음수 rho", atol=SAM_ATOL)
-def _negative_rho(stage: Stage) -> None:
-    """A negative radius must be refused."""
+@driver.scenario("promises", "음수 rho", atol=_WEIGHTS_ATOL)
+def _promises(stage: Stage) -> None:
+    """Make a SAM with a negative radius.
+
+    A wrong program accepts it, or raises another exception than ValueError.
+    """
     parameters = list(mlp(stage.env).parameters())
     for rho in (-0.1, -1e-9):
         stage.recorder.record_raised(
@@ -320,59 +407,78 @@ def _negative_rho(stage: Stage) -> None:
         )
 
 
-@driver.scenario("zero-rho", "rho=0", check="promises", atol=SAM_ATOL)
+@driver.scenario("zero-rho", "rho=0", check="promises", atol=_WEIGHTS_ATOL)
 def _zero_rho(stage: Stage) -> None:
-    """A radius of zero is allowed: `first_step` then moves nothing."""
+    """Make a SAM with a radius of zero, and record how far `first_step` moves the weights.
+
+    A wrong program refuses zero, or takes its default radius for it (`rho or 0.05`).
+    """
     recorder, model = stage.recorder, mlp(stage.env)
-    made: list[Any] = []
+    made: list[Any] = []  # the SAM, if there is one: `record_raised` returns nothing
 
     def make() -> None:
         made.append(stage.student("SAM")(list(model.parameters()), torch.optim.SGD, rho=0.0, lr=0.3))
 
     recorder.record_raised(ValueError, "`rho=0.0`으로 만들었을 때", make)
     before = flat_weights(model)
-    for parameter, gradient in zip(model.parameters(), GivenGradients(stage.env, model).next(), strict=True):
+    gradients = RandomGradients(stage.env, model).next()
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
         parameter.grad = gradient
     if made:
         recorder.call(made[0].first_step)
     recorder.array("`rho=0.0`의 first_step이 옮긴 거리", distance_moved(model, before))
 
 
-@driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=SAM_ATOL)
-def _is_optimizer(stage: Stage) -> None:
-    """The class must be a torch Optimizer, for schedulers and other tools."""
+@driver.scenario("optimizer", "torch.optim.Optimizer", check="promises", atol=_WEIGHTS_ATOL)
+def _optimizer(stage: Stage) -> None:
+    """Record whether the SAM is a torch Optimizer.
+
+    A wrong program is a class of its own, which schedulers and other tools refuse.
+    """
     sam = _sam_over_sgd(stage, watch=False).sam
     stage.recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))
 
 
-def _clearing(stage: Stage, clears: str) -> None:
+_FIRST_STEP, _SECOND_STEP = "first_step", "second_step"
+
+
+def _record_clearing(stage: Stage, tested_method: str) -> None:
     """Record whether gradients are left by default, with `zero_grad=False` and with `zero_grad=True`.
 
     Args:
         stage: the scenario's stage.
-        clears: the method that is asked to clear, `first_step` or `second_step`.
+        tested_method: the method that is given the argument, `_FIRST_STEP` or `_SECOND_STEP`. The other one is called
+            without it, as both belong to an update.
     """
     model = mlp(stage.env)
     groups = two_groups(model, (0.03, 0.02))
     watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
-    given = GivenGradients(stage.env, model)
-    for flags in ({}, {"zero_grad": False}, {"zero_grad": True}):
-        for method in ("first_step", "second_step"):
-            watched.set_gradients(given.next())
-            asked = flags if method == clears else {}
-            stage.recorder.call(getattr(watched.sam, method), **asked)
-            if method == clears:
-                left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in watched.parameters)
-                arguments = "".join(f"{key}={value}" for key, value in flags.items())
-                name = f"`{method}({arguments})` 뒤에 그레이디언트가 남음"
-                stage.recorder.claim(name, left, flat_gradients(watched.model))
+    gradients = RandomGradients(stage.env, model)
+    for zero_grad in ({}, {"zero_grad": False}, {"zero_grad": True}):
+        for method in (_FIRST_STEP, _SECOND_STEP):
+            watched.set_gradients(gradients.next())
+            arguments = zero_grad if method == tested_method else {}
+            stage.recorder.call(getattr(watched.sam, method), **arguments)
+            if method == tested_method:
+                are_left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in watched.parameters)
+                written = "".join(f"{key}={value}" for key, value in arguments.items())
+                fact = f"`{method}({written})` 뒤에 그레이디언트가 남음"
+                stage.recorder.claim(fact, are_left, flat_gradients(watched.model))
 
 
-@driver.scenario("clears-first", "first_step의 zero_grad", check="promises", atol=SAM_ATOL)
+@driver.scenario("clears-first", "first_step의 zero_grad", check="promises", atol=_WEIGHTS_ATOL)
 def _clears_first(stage: Stage) -> None:
-    _clearing(stage, "first_step")
+    """Call `first_step` with each value of `zero_grad`.
+
+    A wrong program never clears, always clears, or clears the first group only.
+    """
+    _record_clearing(stage, _FIRST_STEP)
 
 
-@driver.scenario("clears-second", "second_step의 zero_grad", check="promises", atol=SAM_ATOL)
+@driver.scenario("clears-second", "second_step의 zero_grad", check="promises", atol=_WEIGHTS_ATOL)
 def _clears_second(stage: Stage) -> None:
-    _clearing(stage, "second_step")
+    """Call `second_step` with each value of `zero_grad`.
+
+    A wrong program never clears, always clears, or clears the first group only.
+    """
+    _record_clearing(stage, _SECOND_STEP)

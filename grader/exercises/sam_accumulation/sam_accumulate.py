@@ -1,7 +1,15 @@
 """Driver of `sam_accumulate`, which makes one SAM update for each window of micro-batches and returns window losses.
 
-Scenarios isolate whole windows first; then clipping, short windows, generators and empty input, other base optimizers
-and precisions, modes, losses, and memory. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
+Promises of the exercise, and the scenarios that check them:
+    one SAM update for each window; both passes see all its micro-batches: `sgd`, `ones`, `adamw`, `float32`
+    a short last window is averaged over its own micro-batches: `leftover`, `leftover-losses`
+    the gradient of the update is clipped once, to a limit of zero too: `clip`, `zero-norm`
+    micro-batches may come from a generator, and there may be none: `generator`, `empty`
+    the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
+    the return value lists each window's mean loss at w: `returns`, `return-types`
+    the graph of one micro-batch at a time is alive: `memory`
+
+In `together`, several of these act at once. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
 counted again here.
 """
 
@@ -29,15 +37,15 @@ from grader.observe.values import items_of, type_name
 
 driver = Driver("sam_accumulate", cost=1.5)  # two passes over 14 micro-batches take long
 
-_MICRO = 3
+_SIZE = 3
 """Samples in every micro-batch. All have equally many, so that the mean of their mean losses is the mean over the
 samples of the window: both ways to average are right."""
-_SGD_SIZES = [_MICRO] * 14
+_SGD_SIZES = [_SIZE] * 14
 """Samples in each micro-batch of the scenario `sgd`, and so of its `Problem`."""
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates are made of; this can be told only where the base step is plain SGD."""
+    """Return what the updates of the scenario `sgd` are made of."""
     return Problem(mlp(env), batches(env, _SGD_SIZES), loss_function(env))
 
 
@@ -46,7 +54,11 @@ _case = partial(sam_case, name="sam_accumulate")
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Two windows of four in train mode, then two of three in eval mode, which makes no difference to this model."""
+    """Update on two windows of four, then on two of three in eval mode, which makes no difference to this model.
+
+    A wrong program sees some micro-batches only in one of the passes, does not divide by the length of the window, or
+    climbs for each micro-batch.
+    """
     case = _case(stage, _SGD_SIZES)
     case.call(case.data[:8], 4)
     scale_rates(case.opt, 0.8)
@@ -56,19 +68,23 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("ones", "마이크로 배치가 하나인 구간", check="sgd")
 def _ones(stage: Stage) -> None:
-    """Windows of one micro-batch."""
-    case = _case(stage, [_MICRO] * 2)
+    """Update on windows of one micro-batch, where only mistakes show that have nothing to do with accumulation.
+
+    A wrong program makes one pass only, or keeps the gradient of the first one.
+    """
+    case = _case(stage, [_SIZE] * 2)
     case.call(case.data, 1)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """A limit that always acts in the first call, and one that never acts in the second.
+    """Clip to a limit that always acts in the first call, and to one that never acts in the second.
 
-    The first is so low (0.15 of the norm) that it acts under any scale of the gradient. The second is there because
-    clipping hides a wrong scale, such as a missing division by the length of the window.
+    A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The first limit is so low
+    (0.15 of the norm) that it acts under any scale of the gradient. The second call is there because clipping hides a
+    wrong scale, such as a missing division by the length of the window.
     """
-    case = _case(stage, [_MICRO] * 8)
+    case = _case(stage, [_SIZE] * 8)
     norm = window_norm(case, case.data[:3])  # at w; the clip acts at w + e, where it is of the same size
     case.call(case.data[:6], 3, max_norm=0.15 * norm)
     case.call(case.data[6:], 2, max_norm=50.0 * norm)
@@ -76,54 +92,73 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
-    case = _case(stage, [_MICRO] * 2, adamw)
+    """Clip to a limit of zero, under which AdamW only decays.
+
+    A wrong program asks `if max_norm:` and does not clip.
+    """
+    case = _case(stage, [_SIZE] * 2, adamw)
     case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
 def _leftover(stage: Stage) -> None:
-    """Seven micro-batches in windows of four, three in windows of two, and one where nine were asked for.
+    """Update on seven micro-batches in windows of four, three in windows of two, and one where nine were asked for.
 
-    What a short window leaves behind shows in the next call.
+    A wrong program drops the short window, or divides it by `accum_steps`. What a short window leaves behind shows in
+    the next call.
     """
-    case = _case(stage, [_MICRO] * 11)
+    case = _case(stage, [_SIZE] * 11)
     for part, accum_steps in ((case.data[:7], 4), (case.data[7:10], 2), (case.data[10:], 9)):
         case.call(part, accum_steps)
 
 
 @driver.scenario("leftover-losses", "짧은 마지막 구간의 손실", check="edges", atol=FLOAT32_ATOL)
 def _leftover_losses(stage: Stage) -> None:
-    """Learning rates are zero, so that no update shows in a later loss."""
-    case = _case(stage, [_MICRO] * 7, zero_rate_sgd, watch=False)
+    """Record the losses of a whole window and a short one, with rates of zero, so that no update shows in a loss.
+
+    A wrong program divides the short window's loss by `accum_steps`, or leaves it out.
+    """
+    case = _case(stage, [_SIZE] * 7, zero_rate_sgd, watch=False)
     record_numbers(stage.recorder, items_of(case.call(case.data, 4)))
 
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """Micro-batches from a generator, which can be read only once though there are two passes."""
-    case = _case(stage, [_MICRO] * 6)
+    """Call with a generator, which can be read only once though there are two passes.
+
+    A wrong program reads it twice, or asks for its length.
+    """
+    case = _case(stage, [_SIZE] * 6)
     case.call((batch for batch in case.data), 3)
 
 
 @driver.scenario("empty", "빈 입력", check="edges")
 def _empty(stage: Stage) -> None:
-    """Empty input: nothing to update, and an empty list to return."""
-    returned = _case(stage, [_MICRO] * 1).call([], 2)
+    """Call without micro-batches: there is nothing to update, and an empty list to return.
+
+    A wrong program updates at the end although nothing is left, or returns a loss.
+    """
+    returned = _case(stage, [_SIZE] * 1).call([], 2)
     stage.recorder.fact("돌려준 손실의 개수", len(items_of(returned)))
 
 
 @driver.scenario("adamw", "AdamW 위의 SAM")
 def _adamw(stage: Stage) -> None:
-    """AdamW as the base optimizer."""
-    case = _case(stage, [_MICRO] * 6, adamw)
+    """Update over AdamW, where the number of updates shows, but hardly a factor on the gradient.
+
+    A wrong program updates for each micro-batch, or keeps gradients from one window to the next.
+    """
+    case = _case(stage, [_SIZE] * 6, adamw)
     case.call(case.data, 2)
 
 
 @driver.scenario("together", "모멘텀, 클리핑, 짧은 구간, 제너레이터를 함께", check="adamw", atol=CLIP_ATOL)
 def _together(stage: Stage) -> None:
-    """Momentum, clipping, a short window and a generator. The last layer is in eval mode."""
-    case = _case(stage, [_MICRO] * 10, momentum_sgd)
+    """Update over momentum with clipping, short windows and a generator; the last layer is in eval mode.
+
+    A wrong program does not clip the short window, or has any of the mistakes above.
+    """
+    case = _case(stage, [_SIZE] * 10, momentum_sgd)
     last_layer_to_eval(case.model)
     limit = 0.15 * window_norm(case, case.data[:3])
     for part in (case.data[:5], case.data[5:]):
@@ -133,39 +168,46 @@ def _together(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="adamw", atol=FLOAT32_UPDATES_ATOL)
 def _float32(stage: Stage) -> None:
-    """A float32 model, because autocast leaves float64 alone and would not show there."""
-    case = _case(stage, [_MICRO] * 4, model=mlp(stage.env).float())
+    """Update a float32 model.
+
+    A wrong program uses autocast, which leaves the float64 of the other scenarios alone.
+    """
+    case = _case(stage, [_SIZE] * 4, model=mlp(stage.env).float())
     case.call(case.data, 2)
 
 
-def _accumulate_with(stage: Stage, model: Net) -> None:
-    """Two windows of two, with a model whose modes are set already."""
-    case = _case(stage, [_MICRO] * 4, model=model, watch=False)
+def _call_with(stage: Stage, model: Net) -> None:
+    """Make one call of two windows with a model whose modes are set already."""
+    case = _case(stage, [_SIZE] * 4, model=model, watch=False)
     case.call(case.data, 2)
 
 
-add_mode_scenarios(driver, _accumulate_with, check="modes")
+add_mode_scenarios(driver, _call_with, check="modes")
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Losses of two windows at unchanged weights; then of one window on each of two fresh models.
+    """Record the losses of two windows at unchanged weights; then of one window on each of two fresh models.
 
-    The fresh models are really updated, so that a loss measured after the update differs. Each makes one update only,
-    so that a wrong update spoils no later loss.
+    A wrong program returns the loss at w + e, a sum, the last loss, or one for each micro-batch. The fresh models are
+    really updated, so that a loss measured after the update differs. Each makes one update only, so that a wrong update
+    spoils no later loss.
     """
-    case = _case(stage, [_MICRO] * 10, zero_rate_sgd, watch=False)
+    case = _case(stage, [_SIZE] * 10, zero_rate_sgd, watch=False)
     losses = items_of(case.call(case.data[:6], 3))
     for number, window in enumerate((case.data[6:8], case.data[8:10])):
-        fresh = _case(stage, [_MICRO] * 10, model=mlp(stage.env, f"model {number}"), watch=False)
+        fresh = _case(stage, [_SIZE] * 10, model=mlp(stage.env, f"model {number}"), watch=False)
         losses += items_of(fresh.call(window, 2))
     record_numbers(stage.recorder, losses)
 
 
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
-    """The types of the returned list and of the losses in it."""
-    case = _case(stage, [_MICRO] * 4, zero_rate_sgd, watch=False)
+    """Record the types of the returned list and of the losses in it.
+
+    A wrong program returns one number, a tensor, or a list of tensors.
+    """
+    case = _case(stage, [_SIZE] * 4, zero_rate_sgd, watch=False)
     value = case.call(case.data, 2)
     stage.recorder.fact("반환 타입", type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
@@ -173,7 +215,7 @@ def _return_types(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, [_MICRO] * 6, watch=False),
+    lambda stage: _case(stage, [_SIZE] * 6, watch=False),
     lambda case, data: case.call(data, 3),
-    memory="memory",  # the usual scenario `memory` decides the check `memory`
+    memory="memory",  # the usual scenario `memory` decides the check of the same name
 )

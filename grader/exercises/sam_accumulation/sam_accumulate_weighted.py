@@ -1,7 +1,17 @@
 """Driver of `sam_accumulate_weighted`, which is `sam_accumulate` for micro-batches that differ in size.
 
-Scenarios isolate sizes, short windows, clipping, losses, modes and gradients that are there before. What
-`sam_accumulate` tests already is tested again only where sizes change the answer.
+Promises of the exercise, and the scenarios that check them:
+    one SAM update for each window, as on its concatenated batch: `sizes`, `momentum`, `float32`
+    a short last window is averaged over its own samples: `leftover`
+    the gradient of the update is clipped once, in a short window and to a limit of zero too: `clip`, `clip-leftover`,
+        `zero-norm`
+    micro-batches may come from a generator, and there may be none: `generator`, `empty`
+    gradients from before the call are not used: `stale`
+    the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
+    the return value lists each window's mean loss over samples, at w: `returns`, `return-types`
+    the graph of one micro-batch at a time is alive: `memory`
+
+What the driver of `sam_accumulate` checks already comes again only where sizes change the answer.
 """
 
 from functools import partial
@@ -36,12 +46,16 @@ _case = partial(sam_case, name="sam_accumulate_weighted")
 
 
 def _problem(env: Env) -> Problem:
+    """Return what the updates of the scenario `sizes` are made of."""
     return Problem(mlp(env), batches(env, _SIZES[:9]), loss_function(env))
 
 
 @driver.scenario("sizes", "크기가 다른 마이크로 배치", problem=_problem)
 def _sizes(stage: Stage) -> None:
-    """Three whole windows in two calls; the rate falls in between."""
+    """Update on three whole windows in two calls; the rates fall in between.
+
+    A wrong program takes the mean of means in one or both passes, or divides by something else than the samples.
+    """
     case = _case(stage, _SIZES[:9])
     case.call(case.data[:6], 3)
     scale_rates(case.opt, 0.8)
@@ -50,23 +64,30 @@ def _sizes(stage: Stage) -> None:
 
 @driver.scenario("momentum", "모멘텀이 있는 base 옵티마이저", check="sizes")
 def _momentum(stage: Stage) -> None:
-    """Momentum in the base optimizer."""
+    """Update over SGD with momentum.
+
+    A wrong program makes a step of the base optimizer too many, which momentum remembers.
+    """
     case = _case(stage, (3, 8, 2, 4), momentum_sgd)
     case.call(case.data, 2)
 
 
 @driver.scenario("float32", "float32 모델", check="sizes", atol=FLOAT32_UPDATES_ATOL)
 def _float32(stage: Stage) -> None:
-    """A float32 model, because autocast leaves float64 alone and would not show there."""
+    """Update a float32 model.
+
+    A wrong program uses autocast, which leaves the float64 of the other scenarios alone.
+    """
     case = _case(stage, (5, 2, 1, 4), model=mlp(stage.env).float())
     case.call(case.data, 2)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """A limit that acts under any scale in the first call, and one that never acts in the second.
+    """Clip to a limit that always acts in the first call, and to one that never acts in the second.
 
-    The scenario `clip` of `sam_accumulate` says why there are both.
+    A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The scenario `clip` of
+    `sam_accumulate` says why there are two limits.
     """
     case = _case(stage, _SIZES)
     norm = window_norm(case, case.data[:3])
@@ -76,16 +97,20 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
+    """Clip to a limit of zero, under which AdamW only decays.
+
+    A wrong program asks `if max_norm:` and does not clip.
+    """
     case = _case(stage, _SIZES[:2], adamw)
     case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
 def _leftover(stage: Stage) -> None:
-    """Five micro-batches in windows of three, three in windows of two, and one where four were asked for.
+    """Update on five micro-batches in windows of three, three in windows of two, and one where four were asked for.
 
-    What a short window leaves behind shows in the next call.
+    A wrong program drops the short window, or divides it by the samples of a whole one. What a short window leaves
+    behind shows in the next call.
     """
     case = _case(stage, _SIZES[:9])
     for part, accum_steps in ((case.data[:5], 3), (case.data[5:8], 2), (case.data[8:], 4)):
@@ -94,52 +119,70 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """Micro-batches from a generator, which can be read only once though there are two passes."""
+    """Call with a generator, which can be read only once though there are two passes.
+
+    A wrong program reads it twice, or asks for its length.
+    """
     case = _case(stage, _SIZES[:6])
     case.call((batch for batch in case.data), 3)
 
 
 @driver.scenario("empty", "빈 입력", check="edges")
 def _empty(stage: Stage) -> None:
-    """Empty input: nothing to update, and an empty list to return."""
+    """Call without micro-batches: there is nothing to update, and an empty list to return.
+
+    A wrong program updates at the end although nothing is left, or returns a loss.
+    """
     returned = _case(stage, (2,)).call([], 2)
     stage.recorder.fact("돌려준 손실의 개수", len(items_of(returned)))
 
 
 @driver.scenario("clip-leftover", "짧은 마지막 구간의 클리핑", check="clip", atol=CLIP_ATOL)
 def _clip_leftover(stage: Stage) -> None:
-    """The clip is clearly active in the whole and in the short window."""
+    """Clip to a limit that acts in the whole window and in the short one.
+
+    A wrong program clips whole windows only.
+    """
     case = _case(stage, _SIZES[:5])
     case.call(case.data, 3, max_norm=0.15 * window_norm(case, case.data[:3]))
 
 
 @driver.scenario("stale", "그레이디언트가 남아 있는 모델", check="edges")
 def _stale(stage: Stage) -> None:
-    """What the caller left in `.grad` must not become part of the first window."""
+    """Call with gradients in `.grad`.
+
+    A wrong program adds the first window's gradients to them.
+    """
     case = _case(stage, _SIZES[:4])
     fill_gradients(stage.env, case.model)
     case.call(case.data, 2)
 
 
-def _accumulate_with(stage: Stage, model: Net) -> None:
-    """Two windows of two, with a model whose modes are set already."""
+def _call_with(stage: Stage, model: Net) -> None:
+    """Make one call of two windows with a model whose modes are set already."""
     case = _case(stage, (4, 2, 3, 5), model=model, watch=False)
     case.call(case.data, 2)
 
 
-add_mode_scenarios(driver, _accumulate_with, check="modes")
+add_mode_scenarios(driver, _call_with, check="modes")
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Losses of two whole windows and a short one, at unchanged weights."""
+    """Record the losses of two whole windows and a short one, at unchanged weights.
+
+    A wrong program returns the mean of means, a sum, the last loss, or the loss at w + e.
+    """
     case = _case(stage, _SIZES[:8], zero_rate_sgd, watch=False)
     record_numbers(stage.recorder, items_of(case.call(case.data, 3)))
 
 
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
-    """The types of the returned list and of the losses in it."""
+    """Record the types of the returned list and of the losses in it.
+
+    A wrong program returns one number, a tensor, or a list of tensors.
+    """
     case = _case(stage, (3, 1), zero_rate_sgd, watch=False)
     value = case.call(case.data, 2)
     stage.recorder.fact("반환 타입", type_name(value))
@@ -150,5 +193,5 @@ add_usual(
     driver,
     lambda stage: _case(stage, _SIZES[:6], watch=False),
     lambda case, data: case.call(data, 3),
-    memory="memory",  # the usual scenario `memory` decides the check `memory`
+    memory="memory",  # the usual scenario `memory` decides the check of the same name
 )

@@ -1,7 +1,11 @@
 """Driver of `sam_step`, which makes one SAM update on a mini-batch and returns the loss at w.
 
-Scenarios isolate updates over several base optimizers, BatchNorm, the returned loss, and the modes of the model. The
-SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+Promises of the exercise, and the scenarios that check them:
+    one SAM update on the batch: `sgd`, `momentum`, `adamw`, `batch-norm`, `float32`
+    the return value is the loss at w, before the climb, a float: `returns`, `return-types`
+    the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
+
+The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
 from collections.abc import Sequence
@@ -37,15 +41,18 @@ from grader.observe.values import type_name
 driver = Driver("sam_step")
 
 _SIZES = (4, 3, 5, 2)
+"""Samples in each batch."""
+
 _case = partial(sam_case, name="sam_step")
 
 
 def _problem(env: Env) -> Problem:
+    """Return what the updates of the scenario `sgd` are made of."""
     return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
 
 
-def _sam_steps(stage: Stage, make_base: MakeOptimizer) -> None:
-    """Make four calls, alternating train and eval mode, which makes no difference for this model."""
+def _update(stage: Stage, make_base: MakeOptimizer) -> None:
+    """Make four calls, in train and eval mode by turns, which makes no difference for this model; rates fall."""
     case = _case(stage, _SIZES, make_base)
     for number, batch in enumerate(case.data):
         case.model.train(number % 2 == 0)
@@ -55,23 +62,35 @@ def _sam_steps(stage: Stage, make_base: MakeOptimizer) -> None:
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    _sam_steps(stage, sgd)
+    """Update over SGD, where the recipe of a wrong update can be told.
+
+    A wrong program makes one pass only, keeps the first gradient, or runs backward again without a forward pass.
+    """
+    _update(stage, sgd)
 
 
 @driver.scenario("momentum", "모멘텀 위의 SAM")
 def _momentum(stage: Stage) -> None:
-    _sam_steps(stage, momentum_sgd)
+    """Update over SGD with momentum.
+
+    A wrong program makes a step of the base optimizer too many, which momentum remembers.
+    """
+    _update(stage, momentum_sgd)
 
 
 @driver.scenario("adamw", "AdamW 위의 SAM", check="momentum")
 def _adamw(stage: Stage) -> None:
-    _sam_steps(stage, adamw)
+    """Update over AdamW, where the number of updates shows, but hardly a factor on the gradient.
+
+    A wrong program clears no gradients between updates, or lets the base optimizer step from w + e.
+    """
+    _update(stage, adamw)
 
 
 def _with_batch_norm(env: Env, salt: str) -> Net:
     """Return a model with BatchNorm after a layer without bias.
 
-    There is no dropout: both passes may rightly use one mask, or one each.
+    There is no dropout, because both passes may rightly use one mask, or one each.
     """
     layers = [
         nn.Linear(FEATURES, HIDDEN, bias=False),
@@ -84,7 +103,10 @@ def _with_batch_norm(env: Env, salt: str) -> Net:
 
 @driver.scenario("batch-norm", "배치 정규화가 있는 모델", check="momentum")
 def _batch_norm(stage: Stage) -> None:
-    """A model in train mode, one in eval mode, and one with a frozen BatchNorm; one call each."""
+    """Make one call each with a model in train mode, in eval mode, and with a frozen BatchNorm.
+
+    A wrong program sets a mode for its passes, which changes what BatchNorm computes.
+    """
     for number, mode in enumerate((Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL)):
         model = set_modes(_with_batch_norm(stage.env, mode), mode)
         case = _case(stage, (6, 4, 5), model=model, watch=False)
@@ -94,7 +116,10 @@ def _batch_norm(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="momentum", atol=FLOAT32_UPDATES_ATOL)
 def _float32(stage: Stage) -> None:
-    """A float32 model, because autocast leaves float64 alone and would not show there; a new SAM for each call."""
+    """Make two calls with a float32 model, with a new SAM for each.
+
+    A wrong program uses autocast, which leaves the float64 of the other scenarios alone.
+    """
     model = mlp(stage.env).float()
     base = sgd(model)
     stage.recorder.watch(model, base, at_forwards=False)
@@ -103,12 +128,13 @@ def _float32(stage: Stage) -> None:
         case.call(*case.data[number])
 
 
-def _step_in_mode(stage: Stage, model: Net) -> None:
+def _call_with(stage: Stage, model: Net) -> None:
+    """Make one call with a model whose modes are set already."""
     case = _case(stage, (6,), model=model, watch=False)
     case.call(*case.data[0])
 
 
-add_mode_scenarios(driver, _step_in_mode, check="modes")
+add_mode_scenarios(driver, _call_with, check="modes")
 
 
 def _losses(stage: Stage) -> Sequence[Any]:
@@ -121,9 +147,17 @@ def _losses(stage: Stage) -> Sequence[Any]:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
+    """Record the returned losses.
+
+    A wrong program returns the loss at w + e, the mean of both, the loss after the update, or nothing.
+    """
     record_numbers(stage.recorder, _losses(stage))
 
 
 @driver.scenario("return-types", "반환 타입", check="returns")
 def _return_types(stage: Stage) -> None:
+    """Record the types of the returned losses.
+
+    A wrong program returns a tensor, or nothing.
+    """
     stage.recorder.fact("반환 타입", [type_name(value) for value in _losses(stage)])

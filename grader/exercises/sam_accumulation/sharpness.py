@@ -1,8 +1,15 @@
 """Driver of `sharpness`, which returns L(w + rho * g / ||g||) - L(w) and leaves everything else as it was.
 
-The value is measured on a fresh model each time, so that a function that leaves a model changed still returns the right
-value. What it leaves behind does not depend on the value. So each scenario judges either
-the value or what is left behind.
+Promises of the exercise, and the scenarios that check them:
+    the value: `value`, `hill`, `steep`, `float32`
+    both losses in the mode found and from the same random state: `train-mode`, `values-by-mode`
+    weights and gradients stay as they are: `weights`, `gradients`, `held-gradients`; frozen parameters: `frozen`
+    BatchNorm's statistics, the random state and the modes stay as they are: `statistics`, `counter`, `random-state`,
+        `modes-train`, `modes-eval`, `modes-frozen`
+    the return value is a float: `types`
+
+Each scenario judges either the value or what is left behind. Each value is measured on a fresh model, so that a program
+that leaves a model changed still returns the right value.
 """
 
 import contextlib
@@ -28,8 +35,8 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_numbers
 from grader.exercises.sam_accumulation._mode_scenarios import add_mode_scenarios
-from grader.exercises.sam_accumulation._untouched import (
-    RANDOM_STATE,
+from grader.exercises.sam_accumulation._side_effect_scenarios import (
+    RANDOM_STATE_SALT,
     add_state_scenarios,
     add_weight_scenarios,
     record_type,
@@ -39,46 +46,75 @@ from grader.observe.play import Driver, Stage
 driver = Driver("sharpness")
 
 _STEEP_ATOL = 1e-5
-"""A loss of about 40 that passes through float32 on its way out is off by 2e-6."""
+"""Absolute tolerance of the scenario `steep`: a loss of about 40 that passes through float32 on its way out is off by
+2e-6.
+"""
+
+_RHO = 0.3
+"""Radius where the value is not compared."""
 
 
 def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn | None = None) -> Any:
-    """Call the student's function once.
+    """Call the student's function once, from a random state that follows from the scenario, and return its result.
 
-    Parameters are not recorded as states: a solution may restore w by subtracting e again, which is right but off in
-    the last bit, and would count as one more state.
+    The model reports its forward passes, but the recorder does not watch it: a solution may go back to w by subtracting
+    e again, which is right but off in the last bit, and would count as one more state.
+
+    Args:
+        stage: the scenario's stage.
+        model: the model.
+        batch: the batch.
+        rho: the radius.
+        loss_fn: the loss function; None: `loss_function`.
     """
     model.observer = stage.recorder
-    stage.env.set_random_state(RANDOM_STATE)
+    stage.env.set_random_state(RANDOM_STATE_SALT)
     return stage.recorder.call(
         stage.student("sharpness"), model, loss_fn or loss_function(stage.env), *batch, rho=rho
     )
 
 
 def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
-    return _measure(stage, model, batch, 0.3)
+    """Call the student's function once, for scenarios that do not compare the value."""
+    return _measure(stage, model, batch, _RHO)
 
 
 def _measure_new_batch(stage: Stage, model: Net) -> Any:
+    """Call the student's function once with a batch that follows from the scenario; the value is not compared."""
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 
 
-def _values(stage: Stage, make: Callable[[str], Net]) -> None:
-    """Record the values of two models, each with a batch and a radius of its own."""
-    data = zip(batches(stage.env, (6, 5)), (0.4, 0.05), strict=True)
-    values = [_measure(stage, make(f"model {n}"), batch, rho) for n, (batch, rho) in enumerate(data)]
+def _record_values(stage: Stage, make_model: Callable[[str], Net]) -> None:
+    """Record the values of two models, each with a batch and a radius of its own.
+
+    Args:
+        stage: the scenario's stage.
+        make_model: makes a model from a salt.
+    """
+    batches_and_radii = zip(batches(stage.env, (6, 5)), (0.4, 0.05), strict=True)
+    values = [
+        _measure(stage, make_model(f"model {number}"), batch, rho)
+        for number, (batch, rho) in enumerate(batches_and_radii)
+    ]
     record_numbers(stage.recorder, values)
 
 
 @driver.scenario("value", "평가 모드의 모델", atol=FLOAT32_ATOL)
 def _value(stage: Stage) -> None:
-    _values(stage, lambda salt: mlp(stage.env, salt).eval())
+    """Record values in eval mode.
+
+    A wrong program does not divide by the norm, takes one for each tensor, goes downhill, or returns L(w + e).
+    """
+    _record_values(stage, lambda salt: mlp(stage.env, salt).eval())
 
 
 @driver.scenario("hill", "손실이 높아졌다가 낮아지는 곳", check="value", atol=FLOAT32_ATOL)
 def _hill(stage: Stage) -> None:
-    """A loss that peaks a little uphill: far past the peak, sharpness is negative."""
+    """Record values for a loss that peaks a little uphill: far past the peak, sharpness is negative.
+
+    A wrong program returns the absolute value, or never less than 0.
+    """
     smooth = loss_function(stage.env)
     (batch,) = batches(stage.env, (5,))
     with torch.no_grad():
@@ -93,7 +129,10 @@ def _hill(stage: Stage) -> None:
 
 @driver.scenario("steep", "그레이디언트가 큰 손실", check="value", atol=_STEEP_ATOL)
 def _steep(stage: Stage) -> None:
-    """Steep gradients: a function that gets the norm from a clipping function must not clip."""
+    """Record the value for a loss with steep gradients.
+
+    A wrong program gets the norm from a clipping function, which clips.
+    """
     smooth = loss_function(stage.env)
     (batch,) = batches(stage.env, (5,))
     value = _measure(stage, mlp(stage.env).eval(), batch, 0.1, lambda out, target: 40.0 * smooth(out, target))
@@ -102,41 +141,48 @@ def _steep(stage: Stage) -> None:
 
 @driver.scenario("float32", "float32 모델", check="value", atol=FLOAT32_UPDATES_ATOL)
 def _float32(stage: Stage) -> None:
-    """A float32 model, because autocast leaves float64 alone and would not show there."""
+    """Record the value of a float32 model.
+
+    A wrong program uses autocast, which leaves the float64 of the other scenarios alone.
+    """
     (batch,) = batches(stage.env, (6,))
-    value = _measure(stage, mlp(stage.env).float().eval(), (batch[0].float(), batch[1]), 0.3)
+    value = _measure(stage, mlp(stage.env).float().eval(), (batch[0].float(), batch[1]), _RHO)
     record_numbers(stage.recorder, [value])
 
 
 @driver.scenario("train-mode", "드롭아웃과 배치 정규화가 있는 모델", atol=FLOAT32_ATOL)
 def _train_mode(stage: Stage) -> None:
-    """Dropout and BatchNorm in train mode: both losses must come from the same random state."""
-    _values(stage, lambda salt: norm_dropout_mlp(stage.env, salt).train())
+    """Record values in train mode, with dropout and BatchNorm.
+
+    A wrong program lets the two losses use different dropout masks, or measures in eval mode.
+    """
+    _record_values(stage, lambda salt: norm_dropout_mlp(stage.env, salt).train())
 
 
 @driver.scenario(
     "values-by-mode", "평가 모드의 모델과 배치 정규화를 얼린 모델의 값", check="train-mode", atol=FLOAT32_ATOL
 )
 def _values_by_mode(stage: Stage) -> None:
-    """A model in eval mode, then one in train mode with a frozen BatchNorm.
+    """Record the values of a model in eval mode, then of one in train mode with a frozen BatchNorm.
 
-    `model.training` alone does not tell every layer's mode.
+    A wrong program measures in train mode, or goes by `model.training`, which does not tell every layer's mode.
     """
     values = []
     for mode, batch in zip((Modes.ALL_EVAL, Modes.NORM_EVAL), batches(stage.env, (6, 4)), strict=True):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        values.append(_measure(stage, model, batch, 0.3))
+        values.append(_measure(stage, model, batch, _RHO))
     record_numbers(stage.recorder, values)
 
 
-add_weight_scenarios(driver, "weights", _measure_batch)
+add_weight_scenarios(driver, _measure_batch, check="weights")
 
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델", check="weights")
 def _frozen(stage: Stage) -> None:
-    """A frozen parameter must keep its value and stay frozen.
+    """Record whether frozen parameters keep their values and stay frozen.
 
-    Nobody has said whether frozen parameters belong to w, so a function may refuse them, or move and restore them.
+    A wrong program makes all parameters trainable. The contract does not say whether frozen parameters belong to w, so
+    a function may refuse them with a RuntimeError, or move and restore them.
     """
     model = mlp(stage.env)
     first, *_, last = model.parameters()
@@ -149,16 +195,20 @@ def _frozen(stage: Stage) -> None:
         with contextlib.suppress(RuntimeError):
             stage.student("sharpness")(*args, **kwargs)
 
-    stage.recorder.call(attempt, model, loss_function(stage.env), *batch, rho=0.3)
+    stage.recorder.call(attempt, model, loss_function(stage.env), *batch, rho=_RHO)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
     stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
 
 
-add_state_scenarios(driver, "statistics", _measure_batch)
+add_state_scenarios(driver, _measure_batch, check="statistics")
 add_mode_scenarios(driver, _measure_new_batch, check="statistics")
 
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
+    """Record the type of the returned value.
+
+    A wrong program returns a tensor.
+    """
     record_type(stage, _measure_new_batch, mlp(stage.env))

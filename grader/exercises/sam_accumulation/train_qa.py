@@ -1,8 +1,18 @@
 """Driver of `train_qa`, which trains a question-answering model with SAM and accumulation and keeps the best epoch.
 
-Scenarios isolate updates, short windows, clipping, rates, modes, losses and the saved file. Only in the scenario that
-combines everything does the mode change a number. Losses are judged where no update moves the weights, and the file by
-the epoch that its weights come from.
+Promises of the exercise, and the scenarios that check them:
+    a SAM update for each window, a short one at an epoch's end included: `sgd`, `leftover`
+    the gradient of the update is clipped to `max_norm`: `clip`, `default-clip`, `zero-norm`
+    the scheduler steps once for each update: `scheduler`
+    training in train mode, the dev loss in eval mode, train mode at the end: `modes`, `modes-eval`
+    each epoch's losses are means over its samples: `losses`; the returned dict: `returned`
+    the epoch with the lowest dev loss, the first of equals: `best-epoch`, `best-epoch-tie`; its weights are saved:
+        `checkpoint`, `checkpoint-tie`
+    one micro-batch at a time, and no graph of an earlier one is kept: `memory`
+
+In `together`, everything acts at once; only there does the mode change a number. Losses are judged where no update
+moves the weights, and the file by the epoch that its weights come from. The SAM is the fixtures' own, so that a
+learner's mistake in `SAM` is not counted again here.
 """
 
 from collections.abc import Callable
@@ -12,7 +22,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ExponentialLR
 
 from grader.exercises.fixtures.checkpoints import as_fact, find_saved_moment, read_checkpoint, scratch_folder
@@ -21,7 +30,15 @@ from grader.exercises.fixtures.memory import record_loop_memory, record_window_m
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.sam import FixtureSAM
 from grader.exercises.fixtures.witnesses import seeded_number
-from grader.exercises.sam_accumulation._reader import ACCUM, DEV, JUDGED_EPOCHS, MICRO, TRAIN, Case, make_case
+from grader.exercises.sam_accumulation._qa_case import (
+    ACCUM_STEPS,
+    DEV,
+    MICRO_BATCH_SIZE,
+    SCORED_EPOCHS,
+    TRAIN,
+    QACase,
+    make_qa_case,
+)
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 
@@ -32,10 +49,14 @@ _NO_CLIP = 1e3
 
 
 def _problem(env: Env) -> Problem:
-    """Return the recipe's problem: token ids as inputs, start and end positions as targets."""
-    case = make_case(env)
+    """Return what the updates of the scenario `sgd` are made of.
+
+    Inputs are token ids, and targets are start and end positions, shape (2, batch).
+    """
+    case = make_qa_case(env)
     pairs = [
-        (b["input_ids"], torch.stack([b["start_positions"], b["end_positions"]])) for b in case.train.held
+        (batch["input_ids"], torch.stack([batch["start_positions"], batch["end_positions"]]))
+        for batch in case.train.batches
     ]
 
     def loss_fn(output: Any, target: Tensor) -> Tensor:
@@ -44,16 +65,16 @@ def _problem(env: Env) -> Problem:
     return Problem(case.model, pairs, loss_fn)
 
 
-def _trained(
+def _train(
     stage: Stage,
-    case: Case,
-    make: MakeOptimizer,
+    case: QACase,
+    make_base: MakeOptimizer,
     *,
     epochs: int,
     decay: float | None = None,
     watch: bool = True,
-    after: Callable[[Path], object] | None = None,
-    accum_steps: int = ACCUM,
+    inspect: Callable[[Path], object] | None = None,
+    accum_steps: int = ACCUM_STEPS,
     **kwargs: Any,
 ) -> Any:
     """Call the student's function once and return its result.
@@ -61,19 +82,20 @@ def _trained(
     Args:
         stage: the scenario's stage.
         case: model and data.
-        make: makes the base optimizer.
+        make_base: makes the base optimizer.
         epochs: number of epochs.
-        decay: if given, a scheduler multiplies the rate by it after each update.
+        decay: factor by which a scheduler multiplies the rate after each update; None: there is no scheduler.
         watch: record what happens to the parameters.
-        after: called with the checkpoint's path while the file is there.
+        inspect: called with the checkpoint's path while the file is there. The student's function is then given the
+            path as a `Path`, otherwise as a `str`: it must take both.
         accum_steps: micro-batches in a window.
         kwargs: further arguments of the function.
     """
-    recorder, base = stage.recorder, make(case.model)
+    recorder, base = stage.recorder, make_base(case.model)
     if decay is not None:
         kwargs["scheduler"] = ExponentialLR(base, decay)
-    ids = [batch["input_ids"] for batch in case.train.held]
     if watch:
+        ids = [batch["input_ids"] for batch in case.train.batches]
         recorder.watch(case.model, base, kwargs.get("scheduler"), batches=ids, at_forwards=False)
     sam = FixtureSAM(base, recorder)
     with scratch_folder() as folder:
@@ -83,11 +105,11 @@ def _trained(
             *(case.model, sam, case.train, case.dev),
             epochs=epochs,
             accum_steps=accum_steps,
-            checkpoint_path=str(path) if after is None else path,
+            checkpoint_path=str(path) if inspect is None else path,
             **kwargs,
         )
-        if after is not None:
-            after(path)
+        if inspect is not None:
+            inspect(path)
     return returned
 
 
@@ -96,203 +118,256 @@ def _trained(
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    _trained(stage, make_case(stage.env), sgd, epochs=1, max_norm=_NO_CLIP)
+    """Train on whole windows.
+
+    A wrong program sees one batch only in its second pass, does not divide by the window, or keeps the first gradient.
+    """
+    _train(stage, make_qa_case(stage.env), sgd, epochs=1, max_norm=_NO_CLIP)
 
 
 @driver.scenario("leftover", "에폭 끝의 짧은 구간")
 def _leftover(stage: Stage) -> None:
-    """Three micro-batches in windows of two: each epoch ends with a short window."""
-    _trained(stage, make_case(stage.env, 3), sgd, epochs=2, max_norm=_NO_CLIP)
+    """Train on three micro-batches in windows of two: each epoch ends with a short window.
+
+    A wrong program drops it, divides it like a whole one, or fills it with batches of the next epoch.
+    """
+    _train(stage, make_qa_case(stage.env, 3), sgd, epochs=2, max_norm=_NO_CLIP)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
-def _clips(stage: Stage) -> None:
-    """A clip that is active in every window; updates without one are judged above."""
-    _trained(stage, make_case(stage.env), sgd, epochs=1, max_norm=0.1)
+def _clip(stage: Stage) -> None:
+    """Train with a clip that acts in every window; updates without one are judged above.
+
+    A wrong program clips by value, by tensor or by group, or only the gradient of the first pass.
+    """
+    _train(stage, make_qa_case(stage.env), sgd, epochs=1, max_norm=0.1)
 
 
 @driver.scenario("default-clip", "max_norm의 기본값", check="clip", atol=CLIP_ATOL)
-def _clips_by_default(stage: Stage) -> None:
-    """`max_norm` is not given, so the limit is 1.0; with such a large `temper`, the gradients exceed it."""
-    _trained(stage, make_case(stage.env, temper=6.0), sgd, epochs=1)
+def _default_clip(stage: Stage) -> None:
+    """Train without `max_norm`, so that the limit is 1.0; with such large logits, the gradients exceed it.
+
+    A wrong program has another default, or does not clip then.
+    """
+    _train(stage, make_qa_case(stage.env, logit_scale=6.0), sgd, epochs=1)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A limit of zero is a limit, under which AdamW only decays. Code that asks `if max_norm:` does not clip at all."""
-    _trained(stage, make_case(stage.env, 2), adamw, epochs=1, max_norm=0.0)
+    """Train with a limit of zero, under which AdamW only decays.
+
+    A wrong program asks `if max_norm:` and does not clip.
+    """
+    _train(stage, make_qa_case(stage.env, 2), adamw, epochs=1, max_norm=0.0)
 
 
 @driver.scenario("scheduler", "업데이트마다의 학습률")
 def _scheduler(stage: Stage) -> None:
-    """The rate of each update and the rate that is left, whatever the updates were."""
+    """Record the rate of each update and the rate that is left, whatever the updates were.
+
+    A wrong program steps the scheduler for each micro-batch, pass or epoch, before the update, or never.
+    """
+    case = make_qa_case(stage.env)
+    base = sgd(case.model)
     rates: list[float] = []
-
-    def noting(model: Any) -> Optimizer:
-        base = sgd(model)
-        base.register_step_pre_hook(lambda opt, *_: rates.append(opt.param_groups[0]["lr"]))
-        made.append(base)
-        return base
-
-    made: list[Optimizer] = []
+    base.register_step_pre_hook(lambda opt, *_: rates.append(opt.param_groups[0]["lr"]))
     decay = 0.7 + 0.2 * seeded_number(stage.env, "decay")
-    _trained(stage, make_case(stage.env), noting, epochs=2, decay=decay, watch=False, max_norm=_NO_CLIP)
+    _train(stage, case, lambda _: base, epochs=2, decay=decay, watch=False, max_norm=_NO_CLIP)
     stage.recorder.array("업데이트마다의 학습률", rates)
-    stage.recorder.array("끝난 뒤의 학습률", [made[0].param_groups[0]["lr"]])
+    stage.recorder.array("끝난 뒤의 학습률", [base.param_groups[0]["lr"]])
 
 
 @driver.scenario(
     "together", "AdamW, 클리핑, 스케줄러, 짧은 구간, 모드를 함께", check="leftover", atol=CLIP_ATOL
 )
 def _together(stage: Stage) -> None:
-    """The model is handed over in eval mode, in which its numbers differ."""
-    case = make_case(stage.env, 5, temper=3.0, moody=True)
+    """Train with all of these; the model is handed over in eval mode, in which its numbers differ.
+
+    A wrong program has any of the mistakes above, or is in the wrong mode somewhere.
+    """
+    case = make_qa_case(stage.env, 5, logit_scale=3.0, halve_in_eval=True)
     case.model.eval()
-    returned = _trained(stage, case, adamw, epochs=2, decay=0.8)
+    returned = _train(stage, case, adamw, epochs=2, decay=0.8)
     _record_losses(stage, returned)
 
 
 # ---- modes ---------------------------------------------------------------------------------------
 
 
-def _modes_seen(stage: Stage, case: Case, epochs: int) -> None:
+def _record_modes(stage: Stage, case: QACase, epochs: int) -> None:
     """Train, then record the modes of forward passes on training and dev data, and the modes that are left."""
-    _trained(stage, case, zero_rate_sgd, epochs=epochs, watch=False, max_norm=_NO_CLIP)
-    recorder, seen = stage.recorder, case.model.modes_seen
-    for kind, name in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
-        recorder.claim(name, [*sorted(seen[kind])], [seen[kind][training] for training in sorted(seen[kind])])
-        seen[kind].clear()
-    with torch.no_grad():
-        case.model(case.train.held[0]["input_ids"])
-    recorder.claim("끝난 뒤의 모드", [m.training for m in case.model.modules()], [*seen[TRAIN].values()])
+    _train_without_moving(stage, case, epochs)
+    recorder, modes_seen = stage.recorder, case.model.modes_seen
+    for kind, fact in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
+        modes = sorted(modes_seen[kind])
+        recorder.claim(fact, [*modes], [modes_seen[kind][is_training] for is_training in modes])
+        modes_seen[kind].clear()
+    with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
+        case.model(case.train.batches[0]["input_ids"])
+    modes_left = [module.training for module in case.model.modules()]
+    recorder.claim("끝난 뒤의 모드", [*modes_left], [*modes_seen[TRAIN].values()])
 
 
 @driver.scenario("modes", "학습 모드로 받은 모델")
 def _modes(stage: Stage) -> None:
-    _modes_seen(stage, make_case(stage.env, 2), epochs=2)
+    """Hand over a model in train mode and train it for two epochs.
+
+    A wrong program computes the dev loss in train mode, or trains the second epoch in eval mode.
+    """
+    _record_modes(stage, make_qa_case(stage.env, 2), epochs=2)
 
 
 @driver.scenario("modes-eval", "평가 모드로 받은 모델", check="modes")
-def _modes_from_eval(stage: Stage) -> None:
-    """A model handed over in eval mode must be trained in train mode all the same."""
-    case = make_case(stage.env, 2)
+def _modes_eval(stage: Stage) -> None:
+    """Hand over a model in eval mode; it must be trained in train mode all the same.
+
+    A wrong program never calls `train()`, or leaves the model in eval mode.
+    """
+    case = make_qa_case(stage.env, 2)
     case.model.eval()
-    _modes_seen(stage, case, epochs=1)
+    _record_modes(stage, case, epochs=1)
 
 
-# ---- what is returned and what is saved ----------------------------------------------------------
+# ---- the returned dict and the saved file --------------------------------------------------------
 
-_KEYS = (("train_losses", "학습 손실"), ("dev_losses", "검증 손실"))
+_LOSSES = {"train_losses": "학습 손실", "dev_losses": "검증 손실"}
+"""Key of the returned dict -> Korean name."""
 
 
-def _field(returned: Any, key: str) -> Any:
+def _value_of(key: str, returned: Any) -> Any:
+    """Return an entry of the returned dict; None if there is none, or if no dict was returned."""
     return returned.get(key) if isinstance(returned, dict) else None
 
 
 def _record_losses(stage: Stage, returned: Any) -> None:
     """Record the returned training and dev losses as arrays."""
-    for key, name in _KEYS:
-        values = [as_number(value) for value in items_of(_field(returned, key))]
-        stage.recorder.array(f"{key} ({name})", torch.tensor(values, dtype=torch.float64))
+    for key, title in _LOSSES.items():
+        losses = [as_number(loss) for loss in items_of(_value_of(key, returned))]
+        stage.recorder.array(f"{key} ({title})", torch.tensor(losses, dtype=torch.float64))
 
 
-def _judged_case(stage: Stage, epochs: int) -> Case:
-    """Return a case with a reader and different training data in each epoch."""
-    return make_case(stage.env, 2, epochs=epochs)
-
-
-def _judged(stage: Stage, case: Case, epochs: int) -> Any:
-    """Run the student's function such that no update moves the weights, and return its result."""
-    return _trained(stage, case, zero_rate_sgd, epochs=epochs, watch=False, max_norm=_NO_CLIP)
+def _train_without_moving(stage: Stage, case: QACase, epochs: int) -> Any:
+    """Call the student's function with rates of zero, so that no update changes a loss, and return its result."""
+    return _train(stage, case, zero_rate_sgd, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
 @driver.scenario("losses", "에폭마다의 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    """Windows with more and with fewer tokens: every question counts as one, however long it is."""
-    case = make_case(stage.env, 4, epochs=3, uneven=True)
-    _record_losses(stage, _trained(stage, case, zero_rate_sgd, epochs=3, watch=False, max_norm=_NO_CLIP))
+    """Record the losses of three epochs with long and with short questions, each of which counts as one sample.
+
+    A wrong program takes a mean over tokens or over batches, goes on adding over epochs, or takes the second pass.
+    """
+    case = make_qa_case(stage.env, 4, epochs=3, uneven=True)
+    _record_losses(stage, _train_without_moving(stage, case, 3))
 
 
 @driver.scenario("returned", "돌려주는 dict", check="losses")
 def _returned(stage: Stage) -> None:
-    """The types of the returned dict and of the values in it."""
-    returned = _judged(stage, _judged_case(stage, 2), 2)
+    """Record the types of the returned dict and of the values in it.
+
+    A wrong program returns a tuple, nothing, or tensors, or forgets a key.
+    """
+    returned = _train_without_moving(stage, make_qa_case(stage.env, 2, epochs=2), 2)
     stage.recorder.fact("반환 타입", type_name(returned))
-    for key, _ in _KEYS:
-        value = _field(returned, key)
-        items = ", ".join(sorted({type_name(item) for item in items_of(value)}))
-        stage.recorder.fact(f"{key}의 타입", f"{type_name(value)} ({items})")
+    for key in _LOSSES:
+        losses = _value_of(key, returned)
+        item_types = ", ".join(sorted({type_name(loss) for loss in items_of(losses)}))
+        stage.recorder.fact(f"{key}의 타입", f"{type_name(losses)} ({item_types})")
     keys = sorted(str(key) for key in returned) if isinstance(returned, dict) else []
     stage.recorder.fact("best_epoch가 들어 있음", "best_epoch" in keys)
 
 
 @driver.scenario("best-epoch", "가장 좋은 에폭의 번호")
 def _best_epoch(stage: Stage) -> None:
-    """Every known wrong way of choosing the best epoch chooses another epoch than the right one."""
-    case = _judged_case(stage, JUDGED_EPOCHS)
-    _claim_best_epoch(stage, case, _judged(stage, case, JUDGED_EPOCHS))
+    """Record which epoch of several is returned as the best one.
+
+    A wrong program counts from one, compares with the epoch before, or goes by the training loss. Each known wrong way
+    of choosing chooses another epoch here.
+    """
+    case = make_qa_case(stage.env, 2, epochs=SCORED_EPOCHS)
+    _record_best_epoch(stage, case, _train_without_moving(stage, case, SCORED_EPOCHS))
 
 
-def _claim_best_epoch(stage: Stage, case: Case, returned: Any) -> None:
+def _record_best_epoch(stage: Stage, case: QACase, returned: Any) -> None:
     """Record the returned number of the best epoch, with the model's stamp of that epoch as the witness."""
-    best = as_fact(_field(returned, "best_epoch"))
-    stamps = case.model.stamps
-    of_best = stamps[best : best + 1] if isinstance(best, int) and best >= 0 else []
-    stage.recorder.claim("best_epoch", best, of_best)
+    best_epoch = as_fact(_value_of("best_epoch", returned))
+    stamps = case.model.stamps_scored
+    stamp = stamps[best_epoch : best_epoch + 1] if isinstance(best_epoch, int) and best_epoch >= 0 else []
+    stage.recorder.claim("best_epoch", best_epoch, stamp)
 
 
-def _tied_case(stage: Stage) -> Case:
-    """Return a case of which the second and third epoch have the same dev loss, to the bit, below the first epoch's.
+_TIED_EPOCHS = 3
+
+
+def _make_tied_case(stage: Stage) -> QACase:
+    """Return a case in which the last two of three epochs have the same dev loss, to the bit, below the first epoch's.
 
     This holds as long as no update moves the weights.
     """
-    case = _judged_case(stage, 3)
-    case.model.dev_handicaps = (2.0, 1.0, 1.0)
+    case = make_qa_case(stage.env, 2, epochs=_TIED_EPOCHS)
+    case.model.added_dev_losses = (2.0, 1.0, 1.0)
     return case
 
 
 @driver.scenario("best-epoch-tie", "검증 손실이 같은 두 에폭", check="best-epoch")
 def _best_epoch_tie(stage: Stage) -> None:
-    case = _tied_case(stage)
-    _claim_best_epoch(stage, case, _judged(stage, case, 3))
+    """Record which of two equal epochs is returned as the best one.
+
+    A wrong program takes the later one (`<=`).
+    """
+    case = _make_tied_case(stage)
+    _record_best_epoch(stage, case, _train_without_moving(stage, case, _TIED_EPOCHS))
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
 def _checkpoint(stage: Stage) -> None:
-    """The epoch whose weights were saved: they must be those that the epoch was judged with."""
-    case = make_case(stage.env, 2)
+    """Record from which epoch the saved weights are, by comparing them with those of each epoch's dev loss.
 
-    def look(path: Path) -> None:
-        state, opened = read_checkpoint(path)
-        stage.recorder.fact("체크포인트", opened)
-        number = find_saved_moment(state, case.model, case.model.judged)
+    A wrong program saves the last weights, those of another epoch, or a dict around the `state_dict`.
+    """
+    case = make_qa_case(stage.env, 2)
+
+    def record_saved_epoch(path: Path) -> None:
+        state, readable = read_checkpoint(path)
+        stage.recorder.fact("체크포인트", readable)
+        number = find_saved_moment(state, case.model, case.model.weights_scored)
         epoch = "알 수 없음" if number is None else f"에폭 {number}"
         stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
-    _trained(stage, case, sgd, epochs=JUDGED_EPOCHS, watch=False, after=look, max_norm=_NO_CLIP)
+    _train(stage, case, sgd, epochs=SCORED_EPOCHS, watch=False, inspect=record_saved_epoch, max_norm=_NO_CLIP)
 
 
 @driver.scenario("checkpoint-tie", "검증 손실이 같은 두 에폭의 저장", check="checkpoint")
 def _checkpoint_tie(stage: Stage) -> None:
-    """Which of the two epochs was saved. Their weights are equal, so the stamp in the checkpoint tells."""
-    case = _tied_case(stage)
+    """Record which of two equal epochs was saved. Their weights are equal, so the stamp in the checkpoint tells.
 
-    def look(path: Path) -> None:
-        stamp = as_number(read_checkpoint(path)[0].get("stamp"))
-        stamps = case.model.stamps
+    A wrong program saves the later one.
+    """
+    case = _make_tied_case(stage)
+
+    def record_saved_epoch(path: Path) -> None:
+        state, _ = read_checkpoint(path)
+        stamp = as_number(state.get("stamp"))
+        stamps = case.model.stamps_scored
         epoch = f"에폭 {stamps.index(stamp)}" if stamp in stamps else "알 수 없음"
         stage.recorder.claim("저장된 에폭(0부터)", epoch, [stamp])
 
-    _trained(stage, case, zero_rate_sgd, epochs=3, watch=False, after=look, max_norm=_NO_CLIP)
+    epochs = _TIED_EPOCHS
+    _train(
+        stage, case, zero_rate_sgd, epochs=epochs, watch=False, inspect=record_saved_epoch, max_norm=_NO_CLIP
+    )
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """One epoch of two windows: one micro-batch at a time, and nothing from the batches before."""
-    case = make_case(stage.env, 8)
+    """Measure what is alive during one epoch of two windows of four.
+
+    A wrong program joins the window into one batch, runs backward once for it, or keeps losses with their graphs.
+    """
+    case = make_qa_case(stage.env, 8)
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
-    _trained(stage, case, sgd, epochs=1, watch=False, accum_steps=4)
-    record_window_memory(stage, meter, MICRO)
+    _train(stage, case, sgd, epochs=1, watch=False, accum_steps=4)
+    record_window_memory(stage, meter, MICRO_BATCH_SIZE)
     record_loop_memory(stage, meter)

@@ -26,7 +26,7 @@ EMPTY = "def lr_at(step, **kwargs):\n    raise NotImplementedError\n"
     ids=["right", "empty", "missing", "one step early"],
 )
 def test_train_gpt_passes_whatever_lr_at_is(lr_at: str, noted: bool) -> None:
-    program = load_program(f"{IMPORTS}{lr_at}\n{exercise_source(TRAIN_GPT)}", name="lent")
+    program = load_program(f"{IMPORTS}{lr_at}\n{exercise_source(TRAIN_GPT)}", name="with_stand_in")
     before = program.names.get("lr_at")
     trace = play(TRAIN_GPT.driver, program, seed=1)
     program.unload()
@@ -34,3 +34,12 @@ def test_train_gpt_passes_whatever_lr_at_is(lr_at: str, noted: bool) -> None:
     assert [("lr_at" in warning) for warning in trace.warnings] == [True] * noted
     assert program.names.get("lr_at") is before
     assert not program.warnings, "the note is about this exercise, and none of the next ones"
+
+
+def test_a_wrong_call_is_told_by_the_name_that_the_learner_wrote() -> None:
+    train_gpt = "def train_gpt(*args, **kwargs):\n    return lr_at(0, warmup_steps=1)\n"
+    program = load_program(f"{IMPORTS}{LR_AT}\n{train_gpt}", name="wrong_call")
+    failure = play(TRAIN_GPT.driver, program, seed=1, only=["sgd"]).runs["sgd"].failure
+    program.unload()
+    assert failure is not None
+    assert failure.message.startswith("lr_at() missing 4 required")

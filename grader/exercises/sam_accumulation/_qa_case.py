@@ -1,0 +1,270 @@
+"""A question-answering model of 58 parameters and batches of questions for it, on which `train_qa` is played.
+
+The first token of each question tells whether it is for training or for the dev loss. By it, the model notes in which
+mode it read which data, and adds a given number to the loss of each epoch, so that the driver decides which epoch is
+the best.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from grader.exercises.fixtures.classifiers import initialize
+from grader.exercises.fixtures.witnesses import seeded_number
+from grader.observe.play import Env
+from grader.observe.trace import Array
+
+Batch = dict[str, Tensor]
+"""`input_ids`, `attention_mask`, `start_positions` and `end_positions`."""
+
+_VOCABULARY, _LENGTH, _WIDTH = 11, 6, 4
+"""Number of token ids, tokens in a question, and size of a token's vector."""
+_PAD = 0
+"""Token id of padding."""
+TRAIN, DEV = 1, 2
+"""Token ids at the start of each training question and of each dev question."""
+_FIRST_WORD = 3
+"""Lowest token id of all other tokens."""
+
+MICRO_BATCH_SIZE = 3
+"""Samples in a micro-batch."""
+ACCUM_STEPS = 2
+"""Micro-batches in a window."""
+_DEV_SIZES = (4, 2)
+"""Samples in the dev batches. They differ, so that a mean of the batches' means shows. The last batch has more than one
+sample, so that a loss multiplied or divided by its size shows.
+"""
+_SHORT_LENGTH = 4
+"""Tokens in a question of the windows that are shorter than the others."""
+
+SCORED_EPOCHS = 7
+"""Number of epochs in the scenarios that ask for the best one."""
+_ADDED_LOSSES = (
+    ((1.0, 4.0, 0.0, 3.0, 2.0, 2.5, 3.5), (3.0, 2.0, 2.5, 1.5, 1.0, 0.0, 0.5)),
+    ((1.0, 4.0, 0.0, 3.5, 3.0, 2.0, 2.5), (3.0, 2.0, 2.5, 1.5, 0.0, 1.0, 0.5)),
+    ((1.0, 2.5, 4.0, 0.0, 3.5, 2.0, 3.0), (3.0, 0.0, 2.5, 1.5, 1.0, 2.0, 0.5)),
+    ((1.0, 4.0, 2.5, 0.0, 3.0, 2.0, 3.5), (3.0, 2.0, 0.0, 1.5, 1.0, 2.5, 0.5)),
+)
+"""Pairs of (dev, training) losses to add, one number for each epoch. The seed says which pair is used. They are far
+larger than what learning changes.
+
+In each pair, every way of choosing an epoch finds another one: the lowest dev loss, the epoch after it (for counting
+from one), the highest dev loss, the lowest mean of all dev losses so far, the last fall of the dev loss, the lowest
+training loss, and the last epoch.
+"""
+
+
+@dataclass(frozen=True)
+class QACase:
+    """A reader, with the data to train it and the data for its dev loss."""
+
+    model: Any
+    train: "Loader"
+    dev: "Loader"
+
+
+def make_qa_case(
+    env: Env,
+    micro_batches: int = 4,
+    *,
+    epochs: int = 1,
+    logit_scale: float = 1.0,
+    halve_in_eval: bool = False,
+    uneven: bool = False,
+) -> QACase:
+    """Return a reader and its data.
+
+    Args:
+        env: the scenario's env.
+        micro_batches: micro-batches in an epoch.
+        epochs: number of epochs with data of their own; after these, the data of the first one come again.
+        logit_scale: factor on the logits. The larger, the surer the reader is of its answers, and the larger are its
+            gradients.
+        halve_in_eval: halve the logits in eval mode, so that every number shows the mode of its forward pass.
+        uneven: every other window's questions have fewer tokens; within a window, batches can still be concatenated.
+    """
+    lengths = [
+        _SHORT_LENGTH if uneven and number // ACCUM_STEPS % 2 else _LENGTH for number in range(micro_batches)
+    ]
+    train = Loader(
+        _make_batches(env, TRAIN, [(MICRO_BATCH_SIZE, length) for length in lengths] * epochs), epochs
+    )
+    dev = Loader(_make_batches(env, DEV, [(size, _LENGTH) for size in _DEV_SIZES]))
+    model: Any = Reader(env, train.rounds, logit_scale=logit_scale, halve_in_eval=halve_in_eval)
+    return QACase(initialize(model, env, "model"), train, dev)
+
+
+def _make_batches(env: Env, kind: int, shapes: Sequence[tuple[int, int]]) -> list[Batch]:
+    """Return batches of questions of different lengths; the answers lie within the mask.
+
+    Args:
+        env: the scenario's env.
+        kind: first token of each question, `TRAIN` or `DEV`.
+        shapes: samples and tokens of each batch, padding included.
+    """
+    generator = env.generator(f"samples {kind}")
+    batches = []
+    for size, length in shapes:
+        ids = torch.randint(_FIRST_WORD, _VOCABULARY, (size, length), generator=generator)
+        unpadded_lengths = torch.randint(3, length + 1, (size,), generator=generator)
+        mask = torch.arange(length) < unpadded_lengths[:, None]
+        ids[~mask] = _PAD
+        ids[:, 0] = kind
+        starts_and_ends = torch.stack(
+            [
+                torch.randint(0, int(unpadded), (2,), generator=generator).sort().values
+                for unpadded in unpadded_lengths
+            ]
+        )
+        batch = {
+            "input_ids": ids,
+            "attention_mask": mask.long(),
+            "start_positions": starts_and_ends[:, 0].clone(),
+            "end_positions": starts_and_ends[:, 1].clone(),
+        }
+        batches.append({key: value.to(env.device) for key, value in batch.items()})
+    return batches
+
+
+@dataclass
+class Rounds:
+    """A counter that a loader and a model share."""
+
+    done: int = 0
+    """Number of times that the training data have been read to the end."""
+
+
+@dataclass
+class Loader:
+    """Batches to iterate over, any number of times; each comes as a new dict.
+
+    With several `epochs`, the batches are parted among them: each reading to the end is followed by other batches.
+    """
+
+    batches: list[Batch]
+    """The batches of all epochs, one epoch after the other."""
+    epochs: int = 1
+    rounds: Rounds = field(default_factory=Rounds)
+
+    def __iter__(self) -> Iterator[Batch]:
+        start = self.rounds.done % self.epochs * len(self)
+        for batch in self.batches[start : start + len(self)]:
+            yield dict(batch)
+        self.rounds.done += 1
+
+    def __len__(self) -> int:
+        return len(self.batches) // self.epochs
+
+
+class Answer(NamedTuple):
+    """The output of Hugging Face models for extractive question answering."""
+
+    loss: Tensor | None
+    """Mean of the losses of start and end; None if the positions were not given."""
+    start_logits: Tensor
+    end_logits: Tensor
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return an entry by position or by name, as Hugging Face's outputs do."""
+        return getattr(self, key) if isinstance(key, str) else tuple(self)[key]
+
+
+class Reader(nn.Module):
+    """A model that gives start and end logits for every token, from the token and its two neighbours.
+
+    The head has no bias: the true gradient of a bias would be zero.
+    """
+
+    stamp: Tensor
+    """A buffer, and so part of every checkpoint. Each training pass writes a number there that depends on the epoch, so
+    that it tells which epoch a checkpoint is from, even if the weights never change.
+    """
+
+    def __init__(self, env: Env, rounds: Rounds, *, logit_scale: float, halve_in_eval: bool) -> None:
+        """Make a reader; see `make_qa_case` for the options.
+
+        Args:
+            env: the scenario's env.
+            rounds: counts how often the training data have been read to the end.
+            logit_scale: factor on the logits.
+            halve_in_eval: halve the logits in eval mode.
+        """
+        super().__init__()
+        self.tokens = nn.Embedding(_VOCABULARY, _WIDTH)
+        self.mix = nn.Linear(_WIDTH, 2)
+        self.head = nn.Linear(2, 2, bias=False)
+        self.observer: Any = None
+        self.register_buffer("stamp", torch.zeros(()))
+        self.env, self.rounds = env, rounds
+        self.added_dev_losses, self.added_train_losses = _ADDED_LOSSES[
+            env.number("handicaps") % len(_ADDED_LOSSES)
+        ]
+        self.logit_scale, self.halve_in_eval = logit_scale, halve_in_eval
+        self.modes_seen: dict[int, dict[bool, float]] = {TRAIN: {}, DEV: {}}
+        """For each kind of data: the modes in which it was read (True for train mode), each with a number that follows
+        from the seed."""
+        self.weights_scored: list[Array] = []
+        """For each epoch, all weights as one vector at its first forward pass over dev data."""
+        self.stamps_scored: list[float] = []
+        """For each epoch, the number in `stamp` at that moment."""
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        start_positions: Tensor | None = None,
+        end_positions: Tensor | None = None,
+    ) -> Answer:
+        """Return logits (batch, time), and the mean loss if the positions are given."""
+        if self.observer is not None:
+            self.observer.forward_started(input_ids)
+        kind = int(input_ids[0, 0])
+        self._note_pass(kind)
+        if attention_mask is not None:
+            mask = attention_mask.bool()
+        elif start_positions is None:  # the grader wants logits alone, to find out what an update is made of
+            mask = input_ids != _PAD
+        else:  # as in Hugging Face's models: without a mask every token counts, padding too
+            mask = torch.ones_like(input_ids, dtype=torch.bool)
+        start, end = self._logits(input_ids, mask)
+        if self.observer is not None:
+            self.observer.forward_ended(start, self.training)
+        if start_positions is None or end_positions is None:
+            return Answer(None, start, end)
+        loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
+        if kind == DEV:
+            loss = loss + self.added_dev_losses[max(self.rounds.done - 1, 0) % SCORED_EPOCHS]
+        elif kind == TRAIN:
+            loss = loss + self.added_train_losses[self._epoch() % SCORED_EPOCHS]
+        return Answer(loss, start, end)
+
+    def _epoch(self) -> int:
+        """Return the number of epochs that have been scored on dev data, which is the number of the current one.
+
+        The rounds of the loader would not do: a program may have read the training data ahead.
+        """
+        return len(self.weights_scored)
+
+    def _note_pass(self, kind: int) -> None:
+        """Note the mode of a forward pass, and what is needed to recognize the epoch later."""
+        self.modes_seen.setdefault(kind, {})[self.training] = seeded_number(
+            self.env, "mode", kind, self.training
+        )
+        if kind == TRAIN:
+            self.stamp.fill_(seeded_number(self.env, "epoch", self._epoch()))
+        if kind == DEV and self._epoch() < self.rounds.done:
+            self.stamps_scored.append(float(self.stamp))
+            weights = torch.cat([p.detach().ravel() for p in self.parameters()])
+            self.weights_scored.append(weights.cpu().numpy())
+
+    def _logits(self, input_ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        """Return start and end logits (batch, time); -inf where the mask is False."""
+        hidden = self.mix(self.tokens(input_ids))
+        hidden = torch.tanh(hidden + hidden.roll(1, dims=1) * 0.5 - hidden.roll(-1, dims=1) * 0.3)
+        factor_of_mode = 0.5 if self.halve_in_eval and not self.training else 1.0
+        logits: Tensor = self.head(hidden) * self.logit_scale * factor_of_mode
+        return logits.masked_fill(~mask[:, :, None], -torch.inf).unbind(dim=-1)
