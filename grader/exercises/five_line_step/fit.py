@@ -9,14 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import nn
 
 from grader.exercises.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
     Batch,
     Loader,
     MakeOptimizer,
+    Net,
     SizedLoader,
     adamw,
     batches,
+    initialised,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -91,6 +96,20 @@ def _modes(stage: Stage) -> None:
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
         numbers += marks.modes()
     recorder.claim("순전파할 때의 모드", [*recorder.forwards.modes], numbers)
+
+
+@driver.scenario("modes-never-clears", "`zero_grad=False`일 때의 학습 모드", check="modes")
+def _modes_without_clearing(stage: Stage) -> None:
+    """The mode does not depend on `zero_grad`.
+
+    The model has one layer: its backward pass needs no weights, so an update that comes too early raises nothing here.
+    """
+    model = initialised(Net([nn.Linear(FEATURES, CLASSES)]), stage.env, "one layer").eval()
+    marks = ForwardMarks(stage.env, model)
+    data = batches(stage.env, (4,))
+    case = Case(stage, "fit", model, sgd(model), loss_function(stage.env), data).watch_model()
+    case.call(SizedLoader(data), 2, zero_grad=False)
+    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forwards.modes], marks.modes())
 
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
