@@ -24,7 +24,7 @@ from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
-from grader.observe.wording import ordinal
+from grader.observe.wording import ordinal, yes_or_no
 
 driver = Driver("BestCheckpoint")
 
@@ -36,11 +36,10 @@ def _updates(
     *,
     as_text: bool = False,
     norm_dropout: bool = False,
-    returns: bool = False,
-) -> Iterator[tuple[TrainingRun, list[Tensor]]]:
+) -> Iterator[tuple[TrainingRun, list[Tensor], Fact]]:
     """Call `update` once for each score, after one more batch of training each time.
 
-    Yields after every `update`: the run, and the weights at each `update` so far.
+    Yields after every `update`: the run, the weights at each `update` so far, and what this one returned.
     """
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
@@ -50,7 +49,6 @@ def _updates(
     data = batches(env, (4,) * (len(scores) + 1))
     config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
     best = recorder.call(student, str(path) if as_text else path)
-    outcomes: list[Fact] = []
     moments: list[Tensor] = []
     for number, (score, steps) in enumerate(zip(scores, _steps(env, len(scores)), strict=True)):
         run.train(data[number : number + 1])
@@ -60,10 +58,7 @@ def _updates(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
             )
         )
-        outcomes.append(plain(saved))
-        yield run, moments
-    if returns:
-        recorder.fact("update()의 반환값", outcomes)
+        yield run, moments, plain(saved)
 
 
 def _rising(env: Env, count: int) -> list[float]:
@@ -105,7 +100,7 @@ def _record_file(
 def _after_each(stage: Stage, scores: list[Any], *, as_text: bool = False, beside: bool = False) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, moments in _updates(stage, path, scores, as_text=as_text):
+        for run, moments, _ in _updates(stage, path, scores, as_text=as_text):
             name = f"{len(moments)}번째 update() 뒤"
             _record_file(stage.recorder, path, run, moments, name, beside=beside)
 
@@ -125,14 +120,23 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("folder", "저장할 때마다 폴더에 남는 파일", check="best")
 def _folder(stage: Stage) -> None:
-    """The third save must not add a file to the folder. Keeping two files is right: the second-best checkpoint, too."""
+    """The third save must not add a file to the folder, and neither must a last score that is too low to be saved.
+
+    Keeping two files is right: the second-best checkpoint, too.
+    """
+    worst, *rising = _rising(stage.env, 4)
     file_counts: list[int] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, moments in _updates(stage, path, _rising(stage.env, 3)):
-            file_counts.append(sum(1 for found in folder.rglob("*") if found.is_file()))
+        for run, moments, _ in _updates(stage, path, [*rising, worst]):
+            file_counts.append(_file_count(folder))
             _record_file(stage.recorder, path, run, moments, f"{len(moments)}번째 update() 뒤")
-    stage.recorder.fact("저장할수록 파일이 늘어남", "예" if file_counts[2] > file_counts[1] else "아니요")
+    stage.recorder.fact("저장할수록 파일이 늘어남", yes_or_no(file_counts[2] > file_counts[1]))
+    stage.recorder.fact("저장하지 않아도 파일이 늘어남", yes_or_no(file_counts[3] > file_counts[2]))
+
+
+def _file_count(folder: Path) -> int:
+    return sum(1 for found in folder.rglob("*") if found.is_file())
 
 
 @driver.scenario("returns", "update()의 반환값", check="best")
@@ -140,8 +144,8 @@ def _returns(stage: Stage) -> None:
     """The values that `update` returns: whether it saved."""
     low, middle, high = _rising(stage.env, 3)
     with scratch_folder() as folder:
-        for _ in _updates(stage, folder / "best.pt", [middle, low, high], returns=True):
-            pass
+        outcomes = [outcome for *_, outcome in _updates(stage, folder / "best.pt", [middle, low, high])]
+    stage.recorder.fact("update()의 반환값", outcomes)
 
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
@@ -151,7 +155,7 @@ def _again(stage: Stage) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
-            for run, moments in _updates(stage, path, scores):
+            for run, moments, _ in _updates(stage, path, scores):
                 _record_file(stage.recorder, path, run, moments, f"{name}{len(moments)}번째 update() 뒤")
 
 
@@ -182,6 +186,17 @@ def _nan(stage: Stage) -> None:
     _after_each(stage, [math.nan, middle, math.nan, low, high])
 
 
+@driver.scenario("nan-unsaved", "NaN 점수의 반환값과 폴더", check="zero")
+def _nan_unsaved(stage: Stage) -> None:
+    """What `update` tells and leaves for a score that it does not save; what it returns for others is not judged."""
+    with scratch_folder() as folder:
+        scores = [*_rising(stage.env, 1), math.nan]
+        seen = [(outcome, _file_count(folder)) for *_, outcome in _updates(stage, folder / "best.pt", scores)]
+    (_, before), (outcome, after) = seen
+    stage.recorder.fact("NaN을 저장했다고 함", yes_or_no(outcome is True))
+    stage.recorder.fact("NaN을 저장하지 않아도 파일이 늘어남", yes_or_no(after > before))
+
+
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
     """The file holds all that a run needs to go on, BatchNorm's
@@ -192,7 +207,7 @@ def _content(stage: Stage) -> None:
     modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, _ in _updates(stage, path, _rising(env, 3), norm_dropout=True):
+        for run, *_ in _updates(stage, path, _rising(env, 3), norm_dropout=True):
             modes = [m.training for m in run.model.modules()]
         content = recorded_content(recorder, path, known=[Settings])
     recorder.fact("step", plain(content.get("step")))
