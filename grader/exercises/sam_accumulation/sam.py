@@ -8,6 +8,7 @@ Whole updates, where everything acts together, decide a check of their own.
 
 import copy
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -202,6 +203,27 @@ def _zero_later(stage: Stage) -> None:
     watched.update_on(given.next(), given.next())
     before = flat_weights(watched.model)
     watched.update_on([torch.zeros_like(p) for p in watched.parameters], given.next())
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
+
+
+@driver.scenario("none-later", "업데이트한 다음에 그레이디언트가 모두 None일 때", check="none", atol=SAM_ATOL)
+def _none_later(stage: Stage) -> None:
+    """After a normal update, one without any gradient in either pass: the weights must stay where they are.
+
+    A program may raise because it finds no gradient.
+    """
+    watched = _sam_over_sgd(stage, watch=False)
+    given = GivenGradients(stage.env, watched.model)
+    watched.update_on(given.next(), given.next())
+    before = flat_weights(watched.model)
+    watched.set_gradients([None] * len(watched.parameters))
+
+    def both_steps() -> None:
+        with suppress(Exception):
+            watched.sam.first_step()
+            watched.sam.second_step()
+
+    stage.recorder.call(both_steps)
     stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 
