@@ -70,9 +70,11 @@ def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> Non
     recorder.fact("옵티마이저가 센 업데이트", _adam_steps(moments))
     # The scheduler's numbers are not compared: a program may count its steps by itself.
     state = content.get("scheduler")
-    is_there = isinstance(state, dict) and bool(state)
-    is_other = is_there and "param_groups" in state  # no scheduler saves the groups
-    recorder.fact("스케줄러의 상태", "옵티마이저의 것" if is_other else "있음" if is_there else "없음")
+    if not isinstance(state, dict) or not state:
+        told = "없음"
+    else:
+        told = "옵티마이저의 것" if "param_groups" in state else "있음"  # no scheduler saves the groups
+    recorder.fact("스케줄러의 상태", told)
 
 
 def _adam_steps(moments: Mapping[Any, Any]) -> Fact:
