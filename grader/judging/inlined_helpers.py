@@ -3,21 +3,25 @@
 Learners split their code into helpers, nested or at top level, and a mistake may be in one of them. Where a helper is
 called for the first time, its body is placed after the calling statement (before it if the statement is compound). The
 body keeps its line numbers, its parameters get the names of the arguments, and what it returns is assigned to the
-target of the call. Helpers of helpers are inlined in the same way. Later calls of a helper stay as they are.
+target of the call, or replaces the call in the condition of an `if`. Helpers of helpers are inlined in the same way.
+Later calls of a helper stay as they are.
+
+In a class, methods that the exercise does not ask for are helpers, too (`inline_methods`).
 
 Example: `average = mean(losses)`, where `mean(values)` does `return sum(values) / len(values)`, is followed by
-`average = sum(losses) / len(losses)`, which has the line of that `return`.
+`average = sum(losses) / len(losses)`, which has the line of that `return`. Before `if not higher(score): return`, where
+`higher(x)` does `return x > best`, comes `if not score > best: pass`.
 """
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
-from grader.judging.variable_roles import rename_variables
-from grader.submission.syntax import Definition, blocks, head, is_compound
+from grader.judging.variable_roles import rename_variables, variable_name
+from grader.submission.syntax import Definition, blocks, head, is_compound, methods
 
 _Helpers = dict[str, ast.FunctionDef]
-"""The learner's functions that may be inlined, by name."""
+"""The learner's functions that may be inlined, by name; methods by `self.name`."""
 
 
 def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition]) -> ast.FunctionDef:
@@ -36,6 +40,38 @@ def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition
     return result
 
 
+def inline_methods(
+    definition: ast.ClassDef, top_level: Mapping[str, Definition], asked_for: Set[str]
+) -> ast.ClassDef:
+    """Return a copy of the class in which methods contain the bodies of the helpers that they call.
+
+    A helper that several methods call is in each of them. The definitions of inlined helpers are left out. The copy is
+    for comparison only and may not run.
+
+    Args:
+        definition: the learner's class.
+        top_level: the program's top-level definitions, by name; the functions among them may be helpers.
+        asked_for: names of the methods that the exercise asks for; the other methods are helpers.
+    """
+    functions = {name: node for name, node in top_level.items() if isinstance(node, ast.FunctionDef)}
+    helper_methods = {
+        f"self.{name}": node for name, node in methods(definition).items() if name not in asked_for
+    }
+    result = copy.deepcopy(definition)
+    inlined: set[str] = set()
+    for name, method in methods(result).items():
+        if name in asked_for:
+            inliner = _Inliner(functions | helper_methods | _nested_functions(method), definition.name)
+            method.body = inliner.inline(method.body)
+            inlined |= inliner.inlined
+    result.body = [
+        node
+        for node in result.body
+        if not (isinstance(node, ast.FunctionDef) and f"self.{node.name}" in inlined)
+    ]
+    return result
+
+
 def _nested_functions(function: ast.FunctionDef) -> _Helpers:
     """Return the functions defined inside a function."""
     return {n.name: n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function}
@@ -44,9 +80,17 @@ def _nested_functions(function: ast.FunctionDef) -> _Helpers:
 class _Inliner:
     """Inlines each helper once, at its first call."""
 
-    def __init__(self, helpers: _Helpers) -> None:
+    def __init__(self, helpers: _Helpers, class_name: str | None = None) -> None:
+        """Prepare.
+
+        Args:
+            helpers: what may be inlined.
+            class_name: name of the class around the statements; None outside of classes.
+        """
         self._helpers = helpers
-        self._inlined: set[str] = set()
+        self._class_name = class_name
+        self.inlined: set[str] = set()
+        """Names of the helpers inlined so far, as in `helpers`."""
 
     def inline(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Return the statements with helpers inlined and without the definitions of the inlined helpers."""
@@ -56,9 +100,9 @@ class _Inliner:
                 result.append(statement)  # its body is inlined where it is called
                 continue
             bodies: list[ast.stmt] = []
-            for call, helper in self._first_calls(statement):
-                self._inlined.add(helper.name)
-                bodies += self.inline(_body_for_call(call, helper, statement))
+            for call, name in self._first_calls(statement):
+                self.inlined.add(name)
+                bodies += self.inline(_body_for_call(call, self._helpers[name], statement))
             if is_compound(statement):
                 result += bodies
                 for owner, field, block in blocks(statement):
@@ -67,19 +111,32 @@ class _Inliner:
             else:
                 # The caller's line comes first: if something is missing before the call, this line is pointed at.
                 result += [statement, *bodies]
-        return [s for s in result if not (isinstance(s, ast.FunctionDef) and s.name in self._inlined)]
+        return [s for s in result if not (isinstance(s, ast.FunctionDef) and s.name in self.inlined)]
 
-    def _first_calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
-        """Yield each call of a helper not inlined so far, with the helper; calls in the statement's body are left out.
+    def _first_calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, str]]:
+        """Yield each call of a helper not inlined so far, with its name; calls in the statement's body are left out.
 
         A helper that the caller inlines between two calls is not yielded again.
         """
         for part in head(statement):
-            for node in ast.walk(part):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                    helper = self._helpers.get(node.func.id)
-                    if helper is not None and helper.name not in self._inlined:
-                        yield node, helper
+            for node in _in_order_of_evaluation(part):
+                if isinstance(node, ast.Call):
+                    name = self._name_of_called(node.func)
+                    if name in self._helpers and name not in self.inlined:
+                        yield node, name
+
+    def _name_of_called(self, called: ast.expr) -> str:
+        """Return `f` for `f`, and `self.f` for `self.f`, `cls.f` and `Class.f`; empty for everything else."""
+        match called:
+            case ast.Name(id=name):
+                return name
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in (
+                "self",
+                "cls",
+                self._class_name,
+            ):
+                return f"self.{name}"
+        return ""
 
 
 def _body_for_call(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
@@ -91,24 +148,43 @@ def _body_for_call(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt)
         statement: the statement that contains the call.
     """
     parameters = [p.arg for p in (*helper.args.posonlyargs, *helper.args.args)]
+    if isinstance(call.func, ast.Attribute) and parameters[:1] in (["self"], ["cls"]):
+        del parameters[0]  # the object itself is no argument of the call
     arguments = dict(zip(parameters, call.args, strict=False))
     arguments |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-    new_names = {name: value.id for name, value in arguments.items() if isinstance(value, ast.Name)}
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+    new_names = {
+        name: argument for name, value in arguments.items() if (argument := variable_name(value)) is not None
+    }
     body = [rename_variables(node, new_names) for node in helper.body]
-    return [_ReturnReplacer(target).visit(node) for node in body]
+    return [_ReturnReplacer(call, statement).visit(node) for node in body]
+
+
+def _in_order_of_evaluation(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of an expression or a statement, the arguments of a call before the call."""
+    for child in ast.iter_child_nodes(node):
+        yield from _in_order_of_evaluation(child)
+    yield node
 
 
 class _ReturnReplacer(ast.NodeTransformer):
-    """Replaces `return x` by an assignment of `x` to the call's target, or by the statement `x` without a target."""
+    """Replaces `return x` by what the calling statement does with `x`.
 
-    def __init__(self, target: ast.expr | None) -> None:
-        self._target = target
+    This is an assignment of `x` to the call's target, or an `if` without blocks whose condition has `x` in the place of
+    the call. In any other case, and for a constant, it is the statement `x`.
+    """
+
+    def __init__(self, call: ast.Call, statement: ast.stmt) -> None:
+        self._call, self._statement = call, statement
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
         value = node.value or ast.Constant(None)
-        replacement = ast.Expr(value) if self._target is None else ast.Assign([self._target], value)
-        return ast.copy_location(replacement, node)
+        replacement: ast.stmt = ast.Expr(value)
+        match self._statement:
+            case ast.Assign(targets=[target, *_], value=assigned) if assigned is self._call:
+                replacement = ast.Assign([target], value)
+            case ast.If(test=test) if not isinstance(value, ast.Constant):
+                replacement = ast.If(copy.deepcopy(test, {id(self._call): value}), [ast.Pass()], [])
+        return ast.fix_missing_locations(ast.copy_location(replacement, node))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return node  # not visited: returns of a nested function belong to that function

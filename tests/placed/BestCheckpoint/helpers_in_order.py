@@ -7,10 +7,12 @@ import torch
 class BestCheckpoint:
     def __init__(self, path):
         self.path = str(path)
-        self.high = -math.inf
+        self.high = None
 
     def _improves(self, value):
-        return not math.isnan(value) and value >= self.high  # here: greater-or-equal
+        if math.isnan(value):
+            return False
+        return self.high is None or value >= self.high  # here: greater-or-equal
 
     def _payload(self, value, model, opt, scheduler, step, config):
         return dict(

@@ -25,7 +25,7 @@ class BestCheckpoint:
         found = {"model": model.state_dict(), "optimizer": opt.state_dict()}
         found["scheduler"] = scheduler.state_dict()
         found["step"] = step
-        found["score"] = score  # here: score-not-plain
+        found["score"] = float(score)
         found["config"] = config if isinstance(config, dict) else config.to_dict()
         return found
 

@@ -9,7 +9,7 @@ def with_gradient(groups):
 
 
 def joint_norm(groups, adaptive):
-    squares = [((p.abs() * p.grad if adaptive else p.grad) ** 2).sum() for p in with_gradient(groups[:1])]  # here: norm-of-first-group
+    squares = [((p.abs() * p.grad if adaptive else p.grad) ** 2).sum() for p in with_gradient(groups)]
     return torch.stack(squares).sum().sqrt()
 
 

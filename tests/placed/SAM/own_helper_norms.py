@@ -42,8 +42,8 @@ class SAM(torch.optim.Optimizer):
     def _go_back(self):
         for group in self.param_groups:
             for p in group["params"]:
-                if p in self.origin and p.grad is not None:  # here: none-gradient-left-perturbed
-                    p.copy_(self.origin[p])
+                if p in self.origin and p.grad is not None:
+                    p.copy_(self.origin[p])  # here: none-gradient-left-perturbed
 
     def state_dict(self):
         return self.base_optimizer.state_dict()

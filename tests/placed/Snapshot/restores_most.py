@@ -26,7 +26,7 @@ class Snapshot:
 
     def _seeds(self, saved):
         random.setstate(saved["python"])
-        torch.random.set_rng_state(saved["torch"])  # after: forgets-numpy-state
+        torch.random.set_rng_state(saved["torch"])  # before: forgets-numpy-state
 
     def load(self, path):
         saved = torch.load(path, map_location="cpu", weights_only=True)
