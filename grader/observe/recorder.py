@@ -340,7 +340,7 @@ class Recorder:
             self._recording = True
             try:
                 # Innermost: whatever the function does to this context is over before anything is compared
-                with self.program.cuda.translating():
+                with self.program.cuda.translating(self.program.names):
                     return function(*args, **kwargs)
             except STUDENT_ERRORS as error:
                 self.lacked_gpu |= self.program.cuda.translate_after(describe_failure(error, self.program))
