@@ -1,4 +1,4 @@
-# expect: base-state-not-saved+groups-not-shared
+# expect: base-state-not-loaded+base-state-not-saved+groups-not-shared
 import torch
 
 

@@ -1,4 +1,4 @@
-# expect: decays-to-zero
+# expect: decays-to-zero+stays-at-peak
 import math
 
 
