@@ -48,7 +48,13 @@ RAISED = {
     ),
     "target-dtype": ("F.cross_entropy(model(x), torch.zeros(4))", "F.nll_loss(model(x), torch.zeros(4))"),
     "index-dtype": ("nn.Embedding(5, 3)(x)",),
-    "dtype": ("nn.Conv1d(1, 1, 1)(torch.ones(1, 1, 3).double())", "model(x.double())", "model(x.half())", "model(x.long())", "x[0].dot(x[0].double())"),
+    "dtype": (
+        "nn.Conv1d(1, 1, 1)(torch.ones(1, 1, 3).double())",
+        "model(x.double())",
+        "model(x.half())",
+        "model(x.long())",
+        "x[0].dot(x[0].double())",
+    ),
     "integers": (
         "torch.arange(4).requires_grad_()",
         "torch.arange(4).mean()",
@@ -328,7 +334,9 @@ def test_a_cpu_tensor_in_a_gpu_model_is_on_another_device() -> None:
 
 
 def test_an_operand_that_is_none_is_the_gradient_only_perhaps() -> None:
-    told = advise("TypeError: unsupported operand type(s) for *: 'NoneType' and 'Tensor'", "step = lr * p.grad")
+    told = advise(
+        "TypeError: unsupported operand type(s) for *: 'NoneType' and 'Tensor'", "step = lr * p.grad"
+    )
     assert told is not None
     assert "`.grad`가 `None`이라면" in told
 
