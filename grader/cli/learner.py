@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from grader.course.course import Course
 
 
+_Pairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="내이름=연습이름",
+        help="이름이 다른 함수를 이 연습 문제로 확인해요. 예: --as trainStep=train_step. 여러 번 쓸 수 있어요",
+    ),
+]
+
+
 def start(
     folder: Annotated[Path, typer.Argument(help="레슨을 담을 폴더")] = Path("hanstep"),
     browser: Annotated[
@@ -40,14 +50,7 @@ def check(
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
     seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            metavar="내이름=연습이름",
-            help="이름이 다른 함수를 이 연습 문제로 확인해요. 예: --as trainStep=train_step. 여러 번 쓸 수 있어요",
-        ),
-    ] = None,
+    pairs: _Pairs = None,
     data_dir: DataDir = None,
 ) -> None:
     """내 파일을 확인해요. 종료 코드는 모두 통과하면 0, 아니면 1이에요."""
@@ -61,13 +64,17 @@ def watch(
     file: Annotated[
         Path, typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step.ipynb")
     ],
+    pairs: _Pairs = None,
     data_dir: DataDir = None,
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
     require_file(file)
+    from grader.course.reading import load_course
+
+    names = _named(pairs or (), load_course())
     from grader.notebook.watch import watch_file
 
-    watch_file(file, out)
+    watch_file(file, out, names)
 
 
 def _require_exercise(name: str) -> None:

@@ -6,7 +6,7 @@ passed is shown.
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -32,9 +32,9 @@ _LOOK_EVERY = 100
 _KEYS = (("n", "다음 문제"), ("h", "힌트"), ("r", "다시 확인"), ("q", "끝내기"))
 
 
-def watch_file(file: Path, console: Console) -> None:
-    """Check the file, which exists, until the learner quits."""
-    watch = Watch(file, load_course(), console)
+def watch_file(file: Path, console: Console, names: Mapping[str, str] | None = None) -> None:
+    """Check the file, which exists, until the learner quits. For `names`, see `OwnFile`."""
+    watch = Watch(file, load_course(), console, names)
     with _interruptible() as interrupted, pressed_keys() as pressed:
         watch.look()
         for _ in _ticks(file, interrupted):
@@ -86,9 +86,11 @@ def _ticks(file: Path, stop: threading.Event) -> Iterator[object]:
 class Watch:
     """State of the screen, and how a save or a key changes it."""
 
-    def __init__(self, file: Path, course: Course, console: Console) -> None:
-        """Store the arguments; nothing is read or shown yet."""
-        self._file, self._course, self._console = file, course, console
+    def __init__(
+        self, file: Path, course: Course, console: Console, names: Mapping[str, str] | None = None
+    ) -> None:
+        """Store the arguments; nothing is read or shown yet. For `names`, see `OwnFile`."""
+        self._file, self._course, self._console, self._names = file, course, console, names
         self._seen: bytes | None = None
         self._own: OwnFile | None = None
         self._current: Exercise | None = None
@@ -134,7 +136,7 @@ class Watch:
         """
         self._seen = _content(self._file)
         try:
-            self._own = OwnFile(self._file, self._course)
+            self._own = OwnFile(self._file, self._course, self._names)
         except (NothingToCheck, CommandError) as error:
             self._own = self._current = self._feedback = None
             self._messages = [str(error)]

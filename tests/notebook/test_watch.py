@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from grader.course.reading import load_course
 from grader.judging.edits import exercise_source
+from grader.notebook.watch import Watch
 from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
@@ -143,3 +146,13 @@ def test_ctrl_c_ends_it_and_leaves_the_terminal_as_it_was(file: Path, terminal: 
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.process.wait(timeout=30) == 130
     assert termios.tcgetattr(terminal._ours)[3] & termios.ECHO
+
+
+def test_a_function_of_another_name_is_watched(tmp_path: Path) -> None:
+    """As `grader check --as` does."""
+    file = tmp_path / "hw.py"
+    file.write_text(HEAD + STEP.replace("def train_step(", "def trainStep("), encoding="utf-8")
+    console = Console(record=True, width=120, file=StringIO())
+    watch = Watch(file, COURSE, console, {"trainStep": "train_step"})
+    watch.look()
+    assert "통과했어요" in console.export_text()
