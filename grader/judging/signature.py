@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from grader.base.names import LISTED, short
 from grader.course.course import Exercise
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.observe.wording import particle
 from grader.submission.syntax import Definition, definition_of, methods
 

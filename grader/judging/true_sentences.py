@@ -37,7 +37,7 @@ from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
 
-_TYPE_FACT = "반환 타입"
+RETURN_TYPES = "반환 타입"
 """Name of the fact that drivers record about the type of what the function returns."""
 
 
@@ -58,7 +58,7 @@ def true_explanation(
     return true_text(text, lambda condition: condition_holds(condition, runs))
 
 
-def true_explanations(combination: Combination, reference: Reference) -> tuple[str, ...]:
+def explanations_of_combined_mistakes(combination: Combination, reference: Reference) -> tuple[str, ...]:
     """Return for each of these mistakes what is true of it in the program that makes all of them.
 
     Args:
@@ -114,7 +114,7 @@ class ComparedRuns:
     """The variant that the learner's program makes. It may be of another mistake that behaves alike."""
     explanation: Explanation
     """Everything that explains the learner's runs."""
-    learner: Mapping[str, Run]
+    judged_runs: Mapping[str, Run]
     """The learner's runs by name of the scenario."""
     reference: Reference
     """Gives the runs of the solution and of the mistakes."""
@@ -139,13 +139,13 @@ class ComparedRuns:
         """Return the names of all scenarios of the exercise, whether they are looked at or not."""
         return [scenario.name for scenario in self.reference.exercise.driver.scenarios]
 
-    def with_solution(self) -> Iterator[tuple[Run, Run, float]]:
+    def pairs_with_solution(self) -> Iterator[tuple[Run, Run, float]]:
         """Yield (learner's run, solution's run, absolute tolerance) for each scenario that is looked at.
 
         Scenarios without a run of the learner's are left out.
         """
         for scenario in self.reference.exercise.driver.scenarios:
-            run = self.learner.get(scenario.name)
+            run = self.judged_runs.get(scenario.name)
             if run is not None and self.only_scenario in ("", scenario.name):
                 yield run, self.reference.solution_run(scenario.name), scenario.atol
 
@@ -153,7 +153,7 @@ class ComparedRuns:
         """Return the names of all arrays and facts that differ in some scenario, and `failure` for an exception."""
         return {
             name
-            for run, solution, atol in self.with_solution()
+            for run, solution, atol in self.pairs_with_solution()
             for name in differing_fields(run, solution, atol)
         }
 
@@ -176,7 +176,9 @@ def _is_unmixed(runs: ComparedRuns, _: str) -> bool:
 
 def _is_still(runs: ComparedRuns, _: str) -> bool:
     states = [
-        run.arrays.get("theta") for run, solution, _ in runs.with_solution() if _only_steps_move(solution)
+        run.arrays.get("theta")
+        for run, solution, _ in runs.pairs_with_solution()
+        if _only_steps_move(solution)
     ]
     return bool(states) and all(theta is not None and bool((theta == theta[:1]).all()) for theta in states)
 
@@ -193,15 +195,15 @@ def _only_steps_move(solution: Run) -> bool:
 def _raises(runs: ComparedRuns, type_name: str) -> bool:
     return any(
         run.failure is not None and solution.failure is None and type_name in ("", run.failure.type)
-        for run, solution, _ in runs.with_solution()
+        for run, solution, _ in runs.pairs_with_solution()
     )
 
 
 def _returns(runs: ComparedRuns, type_name: str) -> bool:
     facts = [
-        (run.facts[_TYPE_FACT], solution.facts.get(_TYPE_FACT))
-        for run, solution, _ in runs.with_solution()
-        if _TYPE_FACT in run.facts
+        (run.facts[RETURN_TYPES], solution.facts.get(RETURN_TYPES))
+        for run, solution, _ in runs.pairs_with_solution()
+        if RETURN_TYPES in run.facts
     ]
     return any(
         got != expected and type_name in (got if isinstance(got, list) else [got]) for got, expected in facts
@@ -209,7 +211,7 @@ def _returns(runs: ComparedRuns, type_name: str) -> bool:
 
 
 def _is_right(runs: ComparedRuns, field: str) -> bool:
-    is_recorded = any(field in {**run.arrays, **run.facts} for run, _, _ in runs.with_solution())
+    is_recorded = any(field in {**run.arrays, **run.facts} for run, _, _ in runs.pairs_with_solution())
     return is_recorded and field not in runs.wrong_fields()
 
 
@@ -234,7 +236,7 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
         sign: 1 for the side of larger numbers, -1 for that of smaller ones.
     """
     has_difference = False
-    for run, solution, atol in runs.with_solution():
+    for run, solution, atol in runs.pairs_with_solution():
         got, expected = run.arrays.get(field), solution.arrays.get(field)
         if expected is None:
             continue
@@ -250,7 +252,7 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
 
 
 def _is_later(runs: ComparedRuns, _: str) -> bool:
-    first = [find_difference(run, solution, atol) for run, solution, atol in runs.with_solution()]
+    first = [find_difference(run, solution, atol) for run, solution, atol in runs.pairs_with_solution()]
     # Rows of `theta`: 0 is the start, 1 comes after the first update. A wrong shape counts as wrong from the start.
     rows = [d.index[0] if d.kind == "array" else 0 for d in first if d is not None and d.name == "theta"]
     return bool(rows) and min(rows) > 1
@@ -261,7 +263,7 @@ def _is_only_difference(runs: ComparedRuns, field: str) -> bool:
 
 
 def _is_same(runs: ComparedRuns, _: str) -> bool:
-    run = runs.learner.get(runs.only_scenario)
+    run = runs.judged_runs.get(runs.only_scenario)
     return run is not None and runs.reference.reproduces(
         runs.reference.sources[runs.usual.name], runs.only_scenario, run
     )

@@ -49,7 +49,7 @@ _DETAIL_OF_REASON: dict[frames.KillReason, str] = {
 others by the status `crashed` with a detail."""
 
 
-class ChildEnded(Exception):
+class NoAnswer(Exception):
     """There will be no answer: the child has ended, or has done something for which it must be closed now."""
 
     def __init__(self, status: Status, detail: str = "") -> None:
@@ -60,14 +60,14 @@ class ChildEnded(Exception):
         """A few Korean words; see `Outcome.detail`."""
 
 
-class UnexpectedFrame(ChildEnded):
+class UnexpectedFrame(NoAnswer):
     """The child sent a frame that answers no request: a program forged it, perhaps one that was executed earlier."""
 
     def __init__(self) -> None:
         super().__init__("crashed", "요청하지 않은 응답")
 
 
-class ServerGone(ChildEnded):
+class ServerGone(NoAnswer):
     """Something outside killed the server, or the keeper that watches the child. A child can kill neither."""
 
     def __init__(self) -> None:
@@ -143,8 +143,8 @@ class Child:
             finally:
                 os.close(child_output)
         os.set_blocking(self._output, False)
-        self._server_ended = server.end_descriptor
-        for readable in (self._channel, self._output, self._control, self._server_ended):
+        self._server_end_descriptor = server.end_descriptor
+        for readable in (self._channel, self._output, self._control, self._server_end_descriptor):
             if readable is not None:
                 self._selector.register(readable, selectors.EVENT_READ)
 
@@ -153,11 +153,11 @@ class Child:
 
         Raises:
             SandboxUnavailable: the child ended before it was ready: it could not be isolated, or CUDA did not start.
-            ChildEnded: the server is gone, or the child is not ready in time.
+            NoAnswer: the server is gone, or the child is not ready in time.
         """
         try:
             self._wait_for({"event": "ready"}, _FORK_SECONDS)
-        except ChildEnded as end:
+        except NoAnswer as end:
             if not self._end_message:  # the server has not reported the child's end
                 raise
             lines = self._last_output.decode("utf-8", "replace").strip().splitlines()[-1:]
@@ -169,7 +169,7 @@ class Child:
         """Have the text of a file executed as a module. An exception that the text raises is reported by `play`.
 
         Raises:
-            ChildEnded: the child ended, or must be closed.
+            NoAnswer: the child ended, or must be closed.
         """
         self.source, self._running_source = None, source
         self._send({"op": "load"}, _encoded(source), executes_submission=True)
@@ -180,10 +180,10 @@ class Child:
         """Have one exercise played; return the bytes of its trace, not yet checked.
 
         Raises:
-            ChildEnded: the child ended, or must be closed.
+            NoAnswer: the child ended, or must be closed.
         """
         self._send_driver(exercise)
-        return self._request({"op": "play", "exercise": exercise, "seed": seed})
+        return self._request_trace({"op": "play", "exercise": exercise, "seed": seed})
 
     def play_attempt(
         self, exercise: str, scenario: str, seed: int, source: str | None, *, cpu_seconds: float
@@ -198,7 +198,7 @@ class Child:
             cpu_seconds: limit of processor time for this play, with executing the text.
 
         Raises:
-            ChildEnded: the child ended, or must be closed.
+            NoAnswer: the child ended, or must be closed.
         """
         self._send_driver(exercise)
         self._attempt_count += 1
@@ -207,7 +207,7 @@ class Child:
         # be taken for the answer to the next attempt.
         header["number"] = self._attempt_count
         header["cpu_seconds"] = cpu_seconds
-        return self._request(header, b"" if source is None else _encoded(source))
+        return self._request_trace(header, b"" if source is None else _encoded(source))
 
     @property
     def used_cpu_seconds(self) -> float:
@@ -241,7 +241,7 @@ class Child:
             )
             self._sent_modules.update(modules)
 
-    def _request(self, header: frames.Header, body: bytes = b"") -> bytes:
+    def _request_trace(self, header: frames.Header, body: bytes = b"") -> bytes:
         """Send a request to play, and return the body of its answer: the bytes of a trace."""
         self._printed = 0
         if self._reader.has_pending_bytes:
@@ -271,7 +271,7 @@ class Child:
         A frame that has arrived counts even if the child has ended meanwhile, so look for frames first.
 
         Raises:
-            ChildEnded: the child ended, exceeded a limit, or sent a frame that was not asked for.
+            NoAnswer: the child ended, exceeded a limit, or sent a frame that was not asked for.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -279,7 +279,7 @@ class Child:
             if frame is not None:
                 self._read_output()  # what was printed before the frame was sent is in the pipe by now
             if self._printed > self._limits.output_bytes:
-                raise ChildEnded("output")
+                raise NoAnswer("output")
             if frame is not None:
                 header, body = frame
                 if header == answer:
@@ -290,7 +290,7 @@ class Child:
                 raise self._reason_for_end(self._end_message)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                raise ChildEnded("timeout", ONLY_WAITED)
+                raise NoAnswer("timeout", ONLY_WAITED)
             for key, _ in self._selector.select(remaining):
                 self._read_from(key.fileobj)
 
@@ -313,7 +313,7 @@ class Child:
         try:
             return self._reader.next_frame()
         except frames.FrameError as error:
-            raise ChildEnded("crashed", "읽을 수 없는 답") from error
+            raise NoAnswer("crashed", "읽을 수 없는 답") from error
 
     def _read_from(self, readable: Any) -> None:
         """Read from what the selector found readable, and note if that shows that the child or server is gone."""
@@ -323,7 +323,7 @@ class Child:
             except (EOFError, OSError):
                 self._end_message = {}
             self._read_channel()  # what the child wrote before it ended
-        elif readable == self._server_ended:
+        elif readable == self._server_end_descriptor:
             self._end_message = {}
         elif readable is self._channel:
             self._read_channel(once=True)
@@ -369,13 +369,13 @@ class Child:
         with suppress(KeyError):  # it was unregistered before
             self._selector.unregister(closed)
 
-    def _reason_for_end(self, message: frames.Header) -> ChildEnded:
+    def _reason_for_end(self, message: frames.Header) -> NoAnswer:
         """Return the exception that says why the child ended, according to the server's message about its end."""
         reason, status = message.get("reason"), message.get("status")
         if reason in _STATUS_OF_REASON:
-            return ChildEnded(_STATUS_OF_REASON[reason])
+            return NoAnswer(_STATUS_OF_REASON[reason])
         if reason in _DETAIL_OF_REASON:
-            return ChildEnded("crashed", _DETAIL_OF_REASON[reason])
+            return NoAnswer("crashed", _DETAIL_OF_REASON[reason])
         if not isinstance(status, int):  # the keeper, which reports it, was killed, or the server itself
             return ServerGone()
         if os.WIFSIGNALED(status):
@@ -384,9 +384,9 @@ class Child:
                 # We did not send this signal, and nothing inside the child's PID namespace can. So either its processor
                 # time is used up (the kernel counts whole seconds), or the kernel ran out of memory.
                 is_out_of_time = message.get("cpu", 0.0) >= math.floor(self._cpu_seconds)
-                return ChildEnded("timeout" if is_out_of_time else "memory")
-            return ChildEnded("crashed", _signal_name(number))
-        return ChildEnded("crashed", f"종료 코드 {os.WEXITSTATUS(status)}")
+                return NoAnswer("timeout" if is_out_of_time else "memory")
+            return NoAnswer("crashed", _signal_name(number))
+        return NoAnswer("crashed", f"종료 코드 {os.WEXITSTATUS(status)}")
 
 
 def _encoded(source: str) -> bytes:

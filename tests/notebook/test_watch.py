@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")

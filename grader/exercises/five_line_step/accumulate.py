@@ -83,7 +83,7 @@ def _sgd(stage: Stage) -> None:
     case.call(case.data[:8], 4)
 
 
-add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_twos, float32="sgd")
+add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_twos, checks={"float32": "sgd"})
 
 
 @driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
@@ -197,8 +197,8 @@ def _leftover(stage: Stage) -> None:
             parameter.grad = None
 
 
-add_usual(driver, lambda stage: _case(stage, 4, momentum_sgd), _call_in_twos, modes="leftover")
-add_usual(driver, lambda stage: _case(stage, 3), _call_in_twos, quiet="leftover")
+add_usual(driver, lambda stage: _case(stage, 4, momentum_sgd), _call_in_twos, checks={"modes": "leftover"})
+add_usual(driver, lambda stage: _case(stage, 3), _call_in_twos, checks={"quiet": "leftover"})
 
 
 @driver.scenario("adamw", "AdamW에 모두 함께: 짧은 구간, 클리핑, 두 번 부르기", atol=CLIP_ATOL)
@@ -217,4 +217,6 @@ def _adamw(stage: Stage) -> None:
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, lambda stage: _case(stage, 6), lambda case, data: case.call(data, 3), memory="memory")
+add_usual(
+    driver, lambda stage: _case(stage, 6), lambda case, data: case.call(data, 3), checks={"memory": "memory"}
+)

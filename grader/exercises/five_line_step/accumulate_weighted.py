@@ -85,7 +85,7 @@ def _watched_case(stage: Stage) -> Case:
     return _case(stage).watch(states=False)
 
 
-add_usual(driver, _watched_case, _call_in_threes, float32="sgd")
+add_usual(driver, _watched_case, _call_in_threes, checks={"float32": "sgd"})
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
@@ -102,7 +102,10 @@ def _short(stage: Stage) -> None:
 
 
 add_usual(
-    driver, lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False), _call_in_threes, generator="edges"
+    driver,
+    lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False),
+    _call_in_threes,
+    checks={"generator": "edges"},
 )
 
 
@@ -121,7 +124,7 @@ def _refuses(stage: Stage) -> None:
         case.record_raised(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
 
 
-add_usual(driver, _watched_case, _call_in_threes, before="leftover")
+add_usual(driver, _watched_case, _call_in_threes, checks={"before": "leftover"})
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
@@ -137,7 +140,12 @@ def _leftover(stage: Stage) -> None:
     recorder.fact("매개변수가 움직임", yes_or_no(not torch.equal(before, flat_weights(case.model))))
 
 
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd), _call_in_threes, modes="leftover")
+add_usual(
+    driver,
+    lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd),
+    _call_in_threes,
+    checks={"modes": "leftover"},
+)
 
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
@@ -176,5 +184,5 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(case.call(part, accum_steps))
 
 
-add_usual(driver, _watched_case, _call_in_threes, quiet="returns")
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _call_in_threes, memory="pieces")
+add_usual(driver, _watched_case, _call_in_threes, checks={"quiet": "returns"})
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _call_in_threes, checks={"memory": "pieces"})

@@ -61,7 +61,7 @@ def _weight(stage: Stage) -> None:
         stage.recorder.array(f"{number + 1}번째 모델의 그레이디언트", flat_gradients(case.model))
 
 
-add_usual(driver, _case, _add, float32="weight")
+add_usual(driver, _case, _add, checks={"float32": "weight"})
 
 
 def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
@@ -120,7 +120,7 @@ def _held(stage: Stage) -> None:
         stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if left else "지워짐", witness)
 
 
-add_usual(driver, _case, _add, modes="modes")
+add_usual(driver, _case, _add, checks={"modes": "modes"})
 
 
 @driver.scenario("once", "배치 정규화가 있는 모델", check="modes")
@@ -139,4 +139,4 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(case.call(*case.data[number]))
 
 
-add_usual(driver, _case, _add, quiet="returns")
+add_usual(driver, _case, _add, checks={"quiet": "returns"})

@@ -130,7 +130,7 @@ def _evaluate_case(case: Case, data: Iterable[Batch]) -> object:
     return _evaluate(case.stage, case.model, data)
 
 
-add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, float32="values")
+add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, checks={"float32": "values"})
 
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
@@ -297,4 +297,4 @@ def _types(stage: Stage) -> None:
     stage.recorder.claim("반환 타입", [*types], type_witness(float, items, witness.first_sum))
 
 
-add_usual(driver, _case, _evaluate_case, quiet="types")
+add_usual(driver, _case, _evaluate_case, checks={"quiet": "types"})

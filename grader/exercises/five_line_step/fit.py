@@ -72,7 +72,7 @@ add_usual(
     driver,
     lambda stage: _case(stage, _SIZES[:2]),
     lambda case, data: case.call(SizedLoader(data), 1),
-    float32="sgd",
+    checks={"float32": "sgd"},
 )
 
 
@@ -181,7 +181,7 @@ add_usual(
     driver,
     lambda stage: _case(stage, (4, 1)),
     lambda case, data: case.call(SizedLoader(data), 2),
-    quiet="losses",
+    checks={"quiet": "losses"},
 )
 
 

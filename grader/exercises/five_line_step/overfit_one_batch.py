@@ -43,16 +43,16 @@ from grader.observe.wording import left_by
 
 driver = Driver("overfit_one_batch")
 
-_NEVER = -1.0
+_UNREACHABLE_TARGET = -1.0
 """A target that no loss reaches."""
-_SCRIPTED = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
+_SCRIPTED_LOSSES = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
 """Losses that a `_ScriptedLoss` returns, one for each call."""
 
 
 class _ScriptedLoss:
     """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
-    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = _SCRIPTED) -> None:
+    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = _SCRIPTED_LOSSES) -> None:
         """Create it from the true loss function and the numbers; after the last number, it returns that one again."""
         self._loss_fn = loss_fn
         self._numbers = numbers
@@ -72,7 +72,9 @@ def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -
     return Case(stage, "overfit_one_batch", model, sgd(model), loss_function(stage.env), data)
 
 
-def _overfit(case: Case, data: Sequence[Batch], *, target: float = _NEVER, max_steps: int = 3) -> object:
+def _overfit(
+    case: Case, data: Sequence[Batch], *, target: float = _UNREACHABLE_TARGET, max_steps: int = 3
+) -> object:
     """Make a call with the first batch of `data`."""
     return case.call(*data[0], target=target, max_steps=max_steps)
 
@@ -89,11 +91,11 @@ def _sgd(stage: Stage) -> None:
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, _case, partial(_overfit, max_steps=2), float32="sgd")
+add_usual(driver, _case, partial(_overfit, max_steps=2), checks={"float32": "sgd"})
 
 
-def _call_and_record(
-    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = _SCRIPTED
+def _call_with_scripted_losses(
+    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = _SCRIPTED_LOSSES
 ) -> object:
     """Call the student's function with losses from a list, and return its result.
 
@@ -117,19 +119,19 @@ def _call_and_record(
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
     """A program that rounds the loss stops too early: the second loss is barely above the target."""
-    _call_and_record(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *_SCRIPTED[2:]))
+    _call_with_scripted_losses(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *_SCRIPTED_LOSSES[2:]))
 
 
 @driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
 def _equal(stage: Stage) -> None:
     """A program that asks `<` instead of `<=` goes on: the second loss is exactly the target."""
-    _call_and_record(stage, target=1.5)
+    _call_with_scripted_losses(stage, target=1.5)
 
 
 @driver.scenario("at-once", "처음부터 target보다 낮을 때", check="stops")
 def _at_once(stage: Stage) -> None:
     """A program that updates before it looks at the loss makes one update too many."""
-    _call_and_record(stage, target=3.0)
+    _call_with_scripted_losses(stage, target=3.0)
 
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
@@ -138,19 +140,19 @@ def _never(stage: Stage) -> None:
 
     How many updates are allowed follows from the seed, so that the counts cannot be written down beforehand.
     """
-    numbers = (*_SCRIPTED[:2], float("nan"), *_SCRIPTED[3:])
+    numbers = (*_SCRIPTED_LOSSES[:2], float("nan"), *_SCRIPTED_LOSSES[3:])
     max_steps = 4 + stage.env.number("steps") % 2
-    _call_and_record(stage, target=_NEVER, max_steps=max_steps, numbers=numbers)
+    _call_with_scripted_losses(stage, target=_UNREACHABLE_TARGET, max_steps=max_steps, numbers=numbers)
 
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
     """A program that measures before it looks at `max_steps` returns a loss instead of an empty list."""
-    record_types(stage.recorder, _call_and_record(stage, target=_NEVER, max_steps=0))
+    record_types(stage.recorder, _call_with_scripted_losses(stage, target=_UNREACHABLE_TARGET, max_steps=0))
 
 
 # `target` is out of reach and stays the default of `_overfit`, so all `max_steps` updates are made.
-add_usual(driver, _case, _overfit, types="losses", quiet="losses")
+add_usual(driver, _case, _overfit, checks={"types": "losses", "quiet": "losses"})
 
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
@@ -181,7 +183,7 @@ def _modes(stage: Stage) -> None:
         stage.recorder.claim(fact, mode_words(model), witness.modes_left(model))
 
 
-class BrokenLoss(Exception):
+class LossFailed(Exception):
     """What a broken loss function raises: an exception class that no `except (OSError, ValueError)` lists."""
 
 
@@ -201,13 +203,13 @@ class _FailingLoss:
 
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
-def _loss_fails(stage: Stage) -> None:
+def _fails(stage: Stage) -> None:
     """A program without `finally` leaves train mode if the loss function raises; another may swallow the exception.
 
     Ctrl+C arrives as a `KeyboardInterrupt`, which `except Exception` does not see.
     """
     broken: tuple[tuple[type[BaseException], str], ...] = (
-        (BrokenLoss, "오류가 난"),
+        (LossFailed, "오류가 난"),
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in broken:
@@ -215,7 +217,9 @@ def _loss_fails(stage: Stage) -> None:
         given = mode_words(model)
         case = _case(stage, model).watch_model()
         case.loss_fn = _FailingLoss(case.loss_fn, exception)
-        case.record_raised(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=_NEVER, max_steps=4)
+        case.record_raised(
+            exception, f"{when} 함수에서 나온 예외", *case.data[0], target=_UNREACHABLE_TARGET, max_steps=4
+        )
         stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
 
 
@@ -224,10 +228,10 @@ def _leftover(stage: Stage) -> None:
     """A program that does not clear at each of its exits leaves gradients, its own or those from before."""
     recorder = stage.recorder
     for target, max_steps, when in (
-        (_NEVER, 4, "max_steps번 업데이트한"),
+        (_UNREACHABLE_TARGET, 4, "max_steps번 업데이트한"),
         (1.25, 4, "target에 이른"),
         (3.0, 4, "업데이트 없이 끝난"),
-        (_NEVER, 0, "max_steps가 0으로 끝난"),
+        (_UNREACHABLE_TARGET, 0, "max_steps가 0으로 끝난"),
     ):
         case = _case(stage).watch_model()
         fill_gradients(stage.env, case.model)
@@ -236,4 +240,9 @@ def _leftover(stage: Stage) -> None:
         recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")
 
 
-add_usual(driver, lambda stage: _case(stage).watch_model(), partial(_overfit, max_steps=1), before="leftover")
+add_usual(
+    driver,
+    lambda stage: _case(stage).watch_model(),
+    partial(_overfit, max_steps=1),
+    checks={"before": "leftover"},
+)

@@ -60,7 +60,7 @@ def _sgd(stage: Stage) -> None:
     _step_on_each_batch(stage, sgd)
 
 
-add_usual(driver, _case, _step, float32="sgd")
+add_usual(driver, _case, _step, checks={"float32": "sgd"})
 
 
 @driver.scenario("adamw", "AdamW")
@@ -110,4 +110,4 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(case.call(*case.data[number]))
 
 
-add_usual(driver, _case, _step, quiet="returns")
+add_usual(driver, _case, _step, checks={"quiet": "returns"})

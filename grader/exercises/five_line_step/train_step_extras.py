@@ -117,9 +117,9 @@ def _plain(stage: Stage) -> None:
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, _case, _step, float32="plain")
+add_usual(driver, _case, _step, checks={"float32": "plain"})
 # With a scheduler, because a program may step it in train mode only.
-add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, modes="plain")
+add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, checks={"modes": "plain"})
 
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
@@ -131,4 +131,4 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(case.call(*case.data[0], max_norm=limit, scheduler=case.scheduler))
 
 
-add_usual(driver, lambda stage: _case(stage, gamma=0.5), _step, quiet="plain")
+add_usual(driver, lambda stage: _case(stage, gamma=0.5), _step, checks={"quiet": "plain"})

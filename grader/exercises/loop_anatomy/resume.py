@@ -24,7 +24,7 @@ from grader.observe.values import type_name
 
 driver = Driver("resume")
 
-_STEPS = 9
+_UPDATES = 9
 """Number of updates of the whole run."""
 
 
@@ -48,7 +48,7 @@ def _record_resumed_run(
         scheduler: makes the scheduler.
     """
     env, recorder = stage.env, stage.recorder
-    data = batches(env, (4,) * (_STEPS + 2))
+    data = batches(env, (4,) * (_UPDATES + 2))
     saved_at = 3 + env.number("saved at") % 4
     uninterrupted = TrainingRun(env, adamw=adamw, scheduler=scheduler)
     with warnings.catch_warnings():
@@ -59,9 +59,14 @@ def _record_resumed_run(
     resumed = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
     with scratch_folder() as folder:
         path = folder / "run.pt"
-        extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
-        torch.save({**uninterrupted.state(), **extra}, path)
-        uninterrupted.train(data[saved_at:_STEPS])
+        other_entries = {
+            "step": saved_at,
+            "score": 0.5,
+            "config": Settings().to_dict(),
+            "note": "덤으로 든 것",
+        }
+        torch.save({**uninterrupted.state(), **other_entries}, path)
+        uninterrupted.train(data[saved_at:_UPDATES])
         step = recorder.call(
             stage.student("resume"),
             str(path) if as_text else path,
@@ -73,8 +78,8 @@ def _record_resumed_run(
     recorder.fact("반환값", as_fact(step))
     # Watch only now, so that the loaded parameters are the first state.
     recorder.watch(resumed.model, resumed.opt)
-    start = step if isinstance(step, int) and 0 <= step <= _STEPS else saved_at
-    resumed.train(data[start:_STEPS])
+    start = step if isinstance(step, int) and 0 <= step <= _UPDATES else saved_at
+    resumed.train(data[start:_UPDATES])
     ends = zip(uninterrupted.model.parameters(), resumed.model.parameters(), strict=True)
     recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
 
@@ -93,7 +98,7 @@ def _adamw(stage: Stage) -> None:
 
 def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
     """Return a scheduler that consists of two others."""
-    parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _STEPS)]
+    parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _UPDATES)]
     return SequentialLR(opt, parts, milestones=[2])
 
 

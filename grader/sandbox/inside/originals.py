@@ -31,7 +31,7 @@ from grader.sandbox.inside.protected_functions import ProtectedFunctions
 # `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
-_LIBRARIES = (
+_FULLY_REMEMBERED = (
     *("torch", "torch._tensor", "torch.random", "torch.serialization", "torch.nn.functional"),
     *("torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.clip_grad", "torch.autograd", "torch.amp"),
     *("torch.amp.grad_scaler", "torch.amp.autocast_mode", "torch.utils.data.dataloader"),
@@ -39,9 +39,9 @@ _LIBRARIES = (
     *("builtins", "random", "math", "copy", "numpy", "numpy.random", "numpy.random.mtrand"),
 )
 """Modules that scenarios and submissions use directly. Every attribute of them is remembered."""
-_LIBRARY_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
+_FULLY_REMEMBERED_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
 """Beginnings of the names of more such modules. Every imported module with such a name is remembered."""
-_LIBRARY_INTERNALS = (
+_CALLABLES_REMEMBERED = (
     *("torch._compile", "torch._utils", "torch.functional", "torch.nn.init", "torch.nn._reduction"),
     *("torch.storage", "torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler"),
     *("torch.compiler", "torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
@@ -51,13 +51,13 @@ _LIBRARY_INTERNALS = (
 )
 """Modules that the modules above call. Only their functions, classes and submodules are remembered, because they change
 their other attributes, such as counters and caches, themselves."""
-_LIBRARY_INTERNAL_PREFIXES = ("numpy._core.", "numpy.lib._")
+_CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
 """Beginnings of the names of more such modules: those that define numpy's functions."""
 _IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}
 """Attributes that may change: `copy` and `pickle` store `__slotnames__` in a class, and `__doc__` changes nothing that
 runs."""
 
-_HOOK_DICTS = (
+_HOOK_DICT_NAMES = (
     *("_global_forward_hooks", "_global_forward_pre_hooks"),
     *("_global_backward_hooks", "_global_backward_pre_hooks"),
     *("_global_parameter_registration_hooks", "_global_module_registration_hooks"),
@@ -97,7 +97,7 @@ class Originals:
         self._functions = ProtectedFunctions()
         sys.addaudithook(self._functions.note_assignment)
         self._hook_dicts: dict[str, Any] = {}
-        """Name in `_HOOK_DICTS` -> the dict, which is empty unless a submission left a hook."""
+        """Name in `_HOOK_DICT_NAMES` -> the dict, which is empty unless a submission left a hook."""
         self._dispatch_state = DispatchState()
 
     def remember_libraries(self) -> None:
@@ -105,19 +105,21 @@ class Originals:
 
         Call it after an optimizer was created for the first time, because torch then wraps some of its own functions.
         """
-        self.remember(importlib.import_module(name) for name in _LIBRARIES)
-        self.remember(_imported_modules(_LIBRARY_PREFIXES))
+        self.remember(importlib.import_module(name) for name in _FULLY_REMEMBERED)
+        self.remember(_imported_modules(_FULLY_REMEMBERED_PREFIXES))
         self.remember(
             [
-                *(importlib.import_module(name) for name in _LIBRARY_INTERNALS),
-                *_imported_modules(_LIBRARY_INTERNAL_PREFIXES),
+                *(importlib.import_module(name) for name in _CALLABLES_REMEMBERED),
+                *_imported_modules(_CALLABLES_REMEMBERED_PREFIXES),
             ],
-            only_callables=True,
+            skip_data=True,
         )
         for module in (sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]):
-            self._hook_dicts |= {name: value for name, value in vars(module).items() if name in _HOOK_DICTS}
+            self._hook_dicts |= {
+                name: value for name, value in vars(module).items() if name in _HOOK_DICT_NAMES
+            }
 
-    def remember(self, modules: Iterable[types.ModuleType], *, only_callables: bool = False) -> None:
+    def remember(self, modules: Iterable[types.ModuleType], *, skip_data: bool = False) -> None:
         """Remember the attributes of these modules and of the classes defined in them.
 
         Also remember the modules' entries in `sys.modules`, and protect the functions among the attributes. Before
@@ -125,7 +127,7 @@ class Originals:
 
         Args:
             modules: the modules.
-            only_callables: of a module's attributes, remember only functions, classes and other callables, and
+            skip_data: of a module's attributes, remember only functions, classes and other callables, and
                 submodules. Of a class, remember all attributes anyway.
         """
         for owner in _owners(modules):
@@ -134,7 +136,7 @@ class Originals:
             attributes = {
                 name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)
             }
-            if only_callables and isinstance(owner, types.ModuleType):
+            if skip_data and isinstance(owner, types.ModuleType):
                 attributes = {
                     name: value for name, value in attributes.items() if _is_callable_or_module(value)
                 }
