@@ -16,7 +16,8 @@ from grader.observe.wording import ordinal
 from grader.submission.syntax import ParseError, parse
 
 _MAX_PERMUTED = 3
-"""Maximum number of mistakes that are made in every possible order (6 for three); more are made in two orders only."""
+"""Maximum number of mistakes that are tried in every possible order (6 for three). More are tried in two orders only,
+that of the course file and its reverse, because four have 24 orders already."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,17 @@ class MistakeVariant:
 
     mistake: Mistake
     number: int
-    """Index in `Mistake.programs`: 0 for `edits` in the course file, the usual way; from 1 on for its `variants`."""
+    """Index in `Mistake.programs`: 0 for the *usual* variant, made by the mistake's `edits` in the course file; 1 for
+    the first of its `variants`, and so on."""
 
     @cached_property
     def name(self) -> str:
-        """Name as in `behaviours.json`: `no-division` for the usual variant, `no-division/2` for variant 2."""
+        """Name as in `behaviours.json`: `no-division` if usual, `no-division/2` for the second of `variants`."""
         return f"{self.mistake.id}/{self.number}" if self.number else self.mistake.id
 
     @property
     def edits(self) -> Edits:
-        """Text edits of the solution that make the mistake."""
+        """Text edits of the solution that make this variant: for the usual one, `edits` in the course file."""
         return self.mistake.programs[self.number]
 
 
@@ -70,12 +72,15 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
     """Return the exercise's source with several mistakes made; None if that is not possible.
 
     All edits are made at once. If some overlap, the mistakes are made one after the other instead, in the first order
-    in which each finds its old text in what those before it left. It is not possible if there is no such order, or if
-    the result does not parse.
+    in which each finds its old texts in what those before it left: in any order for up to three mistakes, in the given
+    one or its reverse for more (`_MAX_PERMUTED`). None if no order tried works, or if the result does not parse.
 
     Args:
-        exercise: the exercise.
+        exercise: the exercise whose source is edited.
         combination: the mistakes, in the order of the course file.
+
+    Raises:
+        CourseError: the old text of an edit does not stand exactly once in the solution.
     """
     source = exercise_source(exercise)
     # Two mistakes may have an edit in common, which is then made once.
@@ -87,8 +92,8 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
             if len(combination) <= _MAX_PERMUTED
             else [combination, combination[::-1]]
         )
-        attempts = (_make_one_after_another(source, order) for order in orders)
-        edited = next((attempt for attempt in attempts if attempt is not None), None)
+        results = (_make_one_after_another(source, order) for order in orders)
+        edited = next((result for result in results if result is not None), None)
     return edited if edited is not None and _parses(edited) else None
 
 

@@ -1,8 +1,8 @@
-"""Remember what scenarios rely on (torch, numpy, `random`, builtins, our own observers), and restore it.
+"""Remember what scenarios rely on (torch, numpy, `random`, builtins, `grader.observe`, drivers), and restore it.
 
 A submission runs in the same process as the code that observes it. If it replaced `Optimizer.__init__` or
-`numpy.random.seed`, it would be judged by its own replacement. So the server remembers the originals before any
-submission runs, and `child` restores them:
+`numpy.random.seed`, it would be judged by its own replacement. So the server remembers the libraries' originals before
+any submission runs, and the child those of each driver when it receives it. The child restores them all:
 
 - what a submission replaces while it is loaded is restored before an exercise is played, and costs nothing;
 - if it replaces something while an exercise is played, that exercise fails and what was observed is discarded.
@@ -31,6 +31,7 @@ from grader.sandbox.inside.protected_functions import ProtectedFunctions
 # `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
+# Each `*(…),` below is one line of names; a formatter would give each name a line of its own.
 _FULLY_REMEMBERED = (
     *("torch", "torch._tensor", "torch.random", "torch.serialization", "torch.nn.functional"),
     *("torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.clip_grad", "torch.autograd", "torch.amp"),
@@ -82,7 +83,7 @@ class _OriginalAttributes(NamedTuple):
 
 
 class Originals:
-    """What modules, the classes defined in them and their functions were before any submission ran.
+    """The original attributes of modules and of the classes defined in them, and the originals of their functions.
 
     Create only one in a process: it installs an audit hook, which Python never removes.
     """
@@ -97,11 +98,11 @@ class Originals:
         self._functions = ProtectedFunctions()
         sys.addaudithook(self._functions.note_assignment)
         self._hook_dicts: dict[str, Any] = {}
-        """Name in `_HOOK_DICT_NAMES` -> the dict, which is empty unless a submission left a hook."""
+        """Name in `_HOOK_DICT_NAMES` -> torch's dict, which is empty unless a submission left a hook in it."""
         self._dispatch_state = DispatchState()
 
     def remember_libraries(self) -> None:
-        """Remember torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
+        """Remember torch, numpy and the standard library, as far as scenarios rely on them, and `grader.observe`.
 
         Call it after an optimizer was created for the first time, because torch then wraps some of its own functions.
         """
@@ -126,9 +127,9 @@ class Originals:
         that, wrap the `step` of optimizers' classes (see `_wrap_step`).
 
         Args:
-            modules: the modules.
-            skip_data: of a module's attributes, remember only functions, classes and other callables, and
-                submodules. Of a class, remember all attributes anyway.
+            modules: each is followed by the classes defined in it.
+            skip_data: of a module's attributes, leave out those that are neither callable nor a module, because the
+                module changes them itself. Of a class, remember all attributes anyway.
         """
         for owner in _owners(modules):
             _wrap_step(owner)
@@ -149,7 +150,10 @@ class Originals:
                 self._functions.protect(value)
 
     def restore(self) -> list[str]:
-        """Restore everything that was changed, and return the names of what was changed."""
+        """Restore what was changed, and return the names of what was changed.
+
+        New attributes of a class are removed. New attributes of a module stay, and are not named.
+        """
         changed: list[str] = []
         for position in self._versions.written_positions():
             changed += _restore_attributes(*self._original_attributes[position])
@@ -227,7 +231,7 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
 def _wrap_step(owner: Owner) -> None:
     """If `owner` is an optimizer's class, wrap its `step` as torch does when it creates the first instance.
 
-    Otherwise, when torch does so while a submission runs, it would look like a change made by the submission.
+    If torch did this first while a submission runs, the wrapped `step` would look like a replacement by the submission.
     """
     from torch.optim import Optimizer
 
