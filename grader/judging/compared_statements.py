@@ -103,7 +103,7 @@ def inlined_definition(text: str, name: str | None) -> Definition | None:
     None if the text does not parse or has no such definition.
 
     Args:
-        text: the program.
+        text: text of the whole program.
         name: name of the function or class; None for the last definition of any name.
     """
     top_level = definitions(text)

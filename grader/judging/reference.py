@@ -48,7 +48,7 @@ class Reference:
         """Load the lesson's solution; nothing is played yet.
 
         Args:
-            exercise: the exercise.
+            exercise: the exercise whose programs are played.
             seed: seed of all random numbers in the scenarios.
             device: torch device on which scenarios are played.
         """

@@ -58,7 +58,7 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
     None if there is none, or if the text does not define the exercise with `def` or `class`.
 
     Args:
-        exercise: the exercise.
+        exercise: the exercise that says how the function is called.
         source: the learner's program.
     """
     learner = definition_of(source, exercise.name)

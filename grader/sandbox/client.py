@@ -281,8 +281,8 @@ class Child:
         self._channel.settimeout(_SEND_SECONDS)
         with suppress(OSError):  # `_wait_for` will notice that the child or the server is gone
             if executes_submission:
-                # The kernel's limit holds for the child's whole life, so the server counts what one request uses. This
-                # is the limit of an exercise; a smaller one for an attempt is in the request, and the child keeps it.
+                # The kernel's limit holds for the child's whole life, so the server counts what one request uses. The
+                # smaller limit of an attempt is in the request itself, and the child keeps it.
                 frames.send(self._control, {"op": "request", "cpu_seconds": self._limits.cpu_seconds})
             frames.send(self._channel, header, body)
 

@@ -60,7 +60,7 @@ def _data_and_norms(
     making the data anew would take a third of that time.
     """
     # The model's dropout draws random numbers here in the first play only. The random state is put back, so that the
-    # student's function finds the same one in later plays, whose data come from the cache.
+    # learner's function finds the same one in later plays, whose data come from the cache.
     with torch.random.fork_rng(devices=()):
         model = gpt(env, dropout)
     model.eval()
@@ -84,5 +84,5 @@ def _data_and_norms(
 
 
 def _copies(batches: Sequence[Batch]) -> list[Batch]:
-    """Return copies, so that a student's function that writes to a batch does not change the cached one."""
+    """Return copies, so that a learner's function that writes to a batch does not change the cached one."""
     return [(inputs.clone(), targets.clone()) for inputs, targets in batches]

@@ -61,7 +61,7 @@ def _joint_norm(parameters: Sequence[nn.Parameter]) -> float:
 
 
 def _call(stage: Stage, parameters: Iterable[nn.Parameter], max_norm: float) -> Any:
-    """Call the student's function and return its result."""
+    """Call the learner's function and return its result."""
     return stage.recorder.call(stage.student("clip_global_norm"), parameters, max_norm)
 
 

@@ -90,7 +90,7 @@ def _case_of_two(stage: Stage) -> Case:
 
 
 def _call(case: Case, data: Iterable[Batch]) -> Any:
-    """Call the student's function once, with `data` as one window."""
+    """Call the learner's function once, with `data` as one window."""
     return case.call(data)
 
 

@@ -71,7 +71,7 @@ def _tiny_rate_sgd(model: nn.Module) -> Optimizer:
 
 
 class _Training:
-    """A watched model and optimizer with data, and the student's function to train them with."""
+    """A watched model and optimizer with data, and the learner's function to train them with."""
 
     def __init__(
         self,
@@ -101,19 +101,19 @@ class _Training:
         stage.recorder.watch(self.model, self.optimizer, batches=inputs, states=states)
 
     def train(self, **arguments: Any) -> Mapping[str, Any]:
-        """Call the student's function; return the dict it returned, or an empty one if it returned something else."""
+        """Call the learner's function; return the dict it returned, or an empty one if it returned something else."""
         returned = self.call(**arguments)
         return returned if isinstance(returned, Mapping) else {}
 
     def call(self, **arguments: Any) -> Any:
-        """Call the student's function and return its result, whatever it is."""
+        """Call the learner's function and return its result, whatever it is."""
         return self.call_through(self.stage.recorder.call, **arguments)
 
     def call_through(self, caller: Callable[..., Any], /, **arguments: Any) -> Any:
         """Let `caller` make the call, and return what it returns.
 
         Args:
-            caller: called with the student's function and the arguments for it.
+            caller: called with the learner's function and the arguments for it.
             arguments: arguments beside the usual ones, or instead of them.
         """
         device = self.stage.env.device

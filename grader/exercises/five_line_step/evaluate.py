@@ -65,7 +65,7 @@ def _batches_partly_correct(
 
 
 def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -> object:
-    """Call the student's function once, over `loader` or else over two small batches, and return its result."""
+    """Call the learner's function once, over `loader` or else over two small batches, and return its result."""
     recorder = stage.recorder
     if model.observer is None:
         recorder.watch(model, states=False)
@@ -171,7 +171,7 @@ def _no_graph(stage: Stage) -> None:
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
-    """Record whether training could go on now; then switch gradients on, whatever the student's function left.
+    """Record whether training could go on now; then switch gradients on, whatever the learner's function left.
 
     The names of all recorded facts begin with `when`, a Korean phrase.
     """

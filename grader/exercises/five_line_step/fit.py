@@ -139,7 +139,7 @@ class _EpochLoader(Loader):
 
 
 def _losses_without_updates(stage: Stage) -> Any:
-    """Call the student's function with learning rates of 0, and return its result.
+    """Call the learner's function with learning rates of 0, and return its result.
 
     The model never moves, so a wrong update changes no loss. Each epoch has different batches.
     """

@@ -1,6 +1,6 @@
 """The scenarios that `train` and `train_accelerate` share, each about one aspect of a training run.
 
-A driver calls `add_run_scenarios` with a function that calls the student's `train` or `train_accelerate`.
+A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_
 
 
 class CallTrain(Protocol):
-    """A function that calls the student's function with a case, and returns its result.
+    """A function that calls the learner's function with a case, and returns its result.
 
     It passes function and arguments to `caller`, or to `Recorder.call` if that is None.
     """
@@ -79,7 +79,7 @@ def add_run_scenarios(driver: Driver, call_train: CallTrain) -> None:
 def run_watched(
     stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
 ) -> Any:
-    """Run the student's function and record the parameters; the checkpoint is a temporary file unless `path`
+    """Run the learner's function and record the parameters; the checkpoint is a temporary file unless `path`
     is given.
     """
     stage.recorder.watch(case.model)
@@ -90,7 +90,7 @@ def run_watched(
 def run_unwatched(
     stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
 ) -> Any:
-    """Run the student's function as `run_watched` does, but without recording the parameters."""
+    """Run the learner's function as `run_watched` does, but without recording the parameters."""
     with ExitStack() as stack:
         stack.enter_context(restored_backends())
         folder = stack.enter_context(scratch_folder())
@@ -115,7 +115,7 @@ def record_autocast(stage: Stage, case: TrainingCase) -> None:
 
 
 def record_memory(stage: Stage, call_train: CallTrain) -> None:
-    """Run the student's function, and record whether graphs pile up batch by batch.
+    """Run the learner's function, and record whether graphs pile up batch by batch.
 
     A program that keeps training losses, or outputs of validation, with their graphs shows here.
     """

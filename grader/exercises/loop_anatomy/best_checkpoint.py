@@ -47,7 +47,7 @@ def _update_for_each(
     Args:
         stage: the scenario's stage.
         path: the checkpoint's path.
-        scores: the scores.
+        scores: what each call of `update` is given as its score.
         as_text: give the path as str; otherwise as Path.
         norm_dropout: train a model with BatchNorm and dropout.
         returns: record what `update` returned.
@@ -375,7 +375,7 @@ def _crash(stage: Stage) -> None:
 
 
 def _call_allowing_os_error(recorder: Recorder, action: Callable[[], object]) -> None:
-    """Call `action`, and go on if it raises an OSError: the student's code may catch it or not."""
+    """Call `action`, and go on if it raises an OSError: the learner's code may catch it or not."""
 
     def attempt() -> None:
         try:

@@ -68,7 +68,7 @@ def _call(
     rates: list[float],
     loss_fn: LossFn | None = None,
 ) -> Any:
-    """Call the student's function from a random state that follows from the scenario, and return its result."""
+    """Call the learner's function from a random state that follows from the scenario, and return its result."""
     stage.recorder.watch(model, opt, states=False)
     stage.env.set_random_state("dropout")
     function = stage.student("lr_range_test")
@@ -268,7 +268,7 @@ def _learning_rates(stage: Stage) -> None:
 
 
 def _record_optimizer_state(stage: Stage, make_opt: MakeOptimizer, *, has_trained: bool) -> None:
-    """Call the student's function, and record two updates after it, which show the optimizer's state.
+    """Call the learner's function, and record two updates after it, which show the optimizer's state.
 
     Weights and rates are restored first, so that a program that does not restore them is judged elsewhere only.
 
@@ -338,11 +338,11 @@ class _Interruption(ValueError):
 def _record_exception(
     stage: Stage, model: Net, opt: Optimizer, loss_fn: LossFn, expected: type[BaseException]
 ) -> None:
-    """Call the student's function, and record that the exception comes out and what it leaves behind.
+    """Call the learner's function, and record that the exception comes out and what it leaves behind.
 
     Args:
         stage: the scenario's stage.
-        model: the model.
+        model: the model to train, with BatchNorm or without.
         opt: its optimizer. It is given a state before the call, and so is BatchNorm.
         loss_fn: the loss function. This or the model must raise the exception at the third batch.
         expected: the exception's class.

@@ -58,7 +58,7 @@ class _RunObjects:
 
 
 def _snapshot(stage: Stage, run: _RunObjects) -> Any:
-    """Make the student's Snapshot of these objects; arguments that would be None are left out."""
+    """Make the learner's Snapshot of these objects; arguments that would be None are left out."""
     optional = {"scaler": run.scaler, "loader_generator": run.generator}
     given = {name: value for name, value in optional.items() if value is not None}
     return stage.recorder.call(stage.student("Snapshot"), run.model, run.opt, **given)

@@ -46,7 +46,7 @@ def _train(
     caller: Callable[..., Any] | None = None,
     device: str = "",
 ) -> Any:
-    """Call the student's `train` (see `CallTrain`) on a device, by default the scenario's.
+    """Call the learner's `train` (see `CallTrain`) on a device, by default the scenario's.
 
     The CPU is not passed on, because it is the default of `train`.
     """

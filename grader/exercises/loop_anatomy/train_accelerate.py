@@ -42,7 +42,7 @@ def _train_and_count(
     *,
     scale: float | None = None,
 ) -> tuple[Any, AcceleratorUse]:
-    """Call the student's function; return its result, and what it did with the Accelerator.
+    """Call the learner's function; return its result, and what it did with the Accelerator.
 
     Args:
         stage: the scenario's stage.
@@ -64,7 +64,7 @@ def _train_and_count(
 def _train_accelerate(
     stage: Stage, case: TrainingCase, path: str | Path, *, caller: Callable[..., Any] | None = None
 ) -> Any:
-    """Call the student's function (see `CallTrain`)."""
+    """Call the learner's function (see `CallTrain`)."""
     return _train_and_count(stage, case, path, caller)[0]
 
 

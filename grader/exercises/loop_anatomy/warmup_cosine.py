@@ -26,11 +26,11 @@ def _record_rates(
     *,
     two_base_rates: bool = False,
 ) -> None:
-    """Make a schedule with the student's function, and record each group's learning rate before each of `updates`.
+    """Make a schedule with the learner's function, and record each group's learning rate before each of `updates`.
 
     Args:
         stage: the scenario's stage.
-        warmup_steps: number of warm-up updates that the student's function is given.
+        warmup_steps: number of warm-up updates that the learner's function is given.
         total_steps: number of all updates that it is given.
         updates: the updates to record, counted from 0; the earlier ones are made as well.
         shown_as: the array's name in feedback.

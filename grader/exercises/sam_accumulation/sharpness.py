@@ -55,16 +55,16 @@ _RHO = 0.3
 
 
 def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn | None = None) -> Any:
-    """Call the student's function once, from a random state that follows from the scenario, and return its result.
+    """Call the learner's function once, from a random state that follows from the scenario, and return its result.
 
     The model reports its forward passes, but the recorder does not watch it: a solution may go back to w by subtracting
     e again, which is right but off in the last bit, and would count as one more state.
 
     Args:
         stage: the scenario's stage.
-        model: the model.
-        batch: the batch.
-        rho: the radius.
+        model: the model whose sharpness is asked for.
+        batch: inputs and targets of the loss.
+        rho: length of the climb from w to w + e.
         loss_fn: the loss function; None: `loss_function`.
     """
     model.observer = stage.recorder
@@ -75,12 +75,12 @@ def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn
 
 
 def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
-    """Call the student's function once, for scenarios that do not compare the value."""
+    """Call the learner's function once, for scenarios that do not compare the value."""
     return _measure(stage, model, batch, _RHO)
 
 
 def _measure_new_batch(stage: Stage, model: Net) -> Any:
-    """Call the student's function once with a batch that follows from the scenario; the value is not compared."""
+    """Call the learner's function once with a batch that follows from the scenario; the value is not compared."""
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 

@@ -231,7 +231,7 @@ class _RepairSearch:
         """Play an edit in the target and, if it repairs the target, in all other scenarios.
 
         Args:
-            edit: the edit.
+            edit: what is changed in the learner's program.
             target: the failing scenario to repair.
             others: the other failing scenarios.
             passing: the scenarios that pass.

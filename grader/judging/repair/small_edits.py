@@ -254,7 +254,7 @@ def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequ
     """Return the draft as an edit of the whole program, with the imports that it needs.
 
     Args:
-        draft: the draft.
+        draft: says which lines of `before` are replaced, and by what.
         before: lines of the program without the edit.
         after: lines of the program with the edit made.
         imports: import statements to add.
