@@ -82,7 +82,7 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
 
     Args:
         trace: the submission's trace.
-        verdict: its verdict.
+        verdict: which checks it passes, and where each scenario first differs.
         reference: what it was judged by.
     """
     if not verdict.differences:

@@ -34,6 +34,7 @@ _MAX_DEFAULT_CHARACTERS = 20
 _MAX_SIGNATURE_CHARACTERS = 300
 """A signature is cut after this many characters."""
 _OTHER_ORDER = "매개변수의 순서가 문제와 달라요"
+"""Korean for "the parameters are in another order than the exercise's"."""
 _NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
 """Decorators of methods that are not called with the object as their first argument, so they are not compared."""
 
@@ -108,7 +109,7 @@ class _Parameters:
         """Read them.
 
         Args:
-            arguments: the arguments of the definition.
+            arguments: the definition's parameters, as `ast` lists them.
             is_method: True for a method, whose first parameter is the object.
         """
         positional = [*arguments.posonlyargs, *arguments.args]

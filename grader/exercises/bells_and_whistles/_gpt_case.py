@@ -12,8 +12,9 @@ from grader.exercises.fixtures.language import gpt, token_ids, token_loss
 from grader.observe.play import Env
 
 _TRAIN_SIZES = (3, 2, 1, 4)
+"""Samples in each training batch."""
 _VAL_SIZES = (2, 4, 1)
-"""Samples in each batch. They differ, so that a mean over samples differs from a mean over batches."""
+"""Samples in each validation batch. They differ, so that a mean over samples differs from a mean over batches."""
 
 
 @dataclass(frozen=True)

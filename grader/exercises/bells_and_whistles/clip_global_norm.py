@@ -27,6 +27,7 @@ from grader.observe.wording import yes_or_no
 driver = Driver("clip_global_norm")
 
 _SHAPES = ((3, 4), (4,), (2, 3), (5,))
+"""Shapes of the parameters: two like a weight and two like a bias."""
 
 
 def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:

@@ -32,6 +32,7 @@ _BELOW_HALF: _Range = (0.42, 0.49)
 _ABOVE_HALF: _Range = (0.51, 0.58)
 
 _RATIOS: _Range = (0.02, 0.19)
+"""Ratios of warm-up that a plan is drawn with, unless others are asked for."""
 _LARGE_RATIOS: _Range = (0.1, 0.19)
 """Ratios so large that one update more or less in the total makes the warm-up round the other way, if its fractional
 part is in `_BELOW_HALF` or `_ABOVE_HALF`. For example, 0.45 + 0.1 = 0.55.

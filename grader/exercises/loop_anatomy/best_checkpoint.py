@@ -405,10 +405,10 @@ def _crash(stage: Stage) -> None:
 def _call_allowing_os_error(recorder: Recorder, action: Callable[[], object]) -> None:
     """Call `action`, and go on if it raises an OSError: the learner's code may catch it or not."""
 
-    def attempt() -> None:
+    def call_and_catch() -> None:
         try:
             action()
         except OSError:
             return
 
-    recorder.call(attempt)
+    recorder.call(call_and_catch)

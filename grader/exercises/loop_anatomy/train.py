@@ -85,7 +85,7 @@ def _device(stage: Stage) -> None:
     has_ended = False
 
     def caller(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        def attempt(*args: Any, **kwargs: Any) -> None:
+        def call_and_catch(*args: Any, **kwargs: Any) -> None:
             nonlocal has_ended
             try:
                 function(*args, **kwargs)
@@ -93,7 +93,7 @@ def _device(stage: Stage) -> None:
                 return
             has_ended = True
 
-        stage.recorder.call(attempt, *args, **kwargs)
+        stage.recorder.call(call_and_catch, *args, **kwargs)
 
     def on_meta(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         return _train(stage, case, path, caller=caller, device="meta")

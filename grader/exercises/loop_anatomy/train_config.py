@@ -25,6 +25,7 @@ _FIELDS = (
     *("lr", "weight_decay", "epochs", "batch_size"),
     *("warmup_steps", "total_steps", "max_norm", "amp_dtype", "seed"),
 )
+"""Names of the fields of a TrainConfig."""
 
 _NOT_FIELDS = ("to_dict", "from_toml", "__doc__")
 """Names that a config has as attributes, but that must be refused as keys of a file. A program that asks `hasattr`

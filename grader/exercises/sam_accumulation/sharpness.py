@@ -191,11 +191,11 @@ def _frozen(stage: Stage) -> None:
     before = flat_weights(model)
     (batch,) = batches(stage.env, (6,))
 
-    def attempt(*args: Any, **kwargs: Any) -> None:
+    def call_and_catch(*args: Any, **kwargs: Any) -> None:
         with contextlib.suppress(RuntimeError):
             stage.student("sharpness")(*args, **kwargs)
 
-    stage.recorder.call(attempt, model, loss_function(stage.env), *batch, rho=_RHO)
+    stage.recorder.call(call_and_catch, model, loss_function(stage.env), *batch, rho=_RHO)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
     stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))

@@ -297,6 +297,7 @@ def _record_best_epoch(stage: Stage, case: QACase, returned: Any) -> None:
 
 
 _TIED_EPOCHS = 3
+"""Number of epochs in the case of `_make_tied_case`, of which the last two are tied."""
 
 
 def _make_tied_case(stage: Stage) -> QACase:
