@@ -115,8 +115,8 @@ def _random_state(stage: Stage) -> None:
 def _given_modes(stage: Stage) -> None:
     """Hand over models in several modes, and record the modes after each call.
 
-    A program that calls `model.train()` leaves another mode. The optimizer has momentum, so that a second update which
-    was made in the wrong mode is not the first one again.
+    A program that calls `model.train()` leaves another mode. The optimizer has momentum, so that a program which
+    updates by hand in one of the modes shows at the second call.
     """
     record_modes(stage, lambda stage: _case(stage, momentum_sgd), _step)
 
