@@ -88,7 +88,7 @@ def _grade(run: GradingRun, submission: Submission, sandbox: Sandbox) -> Submiss
 
 
 def _crashed_result(
-    run: GradingRun, submission: Submission, detail: str = "채점하던 프로세스가 두 번 죽었어요"
+    run: GradingRun, submission: Submission, detail: str = "채점하던 프로그램이 두 번 갑자기 끝났어요"
 ) -> SubmissionResult:
     """Return the result of a submission that could not be graded: every exercise in it counts as crashed."""
     from grader.grading.grade_submission import assess_submission

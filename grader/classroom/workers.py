@@ -42,7 +42,7 @@ _MOST_MEMORY = 3 * 2**29
 again."""
 _END_SECONDS = 10.0  # to wait for a worker that was told to end before it is killed
 _DIED_AT_START = (
-    "채점하는 프로세스가 시작하다가 죽었어요 ({}). 메모리가 모자라지 않은지 확인하고, "
+    "채점하는 프로그램이 시작하다가 갑자기 끝났어요 ({}). 메모리가 모자라지 않은지 확인하고, "
     "--jobs를 줄여 --resume으로 이어서 채점해 주세요."
 )
 

@@ -289,7 +289,10 @@ class Course:
 def unknown_exercise(name: str, known: Iterable[str]) -> CourseError:
     """Return the error for a name that no exercise has; it suggests the closest of the known names."""
     asked = with_particle(f"'{name}'", "이라는/라는")
-    remedy = _meant(name, known) or " 연습 문제의 이름은 grader progress로 볼 수 있어요."
+    remedy = (
+        _meant(name, known)
+        or " 연습 문제의 이름은 grader progress로, 노트북에서는 progress()로 볼 수 있어요."
+    )
     return CourseError(f"{asked} 연습 문제는 없어요.{remedy}")
 
 

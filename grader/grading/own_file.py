@@ -71,7 +71,7 @@ class OwnFile:
             where = " ".join((f"{file}에서 연습 문제를 찾지 못했어요.", *self.notes))
             how = proposal(file, self.close_names)
             if not how and all(p.name for source in self.submission.files for p in source.problems):
-                how = "연습 문제의 이름은 grader progress로 볼 수 있어요."
+                how = "연습 문제의 이름은 grader progress로, 노트북에서는 progress()로 볼 수 있어요."
             raise NothingToCheck(f"{where} {how}".rstrip())
         self._course = course
 

@@ -1,9 +1,11 @@
 """Unpack the zip files of a download below a folder: only what is graded, within limits, never outside the folder."""
 
+import errno
 import os
 import re
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +28,29 @@ MAX_DIRECTORY_BYTES = 16 * 2**20
 TOO_MANY = "압축 파일에 파일이 너무 많이 들어 있어요. 낼 파일만 압축해 주세요."
 _METADATA_FILES = ("submission_metadata.yml",)
 """Files in which a learning system describes the class; unpacked from the class's own archive only."""
+_SAME_NAME = "같은 이름의 파일이나 폴더가 있음"
+_ERROR_NUMBERS = {
+    errno.EACCES: "읽거나 쓸 권한이 없음",
+    errno.EEXIST: _SAME_NAME,
+    errno.EILSEQ: "쓸 수 없는 이름이나 값",
+    errno.EINVAL: "쓸 수 없는 이름이나 값",
+    errno.EISDIR: _SAME_NAME,
+    errno.ELOOP: "끝없이 이어지는 링크",
+    errno.ENAMETOOLONG: "너무 긴 이름",
+    errno.ENOENT: "없는 파일",
+    errno.ENOTDIR: _SAME_NAME,
+    errno.EPERM: "읽거나 쓸 권한이 없음",
+}
+"""Number of an `OSError` -> what it says of an upload."""
+_ERROR_TYPES: tuple[tuple[type[Exception], str], ...] = (
+    (zipfile.BadZipFile, "zip이 아니거나 깨진 파일"),
+    (zlib.error, "깨진 내용"),
+    (EOFError, "중간에 끊긴 파일"),
+    (NotImplementedError, "지원하지 않는 압축 방식"),
+    (OSError, "깨진 내용"),  # without a number: `bz2`
+    (ValueError, "쓸 수 없는 이름이나 값"),
+)
+"""Type of another exception -> the same; the first that fits counts."""
 _BLOCK = 2**20
 """Bytes read at a time."""
 _DIRECTORY_BYTES = 5  # index of the directory's size in the list that `zipfile._EndRecData` returns
@@ -262,11 +287,15 @@ def _shown(info: zipfile.ZipInfo) -> str:
 
 
 def why_not(error: Exception) -> str:
-    """Describe an error in a few words.
+    """Describe an error in a few Korean words.
 
     Raises:
         OSError: the error itself, if the machine is at fault.
     """
     if is_machine_fault(error):
         raise error
-    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+    if isinstance(error, OSError) and error.errno is not None:
+        code = errno.errorcode.get(error.errno, str(error.errno))
+        return _ERROR_NUMBERS.get(error.errno, f"알 수 없는 오류: {code}")
+    known = (words for kind, words in _ERROR_TYPES if isinstance(error, kind))
+    return next(known, f"알 수 없는 오류: {type(error).__name__}")

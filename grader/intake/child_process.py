@@ -169,7 +169,7 @@ class LimitedChild:
         code = self._exit_code()
         self.end()
         raise CannotRead(
-            f"제출물을 읽는 프로세스를 시작하지 못했어요 (종료 코드 {code}). "
+            f"제출물을 읽는 프로그램을 시작하지 못했어요 (종료 코드 {code}). "
             "남은 메모리(free -h)를 확인하고 다시 채점해 주세요."
         )
 
@@ -190,7 +190,7 @@ def _message(what: str, detail: Any) -> str:
     if what == "memory":
         return "읽는 데 메모리가 너무 많이 들어서 멈췄어요."
     if what == "died":
-        return f"읽던 프로세스가 죽었어요(종료 코드 {detail})."
+        return f"읽다가 프로그램이 갑자기 끝났어요(종료 코드 {detail})."
     return f"읽다가 오류가 났어요({detail})."
 
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from grader.judging.inlined_helpers import inline_helpers
+from grader.judging.inlined_helpers import inline_helpers, inline_methods
 from grader.judging.variable_roles import rename_variables
 from grader.submission.syntax import (
     Definition,
@@ -97,7 +97,7 @@ class Statement:
         return " ".join(kind for kind in self.outer_blocks.split(" ") if kind not in kinds)
 
 
-def inlined_definition(text: str, name: str | None) -> Definition | None:
+def inlined_definition(text: str, name: str | None, asked_for: Set[str] | None = None) -> Definition | None:
     """Return the last top-level definition of a name in a program, with its helpers inlined.
 
     None if the text does not parse or has no such definition.
@@ -105,12 +105,15 @@ def inlined_definition(text: str, name: str | None) -> Definition | None:
     Args:
         text: text of the whole program.
         name: name of the function or class; None for the last definition of any name.
+        asked_for: names of a class's methods that are no helpers; None if no method is one.
     """
     top_level = definitions(text)
     if name is None:
         name = next(reversed(top_level), None)
     found = top_level.get(name) if name is not None else None
-    return inline_helpers(found, top_level) if isinstance(found, ast.FunctionDef) else found
+    if isinstance(found, ast.ClassDef):
+        return found if asked_for is None else inline_methods(found, top_level, asked_for)
+    return inline_helpers(found, top_level) if found is not None else None
 
 
 def number_of_statements(definition: Definition) -> int:

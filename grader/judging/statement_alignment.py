@@ -18,6 +18,8 @@ from grader.judging.compared_statements import Statement, Words
 
 _MIN_LIKENESS = 0.2
 """Two statements are aligned only if their likeness, from 0 to 1, is above this."""
+_MIN_LIKENESS_ELSEWHERE = 0.6
+"""Minimum likeness of two statements that are the same in another order."""
 _ALIGNED_BONUS = 0.15
 """Added in `best_match` to the likeness of two statements that are aligned."""
 _ELSEWHERE_PENALTY = 0.3
@@ -120,15 +122,36 @@ class StatementAlignment:
     def neighbours(self, start: int, end: int) -> tuple[Statement | None, Statement | None]:
         """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
 
-        The one before is aligned with the last course statement before `start` that has a partner, the one after with
-        the first course statement from `end` on that has one. None where no course statement has a partner.
+        If the learner has the course statement right before or after the place, but in another order, so that it has
+        no partner (`_elsewhere`), that place counts. Otherwise, the one before is aligned with the last course
+        statement before `start` that has a partner, the one after with the first course statement from `end` on that
+        has one. None where no course statement has a partner.
         """
+        moved_before, moved_after = self._elsewhere(start - 1), self._elsewhere(end)
+        if moved_before is not None or moved_after is not None:
+            return moved_before, moved_after
         partners = self.learner_positions
         earlier = [partners[i] for i in range(start) if i in partners]
         later = [partners[i] for i in range(end, len(self.course)) if i in partners]
         before = self.learner[earlier[-1]] if earlier else None
         after = self.learner[later[0]] if later else None
         return before, after
+
+    def _elsewhere(self, position: int) -> Statement | None:
+        """Return the learner's statement without a partner that is much like the unpaired course statement there.
+
+        None if the course statement has a partner or does not exist, or if no such statement is much like it.
+        """
+        if position in self.learner_positions or not 0 <= position < len(self.course):
+            return None
+        one = self.course[position]
+        likeness = {
+            j: self._likeness(one.words, other.words)
+            for j, other in enumerate(self.learner)
+            if j not in self._course_positions and other.method == one.method
+        }
+        best = max(likeness, key=lambda j: likeness[j], default=None)
+        return self.learner[best] if best is not None and likeness[best] >= _MIN_LIKENESS_ELSEWHERE else None
 
     def best_match(self, positions: Sequence[int], replaced: Sequence[Statement]) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.

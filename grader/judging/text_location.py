@@ -36,7 +36,7 @@ from grader.judging.compared_statements import (
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import match_variables
-from grader.submission.syntax import Definition, is_compound
+from grader.submission.syntax import Definition, is_compound, methods
 
 _MIN_LIKENESS_OF_CHANGE = 0.25
 """A line is taken for a new statement if it is at least this like it; else the gap where the statement belongs is."""
@@ -107,9 +107,11 @@ def locate_in_text(
         None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
         statements in that definition, or is nowhere like the other two programs.
     """
-    definition = inlined_definition(learner, name)
     right_program, wrong_program = course_program(solution), course_program(wrong)
-    if definition is None or right_program is None or wrong_program is None:
+    if right_program is None or wrong_program is None:
+        return None
+    definition = inlined_definition(learner, name, methods(right_program.definition).keys())
+    if definition is None:
         return None
     if number_of_statements(definition) > MAX_STATEMENTS:
         return None

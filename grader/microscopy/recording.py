@@ -124,7 +124,8 @@ class ProgramRecorder:
                 _set_known_state()
                 for number, (positional, keywords) in enumerate(self._bench.calls):
                     self._call = number
-                    with self._program.cuda.translating(), noted_calls(self._function, self._noted):
+                    translating = self._program.cuda.translating(self._program.names)
+                    with translating, noted_calls(self._function, self._noted):
                         self._function(*positional, **keywords)
                     self._close_moment()
         except STUDENT_ERRORS as error:

@@ -70,7 +70,9 @@ def check(
     feedback = replace(feedback, notes=notes)
     left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
     if feedback.status != "passed":
-        return Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
+        return Shown(
+            feedback_html(feedback, total_hints=left, folded=True), feedback_text(feedback), feedback
+        )
     on_pass = pass_notes(load_course(), exercise, learner, gain)
     following = on_pass.following
     onward = None if following is None else (describe(following), following.section.link)

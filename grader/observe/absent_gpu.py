@@ -8,19 +8,24 @@ translated.
 Requests are translated only while code of the program runs: a submission could tamper with an object that intercepts
 its calls, so none is active while results are observed.
 
-Not translated: `torch.device(0)`, `torch.Generator(device="cuda")`, which no mode sees, and functions of `torch.cuda`
-that a program imported by name before its first request failed.
+A default device that the program sets is taken back at once, because the driver makes its own tensors, too. No failed
+request is needed for that: setting the device alone does not fail.
+
+Not translated: a function of `torch.cuda` that the program keeps elsewhere than under a global name.
 """
 
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
+from torch.utils import _device
 
 from grader.observe.trace import Failure
 
@@ -53,6 +58,8 @@ _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_functi
 _modes_in_force: Callable[[], int] = torch._C._len_torch_function_stack
 _to, _cuda, _pin = Tensor.to, Tensor.cuda, Tensor.pin_memory
 _module_to = torch.nn.Module.to
+_Device, _Generator = torch.device, torch.Generator
+_set_default_device = torch.set_default_device
 
 
 @dataclass
@@ -91,17 +98,52 @@ class CudaRequests:
         return True
 
     @contextmanager
-    def translating(self) -> Iterator[None]:
-        """Translate requests inside this context if a request has failed before, else do nothing."""
-        if not self.translated:
-            yield
-            return
+    def translating(self, names: Mapping[str, Any], line: int | None = None) -> Iterator[None]:
+        """Translate requests inside this context if a request has failed before. Always keep the default device.
+
+        Args:
+            names: the program's global names, among which may be functions of `torch.cuda`.
+            line: line of the program that runs, if it is one statement.
+        """
+        default = _default_device()
+        try:
+            if self.translated:
+                with self._translating(names):
+                    yield
+            else:
+                yield
+        except BaseException:
+            self._put_back(default)
+            raise
+        if self._put_back(default):
+            if not self.translated:
+                self.translated, self.line = True, line
+            self.asked = True
+
+    def _put_back(self, default: "torch.device | None") -> bool:
+        """Make the default device again what it was; return True if it has become CUDA without a GPU."""
+        now = _default_device()
+        if now == default or torch.cuda.is_available():
+            return False
+        try:
+            _set_default_device(default)
+        except AssertionError:  # the program has left the mode that stands for the default device
+            torch._GLOBAL_DEVICE_CONTEXT.device_context = None
+        return now is not None and now.type == "cuda"
+
+    @contextmanager
+    def _translating(self, names: Mapping[str, Any]) -> Iterator[None]:
+        """Translate requests inside this context."""
         mode, reader = _CudaAsCpu(self), (0, _no_location, self._read_on_cpu)
         readers = torch.serialization._package_registry
         stand_ins = {name: self._answering(answer) for name, answer in _STUB_RESULTS.items()}
         before = {name: getattr(torch.cuda, name) for name in stand_ins}
         module_to = torch.nn.Module.to
+        generators = self._generators()
+        pairs = [(torch.Generator, generators), *((before[name], stand_ins[name]) for name in before)]
+        _exchange(names, pairs)
         vars(torch.cuda).update(stand_ins)
+        torch.Generator = generators  # type: ignore[assignment,misc]
         torch.nn.Module.to = _move_by_name  # type: ignore[assignment,method-assign]
         readers.insert(0, reader)
         _push(mode)
@@ -112,7 +154,28 @@ class CudaRequests:
             if reader in readers:
                 readers.remove(reader)
             torch.nn.Module.to = module_to  # type: ignore[method-assign]
+            torch.Generator = _Generator  # type: ignore[misc]
             vars(torch.cuda).update(before)
+            _exchange(names, [(stand_in, own) for own, stand_in in pairs])
+
+    def _generators(self) -> type:
+        """Return a class in the place of `torch.Generator`, whose objects torch would take: they are torch's own.
+
+        No mode sees `torch.Generator(device="cuda")`.
+        """
+        requests = self
+
+        class Generators(type):
+            def __instancecheck__(cls, value: object) -> bool:
+                return isinstance(value, _Generator)
+
+        class Generator(metaclass=Generators):
+            def __new__(cls, device: Any = "cpu") -> Any:
+                is_cuda = _Device(_named(device)).type == "cuda"
+                requests.asked |= is_cuda
+                return _Generator("cpu" if is_cuda else device)
+
+        return Generator
 
     def _answering(self, answer: object) -> Callable[..., object]:
         """Return a function that takes anything and returns `answer`."""
@@ -138,6 +201,27 @@ def _no_location(_: Any) -> None:
 def _move_by_name(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
     """Move a module as `Module.to` does; a number names a CUDA device, which `Module.to` refuses without a GPU."""
     return _module_to(module, *map(_named, args), **{key: _named(value) for key, value in kwargs.items()})
+
+
+def _default_device() -> "torch.device | None":
+    """Return the device that was set by `torch.set_default_device`; None if none was."""
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return None if context is None else context.device
+
+
+def _exchange(names: Mapping[str, Any], pairs: list[tuple[object, object]]) -> None:
+    """Put the second of each pair in the place of the first wherever it is the value of a global name.
+
+    For a function of a notebook, the global names are those of the kernel.
+    """
+    new = {id(one): other for one, other in pairs}
+    # Of other values, reading an attribute could run code of the program.
+    plain = (value for value in names.values() if type(value) in (FunctionType, type))
+    is_of_kernel = any(value.__module__ == "__main__" for value in plain)
+    for namespace in (names, *([vars(sys.modules["__main__"])] if is_of_kernel else [])):
+        for name, value in list(namespace.items()):
+            if id(value) in new:
+                namespace[name] = new[id(value)]  # type: ignore[index]
 
 
 def _named(device: Any) -> Any:
@@ -171,6 +255,8 @@ class _CudaAsCpu(TorchFunctionMode):
     ) -> Any:
         """Call `func` on the CPU; torch calls this in place of each of its functions."""
         kwargs = dict(kwargs or {})
+        if func is _Device:
+            return func(*map(_named, args), **kwargs)
         if func is _cuda:
             self._requests.asked = True
             return args[0]
@@ -184,6 +270,8 @@ class _CudaAsCpu(TorchFunctionMode):
             args = (args[0], _named(args[1]), *args[2:])
         if "device" in kwargs:
             kwargs["device"] = _named(kwargs["device"])
+        if kwargs.get("device") is None and func in _device._device_constructors():
+            kwargs["device"] = _device.CURRENT_DEVICE  # as torch would, after this function
         return func(*map(self._on_cpu, args), **{name: self._on_cpu(value) for name, value in kwargs.items()})
 
     def _on_cpu(self, value: Any) -> Any:

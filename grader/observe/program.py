@@ -102,7 +102,7 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
             flags=flags,
             dont_inherit=True,
         )
-        with program.cuda.translating():
+        with program.cuda.translating(module.__dict__, statement.lineno):
             exec(code, module.__dict__)
     except STUDENT_ERRORS as error:
         failure = describe_failure(error, program)

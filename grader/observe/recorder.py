@@ -358,7 +358,7 @@ class Recorder:
             self._recording = True
             try:
                 # Innermost, so that the translation of CUDA requests has ended before anything below is compared.
-                with self.program.cuda.translating():
+                with self.program.cuda.translating(self.program.names):
                     return function(*args, **kwargs)
             except STUDENT_ERRORS as error:
                 self.lacked_gpu |= self.program.cuda.translate_after(describe_failure(error, self.program))

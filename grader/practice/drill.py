@@ -157,7 +157,7 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
     except HanstepError as error:
         return message(str(error))
     left = len(drilled.hints) - Progress.load().history.exercise(name).hints
-    shown = Shown(feedback_html(feedback, total_hints=left), feedback_text(feedback), feedback)
+    shown = Shown(feedback_html(feedback, total_hints=left, folded=True), feedback_text(feedback), feedback)
     if not shown.passed:
         return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
     seconds = now - _started.pop(name)

@@ -71,6 +71,7 @@ def feedback_html(
     total_hints: int = 0,
     standing: Sequence[str] = (),
     onward: tuple[str, str] | None = None,
+    folded: bool = False,
 ) -> str:
     """Return the card of one feedback.
 
@@ -80,6 +81,8 @@ def feedback_html(
         total_hints: number of hints the exercise has; above `len(hints)` the card says how to get the next one.
         standing: Korean lines about the learner's progress.
         onward: text and link to what comes next; None for nothing.
+        folded: show one mistake, and fold the others and what was measured, so that a notebook has the headline in
+            view. On a page everything is open: it may be printed.
     """
     diagnosis = feedback.diagnosis
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
@@ -102,6 +105,7 @@ def feedback_html(
             standing=tuple(standing),
             onward=onward,
             output=printed(feedback),
+            folded=folded,
         )
     )
     return card

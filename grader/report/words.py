@@ -163,6 +163,22 @@ def _named_headline(mark: str, mistakes: Sequence[NamedMistake]) -> Headline:
     return Headline(mark, f"다음 {counted} 가운데 하나예요", INSEPARABLE, titles)
 
 
+def evidence_title(feedback: Feedback) -> str:
+    """Return the line under which a card folds what was measured: which parts there are, so that it need not be opened.
+
+    The first difference is folded only where a mistake is named; without one, it is the main thing that the card says.
+    """
+    diagnosis = feedback.diagnosis
+    passed = sum(check.passed for check in feedback.checks)
+    parts = {
+        f"항목 {passed}/{len(feedback.checks)}": feedback.status in ("failed", "error"),
+        "처음 갈라지는 곳": diagnosis.mistakes and first_difference_to_show(feedback) is not None,
+        "실행 순서": diagnosis.yours or diagnosis.right,
+        "업데이트의 재료": diagnosis.recipe is not None,
+    }
+    return f"무엇이 달랐나요: {', '.join(part for part, is_there in parts.items() if is_there)}"
+
+
 def error_text(feedback: Feedback) -> str:
     """Return the exception to show; empty if there is none, or if it is the untouched starter's own."""
     error = "" if feedback.error is None or not feedback.begun else clean(feedback.error, 1500)

@@ -185,7 +185,12 @@ _MESSAGES = (
         "문자열이 끝나는 곳에 같은 따옴표를 넣어 주세요.",
     ),
     (
-        r"(?:invalid syntax|cannot assign to .*)\. Maybe you meant '=='|expression cannot contain assignment",
+        r"expression cannot contain assignment",
+        "함수를 부르는 괄호 안에서 `=`의 왼쪽에는 매개변수의 이름만 올 수 있어요.",
+        "값만 줄 것이면 `=`와 그 왼쪽을 지우고, 두 값이 같은지 보려던 것이면 `==`로 써 주세요.",
+    ),
+    (
+        r"(?:invalid syntax|cannot assign to .*)\. Maybe you meant '=='",
         "`=`는 왼쪽의 변수에 값을 넣는 기호예요.",
         "두 값이 같은지 보려면 `==`로 써 주세요.",
     ),

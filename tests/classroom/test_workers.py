@@ -141,7 +141,7 @@ def test_who_is_lost_is_told_so_and_keeps_no_points(
     (result,) = graded(RUN, handed_in("a"))
     step = next(f for f in result.feedbacks if f.exercise == "train_step")
     assert (step.status, step.file) == ("crashed", "a.py")
-    assert "채점하던 프로세스가 두 번 죽었어요" in step.message
+    assert "채점하던 프로그램이 두 번 갑자기 끝났어요" in step.message
     assert {f.status for f in result.feedbacks if f is not step} == {"missing"}
     assert result.digest
 

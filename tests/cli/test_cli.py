@@ -333,7 +333,7 @@ def test_every_error_ends_in_a_line_and_its_status(
     kinds = {kind.__name__: kind for kind in kinds_of_error(HanstepError)}
     assert kinds.keys() >= {"BuildError", "CommandError", "CourseError", "NothingToCheck", "StartError"}
     for kind in kinds.values():
-        monkeypatch.setattr(reading, "load_course", failing(kind(long)))
+        monkeypatch.setattr(reading, "require_exercise", failing(kind(long)))
         assert run(["hint", "train_step"]) == kind.status, kind
         said = capsys.readouterr()
         assert (said.out, said.err) == ("", f"{long}\n"), kind
@@ -344,7 +344,7 @@ def test_every_error_ends_in_a_line_and_its_status(
 
 def test_a_slip_of_ours_is_not_hidden_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody but us can mend it, and for that we need the traceback."""
-    monkeypatch.setattr(reading, "load_course", failing(ValueError("우리 탓")))
+    monkeypatch.setattr(reading, "require_exercise", failing(ValueError("우리 탓")))
     with pytest.raises(ValueError, match="우리 탓"):
         run(["hint", "train_step"])
 
@@ -358,8 +358,8 @@ def kinds_of_error(base: type[HanstepError]) -> set[type[HanstepError]]:
     return {base, *own, *(deeper for kind in own for deeper in kinds_of_error(kind))}
 
 
-def failing(error: Exception) -> Callable[[], NoReturn]:
-    def fail() -> NoReturn:
+def failing(error: Exception) -> Callable[..., NoReturn]:
+    def fail(*_: object) -> NoReturn:
         raise error
 
     return fail

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.base.installing import repository
 from grader.cli.main import run
 from grader.report.results import from_json
 from grader.report.write_report import write_report
@@ -163,7 +164,13 @@ def test_autograder_files(ended: Ended, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     assert ended("autograder", "gradescope", "--lesson", "1")[0] == 0
     assert (tmp_path / "autograder.zip").stat().st_size > 10_000
-    assert ended("autograder", "github")[0] == 0
+    code, said = ended("autograder", "github")
+    assert (code == 0) == bool(repository()), (
+        "while nobody has said where the course lives, pip has nothing to install"
+    )
+    if code:
+        assert "--install git+https://github.com/주인/이름" in said
+    assert ended("autograder", "github", "--install", "git+https://github.com/o/n")[0] == 0
     assert (tmp_path / ".github" / "workflows" / "classroom.yml").is_file()
     assert ended("autograder", "moodle")[0] == 2
     assert ended("autograder", "gradescope", "--lesson", "99")[0] == 2

@@ -22,7 +22,7 @@ MISTYPED = [
     ("check here.py --exercise train_stp", "혹시 'train_step'인가요?"),
     ("watch nosuch.py", "파일이 없어요: nosuch.py"),
     ("hint train_stp", "혹시 'train_step'인가요?"),
-    ("hint qqq", "연습 문제의 이름은 grader progress로 볼 수 있어요"),
+    ("hint qqq", "연습 문제의 이름은 grader progress로, 노트북에서는 progress()로"),
     ("drill acumulate", "혹시 'accumulate'인가요?"),
     ("clinic trainstep", "혹시 'train_step'인가요?"),
     ("reset trainstep", "혹시 'train_step'인가요?"),

@@ -99,3 +99,20 @@ def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(sample: Sample, tm
     wrong_here = OF_THE_CPU_ALONE.keys() | (set() if PRETENDED else RANDOM_STATE_OF_THE_CPU)
     right = verdict.status == "passed"
     assert right is (name not in wrong_here), (verdict.differences, verdict.failure)
+
+
+def test_a_scaler_that_is_switched_off_is_wrong_on_a_gpu() -> None:
+    """On the CPU it passes: right programs switch it off there."""
+    exercise = COURSE.exercise("train")
+    text = solution_text(exercise.lesson)
+    off = text.replace("enabled=amp_dtype is torch.float16", "enabled=False")
+    assert off != text
+    program = load_program(off, name="scaler_off_on_a_gpu")
+    try:
+        verdict = judge(
+            exercise, traced(program, exercise, "cuda"), cached_reference("train", 1, "cuda").solution_run
+        )
+    finally:
+        program.unload()
+    assert verdict.status != "passed"
+    assert {"fp16", "overflow"} <= verdict.differences.keys()

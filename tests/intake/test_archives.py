@@ -1,14 +1,16 @@
 """Hostile archives: nothing is written outside, nothing fills the disk, and nobody's work is lost in silence."""
 
+import errno
 import io
 import os
 import stat
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
 
-from grader.intake.archives import Quota
+from grader.intake.archives import Quota, why_not
 from grader.intake.class_archive import MAX_CLASS_BYTES, unpack_class
 from grader.intake.handover import IntakeError
 from grader.intake.receive import receive
@@ -92,6 +94,32 @@ def test_many_files_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 broken", b"no archive at all"])
 def test_what_is_no_archive_is_unreadable(data: bytes, tmp_path: Path) -> None:
     assert "압축 파일을 열 수 없어요" in said(graded(tmp_path, data))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (zipfile.BadZipFile("File is not a zip file"), "zip이 아니거나 깨진 파일"),
+        (zlib.error("Error -3 while decompressing data"), "깨진 내용"),
+        (EOFError(), "중간에 끊긴 파일"),
+        (NotImplementedError("That compression method is not supported"), "지원하지 않는 압축 방식"),
+        (OSError(errno.ENAMETOOLONG, "File name too long"), "너무 긴 이름"),
+        (FileExistsError(errno.EEXIST, "File exists"), "같은 이름의 파일이나 폴더가 있음"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory"), "같은 이름의 파일이나 폴더가 있음"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory"), "없는 파일"),
+        (PermissionError(errno.EACCES, "Permission denied"), "읽거나 쓸 권한이 없음"),
+        (ValueError("embedded null byte"), "쓸 수 없는 이름이나 값"),
+        (OSError(errno.EPIPE, "Broken pipe"), "알 수 없는 오류: EPIPE"),
+        (KeyError("x"), "알 수 없는 오류: KeyError"),
+    ],
+)
+def test_why_a_file_cannot_be_read_is_told_in_korean(error: Exception, said: str) -> None:
+    assert why_not(error) == said
+
+
+def test_a_full_disk_is_no_fault_of_the_file() -> None:
+    with pytest.raises(OSError, match="No space left"):
+        why_not(OSError(errno.ENOSPC, "No space left on device"))
 
 
 def test_a_broken_part_and_a_password(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def _tests_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (apart_calls.dies, "죽었어요"),
+        (apart_calls.dies, "프로그램이 갑자기 끝났어요"),
         (apart_calls.takes_memory, "메모리가 너무 많이"),
         (apart_calls.computes_on, "너무 오래 걸려서"),
         (apart_calls.sleeps, "너무 오래 걸려서"),

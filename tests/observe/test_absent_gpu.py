@@ -29,6 +29,13 @@ ASKS = {
     "synchronized": "torch.cuda.synchronize()",
     "the current one": "torch.cuda.set_device(0); xb = xb.to(torch.cuda.current_device())",
     "moved and pinned": "xb = xb.cuda().pin_memory()",
+    "a number's device": "xb = xb.to(torch.device(0))",
+    "the current one by number": "xb, yb = xb.cuda(0), yb.to(device=torch.device(0))",
+    "a generator there": 'xb = xb + 0 * torch.rand(1, generator=torch.Generator(device="cuda"), dtype=xb.dtype)',
+    "a generator by position": 'assert isinstance(torch.Generator("cuda:0").manual_seed(1), torch.Generator)',
+    "a generator by number": "torch.Generator(torch.device(0))",
+    "the default": 'torch.set_default_device("cuda"); xb = xb + torch.zeros(1, dtype=xb.dtype)',
+    "the default inside": 'with torch.device("cuda"): xb = xb + torch.zeros(1, dtype=xb.dtype)',
     "an old name of a type": 'yb = yb.type("torch.cuda.LongTensor")',
 }
 
@@ -90,6 +97,45 @@ def test_what_is_asked_for_while_the_program_is_loaded_is_done_too() -> None:
     assert note.startswith("2번째 줄: ")
 
 
+@pytest.mark.parametrize(
+    ("imported", "line"),
+    [
+        ("from torch.cuda import synchronize", "synchronize()"),
+        ("from torch.cuda import current_device as here", "xb = xb.to(here())"),
+        ("import torch; wait = torch.cuda.synchronize", "wait()"),
+        ("from torch import Generator", 'Generator(device="cuda")'),
+    ],
+)
+def test_a_function_imported_by_name_answers_too(imported: str, line: str) -> None:
+    source = f"{imported}\n" + RIGHT.replace("    opt.zero_grad()", f"    {line}\n    opt.zero_grad()")
+    program = load_program(source)
+    names = dict(program.names)
+    trace = play(EXERCISES["train_step"], program, seed=1)
+    assert_the_same(trace, traced(RIGHT))
+    (note,) = trace.warnings
+    assert note.startswith("4번째 줄: ")
+    assert {name: program.names[name] for name in names} == names  # torch's own again
+    program.unload()
+
+
+def test_a_default_device_of_the_whole_program_is_the_cpu() -> None:
+    """The driver makes its models and batches after the program has been loaded."""
+    trace = traced(f'import torch\ntorch.set_default_device("cuda")\n{RIGHT}')
+    assert_the_same(trace, traced(RIGHT))
+    (note,) = trace.warnings
+    assert note.startswith("2번째 줄: ")
+
+
+@pytest.mark.parametrize("line", ['torch.set_default_device("cuda")', 'torch.set_default_device("cpu")'])
+def test_the_next_play_does_not_know_of_a_default_device(line: str) -> None:
+    in_force = torch._C._len_torch_function_stack()
+    trace = traced(asking(line))
+    assert_the_same(trace, traced(RIGHT))
+    assert len(trace.warnings) == ("cuda" in line)
+    assert torch._C._len_torch_function_stack() == in_force
+    assert torch.zeros(1).device == torch.get_default_device() == torch.device("cpu")
+
+
 def test_a_file_is_loaded_onto_the_cpu() -> None:
     buffer = io.BytesIO()
     torch.save({"w": torch.ones(2)}, buffer)
@@ -149,10 +195,15 @@ def test_a_program_is_translated_for_one_exercise_only() -> None:
 
 
 def test_afterwards_torch_refuses_as_before() -> None:
-    functions = torch.cuda.synchronize, torch.cuda.current_device, torch.nn.Module.to
+    functions = torch.cuda.synchronize, torch.cuda.current_device, torch.nn.Module.to, torch.Generator
     registry = list(torch.serialization._package_registry)
     traced(asking("torch.cuda.synchronize(); xb = xb.cuda()"))
-    assert functions == (torch.cuda.synchronize, torch.cuda.current_device, torch.nn.Module.to)
+    assert functions == (
+        torch.cuda.synchronize,
+        torch.cuda.current_device,
+        torch.nn.Module.to,
+        torch.Generator,
+    )
     assert registry == torch.serialization._package_registry
     with pytest.raises((AssertionError, RuntimeError)):
         torch.zeros(1).cuda()

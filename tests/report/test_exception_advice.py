@@ -48,7 +48,13 @@ RAISED = {
     ),
     "target-dtype": ("F.cross_entropy(model(x), torch.zeros(4))", "F.nll_loss(model(x), torch.zeros(4))"),
     "index-dtype": ("nn.Embedding(5, 3)(x)",),
-    "dtype": ("model(x.double())", "model(x.half())", "model(x.long())", "x[0].dot(x[0].double())"),
+    "dtype": (
+        "nn.Conv1d(1, 1, 1)(torch.ones(1, 1, 3).double())",
+        "model(x.double())",
+        "model(x.half())",
+        "model(x.long())",
+        "x[0].dot(x[0].double())",
+    ),
     "integers": (
         "torch.arange(4).requires_grad_()",
         "torch.arange(4).mean()",
@@ -149,8 +155,8 @@ RAISED = {
         "torch.save(model, file)\nfile.seek(0)\ntorch.load(file, weights_only=True)",
     ),
     "no-folder": ("torch.save({}, '/nowhere/a.pt')",),
-    "no-gradient": (
-        "model.weight.grad.zero_()",
+    "no-gradient": ("model.weight.grad.zero_()",),
+    "no-gradient-operand": (
         "model.weight - 0.1 * model.weight.grad",
         "model.weight.data.sub_(model.weight.grad)",
         "torch.stack([p.grad for p in model.parameters()])",
@@ -282,6 +288,57 @@ def test_exceptions_that_are_not_raised_here_have_their_advice_too(entry: str) -
     answer = entry_for(*TOLD_OTHERWISE[entry])
     assert answer is not None
     assert answer[0].id == entry
+
+
+ANSWERED_TOO_WIDELY = [
+    # No optimizer is loaded: the learner's own dictionary lacks the key
+    ("optimizer-state", "KeyError: 'state'", "weights = checkpoint['state']"),
+    ("optimizer-state", "KeyError: 'param_groups'", "groups = saved['param_groups']"),
+    ("optimizer-state", "KeyError: 'state'", 'self.base.load_state_dict(state_dict["state"])'),
+    # The gradient is there, and something else is None
+    ("no-gradient", "AttributeError: 'NoneType' object has no attribute 'step'", "scheduler.step(p.grad)"),
+    ("no-gradient", "AttributeError: 'NoneType' object has no attribute 'norm'", "x = ema.norm() * p.grad"),
+    (
+        "no-gradient",
+        "TypeError: '>' not supported between instances of 'Tensor' and 'NoneType'",
+        "if p.grad.norm() > max_norm:",
+    ),
+    # One device, two types
+    (
+        "device",
+        "RuntimeError: Input type (torch.HalfTensor) and weight type (torch.FloatTensor) should be the same",
+        "out = model(xb.half())",
+    ),
+    (
+        "device",
+        "RuntimeError: Input type (torch.cuda.HalfTensor) and weight type (torch.cuda.FloatTensor) should be "
+        "the same",
+        "out = model(xb.half())",
+    ),
+]
+"""Entry, exception and line that it must not answer, because something else happened."""
+
+
+@pytest.mark.parametrize(("entry", "error", "line"), ANSWERED_TOO_WIDELY)
+def test_no_entry_answers_what_is_something_else(entry: str, error: str, line: str) -> None:
+    answer = entry_for(error, line)
+    assert answer is not None
+    assert answer[0].id != entry
+
+
+def test_a_cpu_tensor_in_a_gpu_model_is_on_another_device() -> None:
+    types = "Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same"
+    answer = entry_for(f"RuntimeError: {types}", "model(xb)")
+    assert answer is not None
+    assert answer[0].id == "device"
+
+
+def test_an_operand_that_is_none_is_the_gradient_only_perhaps() -> None:
+    told = advise(
+        "TypeError: unsupported operand type(s) for *: 'NoneType' and 'Tensor'", "step = lr * p.grad"
+    )
+    assert told is not None
+    assert "`.grad`가 `None`이라면" in told
 
 
 def test_every_entry_is_reached_and_says_something_of_its_own() -> None:

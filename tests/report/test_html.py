@@ -56,17 +56,45 @@ def test_card_sets_no_text_colour() -> None:
 
 
 def test_card_tells_symptom_first() -> None:
-    """The order: name, checks, own line, why, the first difference, order of events, recipe, hint, notes."""
+    """The order: name, own line, why, hint, checks, the first difference, order of events, recipe, notes."""
     text = Parsed(feedback_html(samples.named_mistake(), total_hints=4)).text
     expected = [
         *("한 스텝 · train_step", "1/4점", "opt.zero_grad()가 없어요"),
-        *("SGD 궤적", "코드 셀 3 · 7번째 줄", "opt.step() # 한 걸음", "두 번째 스텝부터", "처음 갈라지는 곳"),
+        *("코드 셀 3 · 7번째 줄", "opt.step() # 한 걸음", "두 번째 스텝부터", "실마리 보기"),
+        *("SGD 궤적", "처음 갈라지는 곳"),
         *("-0.351882", "-0.217431", "실행 순서", "≠ zero_grad", "두 번째 업데이트 = 1.0·g₁ + 1.0·g₂"),
-        *("(정답: 1.0·g₂)", "실마리 보기", 'hint("train_step")', "알아 두세요", "model2"),
+        *("(정답: 1.0·g₂)", 'hint("train_step")', "알아 두세요", "model2"),
     ]
     found = [text.find(piece) for piece in expected]
     assert -1 not in found, [piece for piece, at in zip(expected, found, strict=True) if at < 0]
     assert found == sorted(found)
+
+
+def test_a_folded_card_shows_one_mistake_and_no_measurement() -> None:
+    """In a notebook the card must not push its headline out of view; what is folded says what it holds."""
+    feedback = samples.named_mistake()
+    (named,) = feedback.diagnosis.mistakes
+    several = replace(named, titles=("`loss`를 나누지 않아요",), explain="둘째 설명이에요.", line=9)
+    feedback = replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=(named, several)))
+    page, card = (Parsed(feedback_html(feedback, folded=folded)) for folded in (False, True))
+    assert sorted(page.text) != sorted(card.text), "the folded card has one line more: what it folds"
+    shown = Parsed(re.sub(r"<details.*</details>", "", feedback_html(feedback, folded=True), flags=re.S)).text
+    for first in (
+        "실수가 둘이에요",
+        "1/2 · opt.zero_grad()가 없어요",
+        "opt.step()  # 한 걸음".replace("  ", " "),
+    ):
+        assert first in shown
+    for later in ("둘째 설명이에요", "SGD 궤적", "처음 갈라지는 곳", "실행 순서", "업데이트 ="):
+        assert later not in shown
+        assert later in card.text
+    assert "무엇이 달랐나요: 항목 1/3, 처음 갈라지는 곳, 실행 순서, 업데이트의 재료" in card.text
+    assert "무엇이 달랐나요" not in page.text
+
+
+def test_without_a_name_the_first_difference_is_not_folded() -> None:
+    shown = re.sub(r"<details.*?</details>", "", feedback_html(samples.unknown(), folded=True), flags=re.S)
+    assert "처음 갈라지는 곳" in Parsed(shown).text
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,7 +2,7 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update for each batch, with cleared gradients: `sgd`, `adamw`, `float32`
-    train mode at the start of each epoch, and at the end: `modes`, `modes-after`
+    train mode at the start of each epoch, and at the end: `modes`, `modes-after`, `modes-never-clears`
     a list of each epoch's loss, weighted by samples: `losses`, `types`
     a loader without a length is enough: `length`; nothing is printed: `quiet`
     `zero_grad=False` never clears: `never-clears`
@@ -16,15 +16,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import nn
 
 from grader.exercises.fixtures.classifiers import (
+    CLASSES,
+    FEATURES,
     Batch,
     Loader,
     MakeOptimizer,
     Modes,
+    Net,
     SizedLoader,
     adamw,
     batches,
+    initialize,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -113,6 +118,20 @@ def _modes(stage: Stage) -> None:
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
         numbers += witness.modes()
     recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], numbers)
+
+
+@driver.scenario("modes-never-clears", "`zero_grad=False`일 때의 학습 모드", check="modes")
+def _modes_without_clearing(stage: Stage) -> None:
+    """A program that calls `model.train()` only where it clears gradients trains in eval mode here.
+
+    The model has one layer: its backward pass needs no weights, so an update that comes too early raises nothing here.
+    """
+    model = initialize(Net([nn.Linear(FEATURES, CLASSES)]), stage.env, "one layer").eval()
+    witness = ForwardWitness(stage.env, model)
+    data = batches(stage.env, (4,))
+    case = Case(stage, "fit", model, sgd(model), loss_function(stage.env), data).watch_model()
+    case.call(SizedLoader(data), 2, zero_grad=False)
+    stage.recorder.claim("순전파할 때의 모드", [*stage.recorder.forward_notes.modes], witness.modes())
 
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")

@@ -75,7 +75,11 @@ def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> Non
     recorder.fact("옵티마이저가 센 업데이트", _update_counts(moments))
     # The scheduler's numbers are not compared, because a right program may count its steps itself.
     state = content.get("scheduler")
-    recorder.fact("스케줄러의 상태", "있음" if isinstance(state, dict) and state else "없음")
+    if not isinstance(state, dict) or not state:
+        told = "없음"
+    else:
+        told = "옵티마이저의 것" if "param_groups" in state else "있음"  # no scheduler saves the groups
+    recorder.fact("스케줄러의 상태", told)
 
 
 def _update_counts(moments: Mapping[Any, Any]) -> Fact:

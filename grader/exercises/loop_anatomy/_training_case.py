@@ -73,7 +73,8 @@ class ScriptedNet(AutocastNet):
             self.seen += 1
             return logits
         epoch = max(int(self.seen) // self.batches_per_epoch - 1, 0)
-        if len(self.parameters_at_validation) == epoch:
+        has_trained = int(self.seen) > 0  # weights validated before that are no epoch's
+        if has_trained and len(self.parameters_at_validation) == epoch:
             vector = torch.cat([p.detach().double().cpu().ravel() for p in self.parameters()])
             self.parameters_at_validation.append(vector.numpy())
         if not has_marks:

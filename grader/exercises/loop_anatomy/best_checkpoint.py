@@ -2,7 +2,7 @@
 
 Promises of the exercise, and the scenarios that check them:
     it saves when a score is higher than every one before: `best`, `ties`, `negative`; the first one always, a score of
-    0.0 too: `zero`, `again`; NaN never: `nan`
+    0.0 too: `zero`, `again`; NaN never: `nan`, `nan-unsaved`
     `update` returns whether it saved: `returns`
     the file holds the state of that moment, and all that a run needs to go on: `best`, `content`
     it opens with `weights_only=True`, with the promised keys and plain values: `content`, `plain`, `numpy`, `dict`
@@ -28,7 +28,7 @@ from grader.exercises.loop_anatomy._full_disk import full_disk
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.recorder import Recorder
 from grader.observe.trace import Fact
-from grader.observe.wording import ordinal
+from grader.observe.wording import ordinal, yes_or_no
 
 driver = Driver("BestCheckpoint")
 
@@ -40,8 +40,7 @@ def _update_for_each(
     *,
     as_text: bool = False,
     norm_dropout: bool = False,
-    returns: bool = False,
-) -> Iterator[tuple[TrainingRun, list[Tensor]]]:
+) -> Iterator[tuple[TrainingRun, list[Tensor], Fact]]:
     """Call `update` once for each score, after one more batch of training each time; yield after each call.
 
     Args:
@@ -50,10 +49,9 @@ def _update_for_each(
         scores: what each call of `update` is given as its score.
         as_text: give the path as str; otherwise as Path.
         norm_dropout: train a model with BatchNorm and dropout.
-        returns: record what `update` returned.
 
     Yields:
-        The run, and the weights at each call of `update` so far.
+        The run, the weights at each call of `update` so far, and what this call returned.
     """
     recorder, env = stage.recorder, stage.env
     student = stage.student("BestCheckpoint")
@@ -63,7 +61,6 @@ def _update_for_each(
     data = batches(env, (4,) * (len(scores) + 1))
     config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
     best = recorder.call(student, str(path) if as_text else path)
-    outcomes: list[Fact] = []
     weights_at_updates: list[Tensor] = []
     for number, (score, steps) in enumerate(zip(scores, _steps(env, len(scores)), strict=True)):
         run.train(data[number : number + 1])
@@ -73,10 +70,7 @@ def _update_for_each(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
             )
         )
-        outcomes.append(as_fact(saved))
-        yield run, weights_at_updates
-    if returns:
-        recorder.fact("update()의 반환값", outcomes)
+        yield run, weights_at_updates, as_fact(saved)
 
 
 def _rising_scores(env: Env, count: int) -> list[float]:
@@ -129,7 +123,7 @@ def _record_each_update(
     """Call `update` once for each score, and record the file after each call."""
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, weights_at_updates in _update_for_each(stage, path, scores, as_text=as_text):
+        for run, weights_at_updates, _ in _update_for_each(stage, path, scores, as_text=as_text):
             name = f"{len(weights_at_updates)}번째 update() 뒤"
             _record_file(
                 stage.recorder, path, run, weights_at_updates, name, with_score_and_step=with_score_and_step
@@ -160,17 +154,23 @@ def _folder(stage: Stage) -> None:
 
     A program that leaves a temporary file, or writes a new file at each save, fills the folder.
 
-    Two files are right (a program may keep the file before the best one), so the third save is looked at.
+    Two files are right (a program may keep the file before the best one), so the third save is looked at. After it
+    comes a score that is too low to be saved, which must not add a file either.
     """
+    worst, *rising = _rising_scores(stage.env, 4)
     file_counts: list[int] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, weights_at_updates in _update_for_each(stage, path, _rising_scores(stage.env, 3)):
-            file_counts.append(sum(1 for found in folder.rglob("*") if found.is_file()))
-            _record_file(
-                stage.recorder, path, run, weights_at_updates, f"{len(weights_at_updates)}번째 update() 뒤"
-            )
-    stage.recorder.fact("저장할수록 파일이 늘어남", "예" if file_counts[2] > file_counts[1] else "아니요")
+        for run, weights_at_updates, _ in _update_for_each(stage, path, [*rising, worst]):
+            file_counts.append(_file_count(folder))
+            name = f"{len(weights_at_updates)}번째 update() 뒤"
+            _record_file(stage.recorder, path, run, weights_at_updates, name)
+    stage.recorder.fact("저장할수록 파일이 늘어남", yes_or_no(file_counts[2] > file_counts[1]))
+    stage.recorder.fact("저장하지 않아도 파일이 늘어남", yes_or_no(file_counts[3] > file_counts[2]))
+
+
+def _file_count(folder: Path) -> int:
+    return sum(1 for found in folder.rglob("*") if found.is_file())
 
 
 @driver.scenario("returns", "update()의 반환값", check="best")
@@ -181,8 +181,9 @@ def _returns(stage: Stage) -> None:
     """
     low, middle, high = _rising_scores(stage.env, 3)
     with scratch_folder() as folder:
-        for _ in _update_for_each(stage, folder / "best.pt", [middle, low, high], returns=True):
-            pass
+        updates = _update_for_each(stage, folder / "best.pt", [middle, low, high])
+        outcomes = [outcome for *_, outcome in updates]
+    stage.recorder.fact("update()의 반환값", outcomes)
 
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
@@ -195,7 +196,7 @@ def _again(stage: Stage) -> None:
     with scratch_folder() as folder:
         path = folder / "best.pt"
         for name, scores in (("앞선 학습: ", [highest]), ("새 학습: ", [middle, low, high])):
-            for run, weights_at_updates in _update_for_each(stage, path, scores):
+            for run, weights_at_updates, _ in _update_for_each(stage, path, scores):
                 _record_file(
                     stage.recorder,
                     path,
@@ -246,6 +247,23 @@ def _nan(stage: Stage) -> None:
     _record_each_update(stage, [math.nan, middle, math.nan, low, high])
 
 
+@driver.scenario("nan-unsaved", "NaN 점수의 반환값과 폴더", check="zero")
+def _nan_unsaved(stage: Stage) -> None:
+    """A program that says that it saved a NaN, or writes a temporary file before it compares, shows here.
+
+    What `update` returns for other scores is not judged.
+    """
+    with scratch_folder() as folder:
+        scores = [*_rising_scores(stage.env, 1), math.nan]
+        seen = [
+            (outcome, _file_count(folder))
+            for *_, outcome in _update_for_each(stage, folder / "best.pt", scores)
+        ]
+    (_, before), (outcome, after) = seen
+    stage.recorder.fact("NaN을 저장했다고 함", yes_or_no(outcome is True))
+    stage.recorder.fact("NaN을 저장하지 않아도 파일이 늘어남", yes_or_no(after > before))
+
+
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
     """Load the saved states into new objects, and record those.
@@ -257,7 +275,7 @@ def _content(stage: Stage) -> None:
     modes: list[Fact] = []
     with scratch_folder() as folder:
         path = folder / "best.pt"
-        for run, _ in _update_for_each(stage, path, _rising_scores(env, 3), norm_dropout=True):
+        for run, *_ in _update_for_each(stage, path, _rising_scores(env, 3), norm_dropout=True):
             modes = [m.training for m in run.model.modules()]
         content = read_and_record_content(recorder, path, allowed_classes=[Settings])
     recorder.fact("step", as_fact(content.get("step")))

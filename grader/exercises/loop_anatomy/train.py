@@ -13,6 +13,7 @@ Promises of the exercise, and the scenarios that check them (those of `_training
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,11 @@ def _amp(stage: Stage) -> None:
     record_autocast(stage, case)
 
 
+def _working_scalers(stage: Stage) -> AbstractContextManager[None]:
+    """Make scalers work on the CPU. On a GPU they work without help, and one that is switched off must show."""
+    return scalers_on_cpu() if stage.env.device.type == "cpu" else nullcontext()
+
+
 @driver.scenario("fp16", "float16 autocast와 GradScaler", check="amp", atol=TRAIN_ATOL)
 def _fp16(stage: Stage) -> None:
     """Train in float16, and record the gradients that each update reads.
@@ -138,7 +144,7 @@ def _fp16(stage: Stage) -> None:
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
     case = training_case(stage.env, settings, (3,), samples=6)
     true_norm = first_gradient_norm(case)
-    with scalers_on_cpu(), watched_gradients(case.model) as norms:
+    with _working_scalers(stage), watched_gradients(case.model) as norms:
         run_unwatched(stage, _train, case)
     recorder.fact("학습 순전파의 autocast", case.model.notes.fact("학습 순전파"))
     is_scaled = any(norm > 2 * true_norm for norm in norms.computed[:1])
@@ -154,7 +160,7 @@ def _overflow(stage: Stage) -> None:
     """
     case = training_case(stage.env, replace(STEADY, amp_dtype="float16", max_norm=0.5), (3,))
     case.model.overflows_at = 0
-    with scalers_on_cpu():
+    with _working_scalers(stage):
         run_unwatched(stage, _train, case)
     finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
     stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")

@@ -4,7 +4,7 @@ Promises of the exercise, and the scenarios that check them:
     `first_step` climbs by e, of length rho and uphill: `climbs`; as ASAM does: `adaptive-climbs`
     `second_step` goes back to w and lets the base optimizer step: `sgd`, `momentum`, `adamw`
     parameters without a gradient stay, and zero gradients move nothing: `none`, `none-second`, `none-climbs`, `zero`,
-        `adaptive-zero`, `zero-later`
+        `adaptive-zero`, `zero-later`, `none-later`
     the base optimizer's state is saved and loaded: `saves`, `loads`, `loads-groups`, `loads-climb`, `resumes`
     a negative rho is refused, zero is not: `promises`, `zero-rho`
     `zero_grad=True` clears the gradients after their use: `clears-first`, `clears-second`; the order: `together`
@@ -18,6 +18,7 @@ where everything acts together, decide a check of their own: `together`, `adapti
 import copy
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -265,6 +266,29 @@ def _zero_later(stage: Stage) -> None:
     watched.update_with(gradients.next(), gradients.next())
     before = flat_weights(watched.model)
     watched.update_with([torch.zeros_like(p) for p in watched.parameters], gradients.next())
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
+
+
+@driver.scenario(
+    "none-later", "업데이트한 다음에 그레이디언트가 모두 None일 때", check="none", atol=_WEIGHTS_ATOL
+)
+def _none_later(stage: Stage) -> None:
+    """After a normal update, one without any gradient in either pass: the weights must stay where they are.
+
+    A program may raise because it finds no gradient.
+    """
+    watched = _sam_over_sgd(stage, watch=False)
+    given = RandomGradients(stage.env, watched.model)
+    watched.update_with(given.next(), given.next())
+    before = flat_weights(watched.model)
+    watched.set_gradients([None] * len(watched.parameters))
+
+    def both_steps() -> None:
+        with suppress(Exception):
+            watched.sam.first_step()
+            watched.sam.second_step()
+
+    stage.recorder.call(both_steps)
     stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
 
 

@@ -55,10 +55,18 @@ _NONE_PATTERN = f"(?:{'|'.join(_NONE_PATTERNS)})"
 _NONE_ENTRIES = (
     Advice(
         "no-gradient",
-        _NONE_PATTERN,
+        r"AttributeError: 'NoneType' object has no attribute '(?P<name>\w+)'",
         "`.grad`가 `None`이에요. 아직 `backward()`를 하지 않았거나, `zero_grad()`로 지웠거나, 손실에 쓰이지 않은 "
         "매개변수예요. `backward()` 다음에 읽고, `None`인 매개변수는 건너뛰세요.",
-        line=r"\.grad\b",
+        line=r"\.grad\s*\.\s*{name}\b",
+    ),
+    Advice(
+        "no-gradient-operand",
+        f"(?:{'|'.join(_NONE_PATTERNS[1:])})",
+        "이 줄에서 쓰는 값 가운데 하나가 `None`이에요. `.grad`가 `None`이라면 아직 `backward()`를 하지 않았거나, "
+        "`zero_grad()`로 지웠거나, 손실에 쓰이지 않은 매개변수예요. `backward()` 다음에 읽고, `None`인 매개변수는 "
+        "건너뛰세요. `.grad`에 값이 있다면 함께 쓴 값을 하나씩 출력해 보세요.",
+        line=r"\.grad\b(?!\s*[.(\[])",  # `p.grad.norm() > max_norm`: there, the gradient is not None
     ),
     Advice(
         "none-attribute",

@@ -77,7 +77,9 @@ _GRAPH = (
 _TENSORS = (
     Advice(
         "device",
-        r"RuntimeError: .*(?:tensors to be on the same device|is not on the expected device|weight type)",
+        r"RuntimeError: (?:.*(?:tensors to be on the same device|is not on the expected device)|"
+        r"Input type \((?i:[\w.]*cuda\w*[\w.]*)\) and \w+ type \((?i:(?![\w.]*cuda)[\w.]+)\)|"
+        r"Input type \((?i:(?![\w.]*cuda)[\w.]+)\) and \w+ type \((?i:[\w.]*cuda))",
         "서로 다른 장치(CPU, GPU)에 있는 텐서를 함께 계산했어요. 새로 만드는 텐서에는 `device=xb.device`를 주고, "
         "모델과 배치를 같은 장치로 옮기세요.",
     ),
@@ -107,7 +109,8 @@ _TENSORS = (
     ),
     Advice(
         "dtype",
-        r"RuntimeError: .*(?:same dtype|expected scalar type|Found dtype|can't be cast to|dtypes match)",
+        r"RuntimeError: (?:.*(?:same dtype|expected scalar type|Found dtype|can't be cast to|dtypes match)|"
+        r"Input type \(.*\) and \w+ type \(.*\) should be the same)",
         "자료형이 다른 텐서를 함께 계산했어요. `.double()`, `.half()`, `.long()`이나 NumPy에서 온 `float64`가 "
         "섞이지 않았는지 `.dtype`을 출력해 보고, 한쪽에 맞추세요.",
     ),
@@ -313,6 +316,8 @@ _TOOLS = (
         r"KeyError: '(?:param_groups|state)')",
         "읽은 상태가 이 옵티마이저의 것이 아니에요. `opt.load_state_dict`에는 `opt.state_dict()`로 저장한 것을 "
         "넣어야 하고, 매개변수 그룹의 수와 크기도 같아야 해요.",
+        # The key is one that `load_state_dict` looks for, not one that this line itself reads
+        line=r"^(?!.*\[\s*['\"](?:param_groups|state)['\"]).*load_state_dict\(",
     ),
     Advice(
         "state-is-no-dict",

@@ -1,0 +1,14 @@
+# expect: max-for-min
+import math
+
+import torch
+
+
+def warmup_cosine(opt, warmup_steps, total_steps):
+    def scale(k):
+        if k < warmup_steps:
+            return (k + 1) / warmup_steps
+        done = max(1.0, (k - warmup_steps) / max(1, total_steps - warmup_steps))
+        return 0.5 * (1 + math.cos(math.pi * done))
+
+    return torch.optim.lr_scheduler.LambdaLR(opt, scale)
