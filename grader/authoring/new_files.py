@@ -233,7 +233,7 @@ def _updates(stage: Stage) -> None:
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, _case, _step, checks={"float32": "updates", "modes": "leaves", "quiet": "leaves"})
+add_usual(driver, _case, _step, checks={{"float32": "updates", "modes": "leaves", "quiet": "leaves"}})
 '''
 
 _STYLES = {

@@ -104,7 +104,7 @@ def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(sample: Sample, tm
 def test_a_scaler_that_is_switched_off_is_wrong_on_a_gpu() -> None:
     """On the CPU it passes: right programs switch it off there."""
     exercise = COURSE.exercise("train")
-    text = solution_text(exercise.lesson)
+    text = solution_source(exercise.lesson)
     off = text.replace("enabled=amp_dtype is torch.float16", "enabled=False")
     assert off != text
     program = load_program(off, name="scaler_off_on_a_gpu")

@@ -122,7 +122,9 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("modes-never-clears", "`zero_grad=False`일 때의 학습 모드", check="modes")
 def _modes_without_clearing(stage: Stage) -> None:
-    """A program that calls `model.train()` only where it clears gradients trains in eval mode here.
+    """Train a model in eval mode with `zero_grad=False`, and record the modes at its forward passes.
+
+    A program that calls `model.train()` only where it clears gradients trains in eval mode here.
 
     The model has one layer: its backward pass needs no weights, so an update that comes too early raises nothing here.
     """

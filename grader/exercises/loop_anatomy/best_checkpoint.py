@@ -249,7 +249,9 @@ def _nan(stage: Stage) -> None:
 
 @driver.scenario("nan-unsaved", "NaN 점수의 반환값과 폴더", check="zero")
 def _nan_unsaved(stage: Stage) -> None:
-    """A program that says that it saved a NaN, or writes a temporary file before it compares, shows here.
+    """Give NaN as the second score, and record whether it is said to be saved and whether files appear.
+
+    A program that says that it saved a NaN, or writes a temporary file before it compares, shows here.
 
     What `update` returns for other scores is not judged.
     """
