@@ -190,8 +190,11 @@ def _modes(stage: Stage) -> None:
         stage.recorder.claim(fact, mode_words(model), witness.modes_left(model))
 
 
-class LossFailed(Exception):
-    """Raised by `_FailingLoss`: a class of our own, which an `except (OSError, ValueError)` does not catch."""
+class BrokenLoss(Exception):
+    """Raised by `_FailingLoss`: a class of our own, which an `except (OSError, ValueError)` does not catch.
+
+    Learners read its name, because the type of what comes out is recorded.
+    """
 
 
 class _FailingLoss:
@@ -217,7 +220,7 @@ def _fails(stage: Stage) -> None:
     Ctrl+C arrives as a `KeyboardInterrupt`, which `except Exception` does not see.
     """
     failures: tuple[tuple[type[BaseException], str], ...] = (
-        (LossFailed, "오류가 난"),
+        (BrokenLoss, "오류가 난"),
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in failures:
