@@ -31,6 +31,7 @@ from grader.exercises.fixtures.classifiers import (
     Modes,
     Net,
     batches,
+    fill_gradients,
     initialize,
     loss_function,
     mlp,
@@ -299,17 +300,21 @@ def _frozen_value(stage: Stage) -> None:
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델")
 def _frozen(stage: Stage) -> None:
-    """Record which parameters are frozen after the call.
+    """Record which parameters are frozen after the call, and whether they kept their gradients.
 
-    A wrong program sets `requires_grad` to include them, and does not set it back.
+    A wrong program sets `requires_grad` to include them, and does not set it back; or it clears all gradients and puts
+    back those of trainable parameters only.
     """
     model = mlp(stage.env)
+    held = fill_gradients(stage.env, model)  # as if they had been frozen only after some training
     first, *_, last = model.parameters()
     for parameter in (first, last):
         parameter.requires_grad_(False)
     _measure_new_batch(stage, model)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
+    kept = [p.grad is not None and torch.equal(p.grad, g) for p, g in ((first, held[0]), (last, held[-1]))]
+    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", all(kept))
 
 
 add_weight_scenarios(driver, _measure_batch, check="weights")

@@ -27,6 +27,7 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     batches,
     distance_moved,
+    fill_gradients,
     flat_weights,
     loss_function,
     mlp,
@@ -179,12 +180,14 @@ add_weight_scenarios(driver, _measure_batch, check="weights")
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델", check="weights")
 def _frozen(stage: Stage) -> None:
-    """Record whether frozen parameters keep their values and stay frozen.
+    """Record whether frozen parameters keep their values and gradients, and stay frozen.
 
-    A wrong program makes all parameters trainable. The contract does not say whether frozen parameters belong to w, so
-    a function may refuse them with a RuntimeError, or move and restore them.
+    A wrong program makes all parameters trainable, or clears all gradients and puts back those of trainable parameters
+    only. The contract does not say whether frozen parameters belong to w, so a function may refuse them with a
+    RuntimeError, or move and restore them.
     """
     model = mlp(stage.env)
+    held = fill_gradients(stage.env, model)  # as if they had been frozen only after some training
     first, *_, last = model.parameters()
     for parameter in (first, last):
         parameter.requires_grad_(False)
@@ -198,6 +201,11 @@ def _frozen(stage: Stage) -> None:
     stage.recorder.call(call_and_catch, model, loss_function(stage.env), *batch, rho=_RHO)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
+    kept = [
+        p.grad is not None and torch.equal(p.grad, before)
+        for p, before in ((first, held[0]), (last, held[-1]))
+    ]
+    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", all(kept))
     stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
 
 
