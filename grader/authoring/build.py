@@ -19,7 +19,8 @@ from grader.base.installing import repository
 from grader.course.course import Course, CourseError, Lesson
 from grader.course.exercise_cell import exercise_of
 from grader.judging.behaviour_table import format_table
-from grader.judging.edits import exercise_source, source_of_variant, variants_of
+from grader.judging.edits import variant_source, variants_of
+from grader.judging.solution import exercise_source
 from grader.judging.text_location import is_line_of
 
 HINT_COMMENT = "# 막히면 아래 줄의 #을 지우고 실행하세요"
@@ -85,7 +86,7 @@ def _check_mistake_edits(lesson: Lesson) -> None:
     for exercise in (e for e in lesson.exercises if e.mistakes):
         try:
             for variant in variants_of(exercise):
-                source_of_variant(exercise, variant)
+                variant_source(exercise, variant)
         except CourseError as error:
             raise BuildError(str(error)) from error
         for mistake in exercise.mistakes:

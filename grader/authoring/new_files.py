@@ -223,14 +223,17 @@ def _step(case: Case, data: Sequence[Batch]) -> Any:
 
 @driver.scenario("updates", "배치마다 한 번씩")
 def _updates(stage: Stage) -> None:
-    """A program that does not clear makes other updates; falling rates show an update that comes a call late."""
+    """Make one call for each batch, with falling learning rates.
+
+    A program that does not clear makes other updates; falling rates show an update that comes a call late.
+    """
     case = _case(stage).watch()
     for batch in case.data:
         case.call(*batch)
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, _case, _step, float32="updates", modes="leaves", quiet="leaves")
+add_usual(driver, _case, _step, checks={{"float32": "updates", "modes": "leaves", "quiet": "leaves"}})
 '''
 
 _STYLES = {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # importing it imports torch
     from grader.observe.play import Driver
 
 _DRIVER = re.compile(r'^driver = Driver\(\s*"(\w+)"', re.MULTILINE)
+"""The line of a module that makes it a driver; the group is the name of its exercise."""
 
 
 class NoDriver(LookupError):

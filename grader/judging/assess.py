@@ -164,7 +164,7 @@ def _make_diagnosis(
     """Return what was found as the learner reads it, with lines and cells as the learner counts them.
 
     Args:
-        exercise: the exercise.
+        exercise: the exercise that was judged.
         explanation: what explains the submission.
         texts: Korean explanation of each of the explanation's mistakes.
         locations: location of each of these mistakes.

@@ -103,7 +103,7 @@ def inlined_definition(text: str, name: str | None, asked_for: Set[str] | None =
     None if the text does not parse or has no such definition.
 
     Args:
-        text: the program.
+        text: text of the whole program.
         name: name of the function or class; None for the last definition of any name.
         asked_for: names of a class's methods that are no helpers; None if no method is one.
     """

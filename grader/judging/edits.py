@@ -4,33 +4,20 @@ A mistake edits the *source* of an exercise: the text of its one function or cla
 the edit `(" / len(window)", "")` in the source of `accumulate` is the mistake `no-division`.
 """
 
-import ast
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
 from grader.course.course import CourseError, Edits, Exercise, Mistake
-from grader.course.reading import load_course
+from grader.judging.solution import exercise_source
 from grader.observe.wording import ordinal
-from grader.submission.submission import read_submission
-from grader.submission.syntax import (
-    DEFINITIONS,
-    Definition,
-    ParseError,
-    assignments_of_names,
-    definitions,
-    first_line,
-    last_line,
-    names_imported,
-    names_in,
-    parse,
-)
+from grader.submission.syntax import ParseError, parse
 
 _MAX_PERMUTED = 3
-"""Maximum number of mistakes that are made in every possible order (6 for three); more are made in two orders only."""
+"""Maximum number of mistakes that are tried in every possible order (6 for three). More are tried in two orders only,
+that of the course file and its reverse, because four have 24 orders already."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +26,17 @@ class MistakeVariant:
 
     mistake: Mistake
     number: int
-    """Index in `Mistake.programs`: 0 for `edits` in the course file, the usual way; from 1 on for its `variants`."""
+    """Index in `Mistake.programs`: 0 for the *usual* variant, made by the mistake's `edits` in the course file; 1 for
+    the first of its `variants`, and so on."""
 
     @cached_property
     def name(self) -> str:
-        """Name as in `behaviours.json`: `no-division` for the usual variant, `no-division/2` for variant 2."""
+        """Name as in `behaviours.json`: `no-division` if usual, `no-division/2` for the second of `variants`."""
         return f"{self.mistake.id}/{self.number}" if self.number else self.mistake.id
 
     @property
     def edits(self) -> Edits:
-        """Text edits of the solution that make the mistake."""
+        """Text edits of the solution that make this variant: for the usual one, `edits` in the course file."""
         return self.mistake.programs[self.number]
 
 
@@ -66,7 +54,7 @@ def variants_of(exercise: Exercise) -> list[MistakeVariant]:
     return [MistakeVariant(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
 
 
-def source_of_variant(exercise: Exercise, variant: MistakeVariant) -> str:
+def variant_source(exercise: Exercise, variant: MistakeVariant) -> str:
     """Return the exercise's source with one mistake made.
 
     Raises:
@@ -80,16 +68,19 @@ def source_of_variant(exercise: Exercise, variant: MistakeVariant) -> str:
     return edited
 
 
-def source_of_combination(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
+def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
     """Return the exercise's source with several mistakes made; None if that is not possible.
 
     All edits are made at once. If some overlap, the mistakes are made one after the other instead, in the first order
-    in which each finds its old text in what those before it left. It is not possible if there is no such order, or if
-    the result does not parse.
+    in which each finds its old texts in what those before it left: in any order for up to three mistakes, in the given
+    one or its reverse for more (`_MAX_PERMUTED`). None if no order tried works, or if the result does not parse.
 
     Args:
-        exercise: the exercise.
+        exercise: the exercise whose source is edited.
         combination: the mistakes, in the order of the course file.
+
+    Raises:
+        CourseError: the old text of an edit does not stand exactly once in the solution.
     """
     source = exercise_source(exercise)
     # Two mistakes may have an edit in common, which is then made once.
@@ -101,51 +92,9 @@ def source_of_combination(exercise: Exercise, combination: Sequence[MistakeVaria
             if len(combination) <= _MAX_PERMUTED
             else [combination, combination[::-1]]
         )
-        attempts = (_make_one_after_another(source, order) for order in orders)
-        edited = next((attempt for attempt in attempts if attempt is not None), None)
+        results = (_make_one_after_another(source, order) for order in orders)
+        edited = next((result for result in results if result is not None), None)
     return edited if edited is not None and _parses(edited) else None
-
-
-def exercise_source(exercise: Exercise) -> str:
-    """Return the text of the exercise's function or class in the solution, decorators included.
-
-    Raises:
-        CourseError: the solution does not define it.
-    """
-    return _definition_source(exercise.lesson, exercise.name)
-
-
-@cache
-def solution_text(lesson: str) -> str:
-    """Return the lesson's solution as the text of one program, read in the way in which submissions are read. Cached.
-
-    Raises:
-        CourseError: the solution cannot be read.
-    """
-    course = load_course()
-    path = course.lesson(lesson).solution
-    submission = read_submission(path, tuple(course.exercises))
-    if submission.unreadable or not submission.files or submission.files[0].problems:
-        raise CourseError(f"{path}: 해답을 읽을 수 없어요: {submission.unreadable or submission.files}")
-    return submission.files[0].text
-
-
-@cache
-def solution_with_needed_imports(lesson: str) -> str:
-    """Return the text of the lesson's solution without the imports that no exercise needs. Cached.
-
-    The lesson imports much for its plots and data, which would take a second at every start. Empty lines stand in the
-    place of these imports, so that all other lines keep their numbers.
-    """
-    text = solution_text(lesson)
-    body = parse(text)
-    needed = _names_needed(body, load_course().lesson(lesson).exercises)
-    lines = text.split("\n")
-    for node in body:
-        imported = names_imported(node)
-        if imported and "*" not in imported and needed.isdisjoint(imported):
-            lines[node.lineno - 1 : last_line(node)] = [""] * (last_line(node) - node.lineno + 1)
-    return "\n".join(lines)
 
 
 class _Replacement(NamedTuple):
@@ -207,46 +156,3 @@ def _parses(source: str) -> bool:
     except ParseError:
         return False
     return True
-
-
-@cache
-def _definition_source(lesson: str, name: str) -> str:
-    """Return the text of the last definition of `name` in the lesson's solution. Cached.
-
-    Raises:
-        CourseError: the solution does not define it.
-    """
-    node = _definitions(lesson).get(name)
-    if node is None:
-        raise CourseError(f"해답에 `{name}` 정의가 없어요")
-    lines = solution_text(lesson).split("\n")[first_line(node) - 1 : last_line(node)]
-    return "".join(f"{line}\n" for line in lines)
-
-
-@cache
-def _definitions(lesson: str) -> dict[str, Definition]:
-    """Return the definitions of the lesson's solution by name. Cached: do not modify."""
-    return definitions(solution_text(lesson))
-
-
-def _names_needed(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> set[str]:
-    """Return all names that the exercises and the programs of their mistakes may use, directly or indirectly.
-
-    These are the names of the exercises, all words in the new texts of edits, and the names in the top-level
-    definitions of names found so far, until no new name turns up.
-    """
-    names_in_definition = {name: names_in(node) for node in body for name in _names_defined(node)}
-    new_texts = (
-        new for exercise in exercises for variant in variants_of(exercise) for _, new in variant.edits
-    )
-    added = {exercise.name for exercise in exercises}.union(*(re.findall(r"\w+", text) for text in new_texts))
-    needed: set[str] = set()
-    while added:
-        needed |= added
-        added = set[str]().union(*(names_in_definition.get(name, ()) for name in added)) - needed
-    return needed
-
-
-def _names_defined(node: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement defines or assigns."""
-    return [node.name] if isinstance(node, DEFINITIONS) else assignments_of_names(node)

@@ -55,7 +55,7 @@ def gather_evidence(
     Args:
         explanation: what explains the submission.
         trace: the submission's trace.
-        verdict: its verdict.
+        verdict: which checks it passes, and where each scenario first differs.
         reference: what it was judged by.
     """
     if not verdict.differences:

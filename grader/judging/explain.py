@@ -82,7 +82,7 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
 
     Args:
         trace: the submission's trace.
-        verdict: its verdict.
+        verdict: which checks it passes, and where each scenario first differs.
         reference: what it was judged by.
     """
     if not verdict.differences:
@@ -168,7 +168,7 @@ def _evidence_suffices(
        agree with the mistake's by chance.
 
     Args:
-        variant: the mistake.
+        variant: the mistake that may be named, as it was made.
         supporting: names of the explained scenarios that the mistake changes.
         found: which scenarios are explained.
         trace: the submission's trace.

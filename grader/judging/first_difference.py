@@ -78,7 +78,7 @@ def fact_text(value: Fact, *, as_modes: bool = False) -> str:
     """Return a fact in Korean, of a long one only the beginning.
 
     Args:
-        value: the fact.
+        value: the fact as it was recorded.
         as_modes: True if its booleans are train modes: then True is told as `학습` (train) and False as `평가` (eval).
     """
     if isinstance(value, bool):

@@ -158,7 +158,7 @@ def _body_for_call(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt)
     """Return a copy of the helper's body for one call: in the caller's names, with its returns replaced.
 
     Args:
-        call: the call.
+        call: the call of the helper, whose arguments take the place of its parameters.
         helper: the function that is called.
         statement: the statement that contains the call. If it assigns nothing but the result of the call, its target
             is assigned what the helper returns.

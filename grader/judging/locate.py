@@ -13,11 +13,12 @@ the learner's resembled it, the third way would take that of a `backward`, becau
 """
 
 from grader.judging.compare_runs import has_same_cause
-from grader.judging.edits import MistakeVariant, exercise_source
+from grader.judging.edits import MistakeVariant
 from grader.judging.event_orders import unpaired_events
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
+from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, locate_in_text
 from grader.observe.trace import Trace
 from grader.submission.syntax import definition_of, methods, returns

@@ -19,14 +19,8 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.behaviour_table import Behaviours, behaviours_of
 from grader.judging.compare_runs import find_difference, has_same_cause, is_prefix
-from grader.judging.edits import (
-    Combination,
-    MistakeVariant,
-    solution_with_needed_imports,
-    source_of_combination,
-    source_of_variant,
-    variants_of,
-)
+from grader.judging.edits import Combination, MistakeVariant, combination_source, variant_source, variants_of
+from grader.judging.solution import solution_with_needed_imports
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Run
@@ -54,7 +48,7 @@ class Reference:
         """Load the lesson's solution; nothing is played yet.
 
         Args:
-            exercise: the exercise.
+            exercise: the exercise whose programs are played.
             seed: seed of all random numbers in the scenarios.
             device: torch device on which scenarios are played.
         """
@@ -81,7 +75,7 @@ class Reference:
     @cached_property
     def sources(self) -> dict[str, str]:
         """Source with one mistake made, by name of the variant."""
-        return {variant.name: source_of_variant(self.exercise, variant) for variant in self.variants}
+        return {variant.name: variant_source(self.exercise, variant) for variant in self.variants}
 
     def solution_run(self, scenario: str) -> Run:
         """Return the solution's run of the scenario of this name."""
@@ -105,7 +99,7 @@ class Reference:
         """Return the source with all these mistakes made; None if their edits cannot be combined."""
         if len(combination) == 1:
             return self.sources[combination[0].name]
-        return source_of_combination(self.exercise, combination)
+        return combination_source(self.exercise, combination)
 
     def run_with_mistakes(self, combination: Combination, scenario: str) -> Run:
         """Return the complete run of the program with all these mistakes made.

@@ -26,7 +26,8 @@ def behaviour_digest(trace: Trace) -> bytes:
 def _pieces(scenario: str, run: Run) -> Iterator[bytes]:
     """Yield the scenario's name and everything that the run records, except line numbers and printed output.
 
-    A new field of `Event` or `Failure` on which an explanation depends has to be added here.
+    A new field of `Run`, `Event`, `Failure` or `Parameter` on which an explanation depends has to be added here;
+    `tests/judging/test_run_digest.py` fails until it is added or listed there as left out.
     """
     failure = run.failure
     yield from _array_pieces("arrays", run.arrays)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from grader.base.names import LISTED, short
 from grader.course.course import Exercise
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.observe.wording import particle
 from grader.submission.syntax import Definition, definition_of, methods
 
@@ -34,6 +34,7 @@ _MAX_DEFAULT_CHARACTERS = 20
 _MAX_SIGNATURE_CHARACTERS = 300
 """A signature is cut after this many characters."""
 _OTHER_ORDER = "매개변수의 순서가 문제와 달라요"
+"""Korean for "the parameters are in another order than the exercise's"."""
 _NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
 """Decorators of methods that are not called with the object as their first argument, so they are not compared."""
 
@@ -58,7 +59,7 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
     None if there is none, or if the text does not define the exercise with `def` or `class`.
 
     Args:
-        exercise: the exercise.
+        exercise: the exercise that says how the function is called.
         source: the learner's program.
     """
     learner = definition_of(source, exercise.name)
@@ -108,7 +109,7 @@ class _Parameters:
         """Read them.
 
         Args:
-            arguments: the arguments of the definition.
+            arguments: the definition's parameters, as `ast` lists them.
             is_method: True for a method, whose first parameter is the object.
         """
         positional = [*arguments.posonlyargs, *arguments.args]

@@ -1,15 +1,20 @@
 """Choose the sentences about a mistake that are true of this run.
 
 What a mistake's code does stays true whatever else is wrong. What happened does not: 「매개변수가 하나도 움직이지
-않았어요」 is false once another mistake moves them. Such a sentence stands in braces after a condition
-(`course.conditions`), which is checked here on the learner's runs. If it does not hold, the sentence is left out.
+않았어요」 is false once another mistake moves them. Such a sentence is written `{CONDITION: SENTENCE}`
+(`course.conditions`). The condition is checked here on the learner's runs; if it does not hold, the sentence is left
+out.
+
+The *usual* program of a mistake is the solution with the mistake's `edits` in the course file; other ways to make the
+mistake are in its `variants`.
 
 A condition is one or more of these pieces, joined by ` and `. With ` in SCENARIO` behind it, a piece looks at this
 scenario only. FIELD is the name of an array or fact of a run, such as `theta` or `returned`.
 
-    alone                  nothing else is wrong, and the program behaves as the usual one with this mistake
-    unmixed                in every scenario that the usual program with this mistake changes, the learner's program
-                           behaves as that one does: anything else that is wrong shows in other scenarios
+    alone                  nothing else is wrong, and the learner's program behaves as the usual one with this mistake
+    unmixed                wherever this mistake alone changes anything, the learner's run equals that change: in each
+                           scenario in which the usual program's run differs from the solution's, the learner's run is
+                           the usual program's, and anything else that is wrong shows in other scenarios
     still                  no parameter ever moves, although the solution moves them
     raises [TYPE]          an exception (of this type) that the solution does not raise ends a scenario
     returns TYPE           something that is returned is of this type, where the solution returns another one
@@ -34,11 +39,9 @@ from grader.course.course import CourseError
 from grader.judging.compare_runs import differing_fields, find_difference, tolerances
 from grader.judging.edits import Combination, MistakeVariant
 from grader.judging.explain import ExplainedMistake, Explanation
+from grader.judging.first_difference import RETURN_TYPES
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
-
-_TYPE_FACT = "반환 타입"
-"""Name of the fact that drivers record about the type of what the function returns."""
 
 
 def true_explanation(
@@ -47,23 +50,25 @@ def true_explanation(
     """Return what the card says of a mistake: its explanation without the sentences that are not true of these runs.
 
     Args:
-        mistake: the mistake; if several are named together, the first of them is explained.
-        explanation: everything that explains the submission.
-        trace: the submission's trace.
-        reference: the runs with which it was compared.
+        mistake: what was found; if it may be one of several mistakes that behave alike, the first of them is explained.
+        explanation: everything that explains the judged program.
+        trace: the judged program's runs.
+        reference: the runs with which they were compared.
     """
+    # The variant that explains the runs may be of another mistake than the one that is named, if both behave alike. Its
+    # own text, which may be the variant's, is used only if it is the named mistake's.
     made, first = mistake.variant, mistake.alternatives[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
     runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
     return true_text(text, lambda condition: condition_holds(condition, runs))
 
 
-def true_explanations(combination: Combination, reference: Reference) -> tuple[str, ...]:
-    """Return for each of these mistakes what is true of it in the program that makes all of them.
+def explanations_of_combined_mistakes(combination: Combination, reference: Reference) -> tuple[str, ...]:
+    """Play the program that makes all of these mistakes, and return for each what is true of it there.
 
     Args:
-        combination: the mistakes, whose edits can be combined.
-        reference: plays the program.
+        combination: variants whose edits can be combined.
+        reference: plays the program that makes them.
 
     Raises:
         ValueError: the edits exclude each other.
@@ -84,7 +89,7 @@ def condition_holds(condition: str, runs: "ComparedRuns") -> bool:
     """Return True if every piece of the condition is true of the runs.
 
     Raises:
-        CourseError: a piece begins with none of the words above, or names a scenario that does not exist.
+        CourseError: a piece begins with none of `CONDITION_WORDS`, or names a scenario that does not exist.
     """
     return all(_piece_holds(piece, runs) for piece in condition.split(" and "))
 
@@ -97,25 +102,26 @@ def _piece_holds(piece: str, runs: "ComparedRuns") -> bool:
             f"실수 설명의 조건을 읽을 수 없어요: {piece!r}. 쓸 수 있는 낱말: {', '.join(_PREDICATES)}. "
             "solutions/의 explain을 고쳐 주세요."
         )
-    if word == "same":  # the only word that is followed by a scenario and not by a field
+    if word == "same":  # the only word that is followed by a scenario; others by a field, a type or nothing
         return _PREDICATES[word](runs.limited_to(rest), "")
-    # `rest` is `FIELD in SCENARIO`, `in SCENARIO`, `FIELD` or empty.
-    field, _, scenario = f" {rest}".rpartition(" in ") if " in " in f" {rest}" else (rest, "", "")
+    # `rest` is `FIELD in SCENARIO`, `in SCENARIO`, `FIELD` or empty. The space in front makes ` in ` match the second.
+    field, _, scenario = f" {rest}".partition(" in ")
     return _PREDICATES[word](runs.limited_to(scenario) if scenario else runs, field.strip())
 
 
 @dataclass(frozen=True)
 class ComparedRuns:
-    """The learner's runs beside the solution's, and what explains them."""
+    """The runs of the judged program beside the solution's, and what explains them."""
 
     usual: MistakeVariant
     """The usual variant of the mistake that is explained: its sentences are written for this one."""
     made: MistakeVariant
-    """The variant that the learner's program makes. It may be of another mistake that behaves alike."""
+    """The variant that the judged program makes. It may be of another mistake that behaves alike."""
     explanation: Explanation
-    """Everything that explains the learner's runs."""
-    learner: Mapping[str, Run]
-    """The learner's runs by name of the scenario."""
+    """Everything that explains the judged runs."""
+    judged_runs: Mapping[str, Run]
+    """Name of the scenario -> the run of the judged program: the learner's, or one that makes known mistakes
+    (`explanations_of_combined_mistakes`)."""
     reference: Reference
     """Gives the runs of the solution and of the mistakes."""
     only_scenario: str = ""
@@ -139,13 +145,13 @@ class ComparedRuns:
         """Return the names of all scenarios of the exercise, whether they are looked at or not."""
         return [scenario.name for scenario in self.reference.exercise.driver.scenarios]
 
-    def with_solution(self) -> Iterator[tuple[Run, Run, float]]:
-        """Yield (learner's run, solution's run, absolute tolerance) for each scenario that is looked at.
+    def pairs_with_solution(self) -> Iterator[tuple[Run, Run, float]]:
+        """Yield (judged run, solution's run, absolute tolerance) for each scenario that is looked at.
 
-        Scenarios without a run of the learner's are left out.
+        Scenarios without a judged run are left out.
         """
         for scenario in self.reference.exercise.driver.scenarios:
-            run = self.learner.get(scenario.name)
+            run = self.judged_runs.get(scenario.name)
             if run is not None and self.only_scenario in ("", scenario.name):
                 yield run, self.reference.solution_run(scenario.name), scenario.atol
 
@@ -153,13 +159,14 @@ class ComparedRuns:
         """Return the names of all arrays and facts that differ in some scenario, and `failure` for an exception."""
         return {
             name
-            for run, solution, atol in self.with_solution()
+            for run, solution, atol in self.pairs_with_solution()
             for name in differing_fields(run, solution, atol)
         }
 
 
-# Below is one function for each word, in the order of `_PREDICATES`. Each takes the runs and the field or type that
-# follows the word (empty without one), and returns True if the condition that the module describes holds.
+# Below is one function for each word of `CONDITION_WORDS`, in the order of `_PREDICATES`. Each takes the runs and the
+# field or type that follows the word (empty without one), and returns True if the condition that the module describes
+# holds.
 
 
 def _is_alone(runs: ComparedRuns, _: str) -> bool:
@@ -171,12 +178,15 @@ def _is_alone(runs: ComparedRuns, _: str) -> bool:
 
 def _is_unmixed(runs: ComparedRuns, _: str) -> bool:
     changed = [name for name in runs.scenario_names() if runs.reference.behaviour(runs.usual, name) != 0]
+    # If the mistake is alone, this is known without playing the usual program.
     return _is_alone(runs, "") or all(_is_same(runs.limited_to(name), "") for name in changed)
 
 
 def _is_still(runs: ComparedRuns, _: str) -> bool:
     states = [
-        run.arrays.get("theta") for run, solution, _ in runs.with_solution() if _only_steps_move(solution)
+        run.arrays.get("theta")
+        for run, solution, _ in runs.pairs_with_solution()
+        if _only_steps_move(solution)
     ]
     return bool(states) and all(theta is not None and bool((theta == theta[:1]).all()) for theta in states)
 
@@ -193,15 +203,15 @@ def _only_steps_move(solution: Run) -> bool:
 def _raises(runs: ComparedRuns, type_name: str) -> bool:
     return any(
         run.failure is not None and solution.failure is None and type_name in ("", run.failure.type)
-        for run, solution, _ in runs.with_solution()
+        for run, solution, _ in runs.pairs_with_solution()
     )
 
 
 def _returns(runs: ComparedRuns, type_name: str) -> bool:
     facts = [
-        (run.facts[_TYPE_FACT], solution.facts.get(_TYPE_FACT))
-        for run, solution, _ in runs.with_solution()
-        if _TYPE_FACT in run.facts
+        (run.facts[RETURN_TYPES], solution.facts.get(RETURN_TYPES))
+        for run, solution, _ in runs.pairs_with_solution()
+        if RETURN_TYPES in run.facts
     ]
     return any(
         got != expected and type_name in (got if isinstance(got, list) else [got]) for got, expected in facts
@@ -209,7 +219,7 @@ def _returns(runs: ComparedRuns, type_name: str) -> bool:
 
 
 def _is_right(runs: ComparedRuns, field: str) -> bool:
-    is_recorded = any(field in {**run.arrays, **run.facts} for run, _, _ in runs.with_solution())
+    is_recorded = any(field in {**run.arrays, **run.facts} for run, _, _ in runs.pairs_with_solution())
     return is_recorded and field not in runs.wrong_fields()
 
 
@@ -229,12 +239,12 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
     """Return True if numbers of the array differ from the solution's, and all that do lie on one side of them.
 
     Args:
-        runs: the runs.
+        runs: those that are compared, scenario by scenario.
         field: name of the array.
         sign: 1 for the side of larger numbers, -1 for that of smaller ones.
     """
     has_difference = False
-    for run, solution, atol in runs.with_solution():
+    for run, solution, atol in runs.pairs_with_solution():
         got, expected = run.arrays.get(field), solution.arrays.get(field)
         if expected is None:
             continue
@@ -250,7 +260,7 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
 
 
 def _is_later(runs: ComparedRuns, _: str) -> bool:
-    first = [find_difference(run, solution, atol) for run, solution, atol in runs.with_solution()]
+    first = [find_difference(run, solution, atol) for run, solution, atol in runs.pairs_with_solution()]
     # Rows of `theta`: 0 is the start, 1 comes after the first update. A wrong shape counts as wrong from the start.
     rows = [d.index[0] if d.kind == "array" else 0 for d in first if d is not None and d.name == "theta"]
     return bool(rows) and min(rows) > 1
@@ -261,7 +271,7 @@ def _is_only_difference(runs: ComparedRuns, field: str) -> bool:
 
 
 def _is_same(runs: ComparedRuns, _: str) -> bool:
-    run = runs.learner.get(runs.only_scenario)
+    run = runs.judged_runs.get(runs.only_scenario)
     return run is not None and runs.reference.reproduces(
         runs.reference.sources[runs.usual.name], runs.only_scenario, run
     )

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from grader.course.course import Exercise
-from grader.judging.edits import solution_with_needed_imports
+from grader.judging.solution import solution_with_needed_imports
 from grader.microscopy.compare import Column, Comparison, Side, columns, compare
 from grader.microscopy.gradient_shares import flow
 from grader.microscopy.recording import ProgramRecorder

@@ -1,4 +1,4 @@
-"""Notice when a student's function changes the data it is given: batches, lists of batches, loaders."""
+"""Notice when a learner's function changes the data it is given: batches, lists of batches, loaders."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Let a recorder see the optimizers and schedulers that a student's function builds itself, as `train` does."""
+"""Let a recorder see the optimizers and schedulers that a learner's function builds itself, as `train` does."""
 
 import functools
 from collections.abc import Iterator

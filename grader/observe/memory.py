@@ -108,7 +108,7 @@ class GraphMeter:
         return len(self._passes)
 
     def _free_cycles(self) -> None:
-        """Free what only a cycle of the student's own objects keeps, which is as good as freed.
+        """Free what only a cycle of the learner's own objects keeps, which is as good as freed.
 
         Once nothing was freed, the program really holds what is alive, and a look (tens of milliseconds) is saved.
         """

@@ -20,14 +20,14 @@ Note = Callable[[str, bool], None]
 
 @contextmanager
 def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
-    """Note backward passes and clipping while the student's function runs.
+    """Note backward passes and clipping while the learner's function runs.
 
     The functions are replaced in torch, and also in the submission's globals, where it may have imported them (`from
     torch.nn.utils import clip_grad_norm_`). The clipping function that learners write in lesson 03 is wrapped too.
     Everything is restored afterwards.
 
     Args:
-        function: the student's function.
+        function: the learner's function.
         note: called for each event.
     """
     clip = torch.nn.utils.clip_grad
@@ -68,7 +68,7 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
 
 @contextmanager
 def noted_prints(note: Callable[[], None]) -> Iterator[None]:
-    """Note each `print` to standard output while the student's function runs; the text still appears."""
+    """Note each `print` to standard output while the learner's function runs; the text still appears."""
     original = builtins.print
 
     @functools.wraps(original)

@@ -95,18 +95,21 @@ class Stage:
     env: Env
 
     def student(self, name: str) -> Callable[..., Any]:
-        """Return the program's function or class called `name`."""
+        """Return the program's function or class called `name`.
+
+        A driver's local `student` is such a function. Everywhere else, the person who wrote it is the *learner*.
+        """
         function: Callable[..., Any] = self.program.names[name]
         return function
 
 
 Play = Callable[[Stage], None]
-"""A scenario's function: builds a situation, calls the student's function in it and records what is compared."""
+"""A scenario's function: builds a situation, calls the learner's function in it and records what is compared."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One situation in which the student's function is played."""
+    """One situation in which the learner's function is played."""
 
     name: str
     title: str
@@ -253,7 +256,7 @@ def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
         except Diverged:
             recorder.run.complete = False
         except STUDENT_ERRORS as error:
-            # Not raised inside the student's function: the driver failed on what that returned or left behind.
+            # Not raised inside the learner's function: the driver failed on what that returned or left behind.
             recorder.run.failure = Failure(
                 type(error).__name__,
                 tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),

@@ -23,7 +23,7 @@ _MAX_WARNINGS = 20
 """Maximum number of warnings about failed imports."""
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)
-"""Exceptions that count as an error of the student's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit`
+"""Exceptions that count as an error of the learner's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit`
 do not: they end the whole check."""
 
 
@@ -138,7 +138,7 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
     Args:
         error: the exception.
         program: the program that raised it.
-        call: which call of the student's function it was raised in, from 0.
+        call: which call of the learner's function it was raised in, from 0.
     """
     line, raised_by_program = None, False
     traceback = error.__traceback__

@@ -1,6 +1,6 @@
-"""Watch a model and its optimizer while a student's function runs, and record the states and events as a run.
+"""Watch a model and its optimizer while a learner's function runs, and record the states and events as a run.
 
-A driver's scenario calls `watch`, then `call` with the student's function, then records results by `returned`, `array`,
+A driver's scenario calls `watch`, then `call` with the learner's function, then records results by `returned`, `array`,
 `fact` and `claim`. A *state* is the vector of all parameters after an update; states are compared with the solution's.
 Events (forward, backward, step …) only serve to word feedback.
 """
@@ -31,7 +31,7 @@ _MAX_STATES = 2000
 
 
 class ScenarioOver(Exception):
-    """Ends a scenario in which the student's code raised; what has been recorded so far is its result."""
+    """Ends a scenario in which the learner's code raised; what has been recorded so far is its result."""
 
 
 class Diverged(BaseException):
@@ -64,21 +64,21 @@ class Recorder:
         """Absolute tolerance for each of those states."""
         self.program = program
         self.call_count = 0
-        """Number of calls of the student's function that have ended."""
+        """Number of calls of the learner's function that have ended."""
         self.warned: list[str] = []
-        """Category names of the warnings raised inside the student's function."""
+        """Category names of the warnings raised inside the learner's function."""
         self.lacked_gpu = False
         """True if the program asked for a GPU that is absent, and so must be played once more (see `absent_gpu`)."""
         self.training_at_forward: list[bool] = []
-        """For each forward pass inside the student's function, True if the model was in train mode."""
+        """For each forward pass inside the learner's function, True if the model was in train mode."""
         self.graphs_built = 0
-        """Number of forward passes inside the student's function whose output had a graph."""
+        """Number of forward passes inside the learner's function whose output had a graph."""
         self.forward_notes = ForwardNotes()
-        """Conditions of the forward passes inside the student's function."""
+        """Conditions of the forward passes inside the learner's function."""
         self.memory: GraphMeter | None = None
         """Measures which graphs are alive at the same time; None unless `measure_memory` was called."""
         self.print_count = 0
-        """Number of times the student's function called `print`."""
+        """Number of times the learner's function called `print`."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
         self._own_parameters: list[nn.Parameter] = []
@@ -97,12 +97,12 @@ class Recorder:
         self._returned: list[float] = []
         self._return_types: list[Fact] = []
         self._recording = False
-        """True while the student's function runs."""
+        """True while the learner's function runs."""
         self._hooks: list[Any] = []
         """Handles of hooks on models and parameters, to be removed by `release`."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
-        return self  # a student may copy the model, whose copy must report here too
+        return self  # a learner may copy the model, whose copy must report here too
 
     # ---- called by drivers -----------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Recorder:
 
         Args:
             model: the model.
-            optimizer: its optimizer; None if the student's function builds one (see `watch_optimizer`).
+            optimizer: its optimizer; None if the learner's function builds one (see `watch_optimizer`).
             scheduler: a learning rate scheduler, whose steps become events.
             batches: input tensors; a forward event names the one it was given by its index.
             at_forwards: also record a state at each forward pass. If False, only updates and the ends of calls make a
@@ -147,13 +147,13 @@ class Recorder:
         self.record_state()
 
     def measure_memory(self, model: nn.Module) -> GraphMeter:
-        """Measure from now on which graphs of the model are alive together while the student's function runs."""
+        """Measure from now on which graphs of the model are alive together while the learner's function runs."""
         self.memory = GraphMeter()
         self._hooks += self.memory.watch(model)
         return self.memory
 
     def watch_optimizer(self, optimizer: Optimizer) -> None:
-        """Record from now on what an optimizer does to the watched model. The student's function may have built it."""
+        """Record from now on what an optimizer does to the watched model. The learner's function may have built it."""
         self._optimizer = optimizer
         shadow(optimizer, "zero_grad", lambda: self._add_event("zero_grad"))
         optimizer.register_step_pre_hook(self._step_pre_hook)
@@ -169,7 +169,7 @@ class Recorder:
         self._add_event(kind)
 
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the student's function with these arguments, record what it does, and return its result.
+        """Call the learner's function with these arguments, record what it does, and return its result.
 
         Raises:
             ScenarioOver: the function raised; the failure is in the run.
@@ -191,7 +191,7 @@ class Recorder:
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Call the student's function, and record as a fact the type it raised, or that it raised nothing.
+        """Call the learner's function, and record as a fact the type it raised, or that it raised nothing.
 
         Unlike `call`, the scenario goes on if the function raises. Use this for arguments that must be refused, and for
         those just inside the limits, which must not.
@@ -200,7 +200,7 @@ class Recorder:
             exception: type recorded by this name also if a subclass of it was raised. Give a type that the function is
                 to raise, or would most likely raise; a type such as KeyboardInterrupt is caught only if given here.
             fact: name of the fact.
-            function: the student's function.
+            function: the learner's function.
             args: its positional arguments.
             kwargs: its keyword arguments.
         """
@@ -347,7 +347,7 @@ class Recorder:
         return close(vector, self._expected_states[row], atol=float(self._tolerance[row]))
 
     def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the student's function while recording events, prints, warnings and changes to its arguments."""
+        """Call the learner's function while recording events, prints, warnings and changes to its arguments."""
         guard = ArgumentGuard((*args, *kwargs.values()))
         with (
             noted_calls(function, self._note_call),
@@ -370,7 +370,7 @@ class Recorder:
                 self.warned += [w.category.__name__ for w in caught][:100]
 
     def _add_event(self, kind: str, **details: Any) -> None:
-        """Add an event at the program's current line; do nothing unless the student's function is running."""
+        """Add an event at the program's current line; do nothing unless the learner's function is running."""
         if kind == "gradient" and self.memory is not None:
             self.memory.gradient()
         if self._recording and len(self.run.events) < MAX_EVENTS:

@@ -33,7 +33,7 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that the student's function did. Events are kept in order; feedback uses them, marks do not."""
+    """One thing that the learner's function did. Events are kept in order; feedback uses them, marks do not."""
 
     kind: str
     """`zero_grad`, `forward`, `backward`, `gradient` (a gradient reached the first trainable parameter), `clip`,
@@ -41,7 +41,7 @@ class Event:
     line: int | None = None
     """Line of the submission that caused it; None if no frame of the submission was on the stack."""
     call: int = 0
-    """Index of the call of the student's function, from 0."""
+    """Index of the call of the learner's function, from 0."""
     batch: int | None = None
     """For a forward: index of the scenario's batch that went in; None if it is none of them."""
     state: int = 0
@@ -56,7 +56,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception raised by the student's code."""
+    """An exception raised by the learner's code."""
 
     type: str
     """Name of the exception's class."""
@@ -66,7 +66,7 @@ class Failure:
     line: int | None = None
     """Deepest line of the submission that the exception passed through; None if there is none."""
     call: int = 0
-    """Index of the call of the student's function, from 0."""
+    """Index of the call of the learner's function, from 0."""
     own: bool = False
     """True if a `raise` or `assert` of the submission raised it, so that the message is the learner's own."""
 
@@ -111,14 +111,14 @@ class Run:
     parameters: list[Parameter] = field(default_factory=list)
     """The parameters that make up the last axis of `theta`, in order."""
     events: list[Event] = field(default_factory=list)
-    """What the student's function did, in order."""
+    """What the learner's function did, in order."""
     failure: Failure | None = None
     """The exception that ended the scenario; None if there was none."""
     complete: bool = True
     """False if the run was broken off at the first state that differed from another run's. Only runs of known mistakes,
     which are played to be compared with a submission's run, are broken off; a submission's run is always complete."""
     printed: Printed | None = None
-    """What the student's function printed; shown, never compared. None if nothing."""
+    """What the learner's function printed; shown, never compared. None if nothing."""
 
 
 @dataclass
@@ -176,7 +176,7 @@ def to_bytes(trace: Trace) -> bytes:
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
     runs = {n: _RunText(r.facts, r.parameters, r.events, r.failure, r.printed) for n, r in trace.runs.items()}
     text = _TraceText(runs, trace.seconds, trace.load_failure, trace.warnings)
-    # `json`, not msgspec, because a student's text may hold lone surrogates, which msgspec refuses.
+    # `json`, not msgspec, because a learner's text may hold lone surrogates, which msgspec refuses.
     return bytes(save(arrays, metadata={"trace": json.dumps(text, default=vars)}))
 
 

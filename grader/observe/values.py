@@ -1,4 +1,4 @@
-"""Convert what a student's function returned to numbers, type names and facts that can be compared and serialized."""
+"""Convert what a learner's function returned to numbers, type names and facts that can be compared and serialized."""
 
 import math
 import struct

@@ -8,7 +8,7 @@ LEAVE_ORIGINALS = "라이브러리의 함수와 클래스는 그대로 두고 �
 by it."""
 
 AFTER_THE_CALL = "함수가 돌려준 값이나 남긴 상태로"
-"""Beginning of the message of an exception that a driver met after the student's function had ended."""
+"""Beginning of the message of an exception that a driver met after the learner's function had ended."""
 
 _COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
 

@@ -15,15 +15,10 @@ from functools import cache
 from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
-from grader.judging.edits import (
-    Combination,
-    MistakeVariant,
-    exercise_source,
-    solution_with_needed_imports,
-    variants_of,
-)
+from grader.judging.edits import Combination, MistakeVariant, variants_of
 from grader.judging.reference import Reference, cached_reference
-from grader.judging.true_sentences import true_explanations
+from grader.judging.solution import exercise_source, solution_with_needed_imports
+from grader.judging.true_sentences import explanations_of_combined_mistakes
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
 _MOST_LINES = 24
@@ -60,7 +55,7 @@ class Case:
         """Return what is true of each of `mistakes` in this function; it is played for that."""
         if not self.made:
             return tuple(unconditional_text(mistake.explain) for mistake in self.mistakes)
-        return true_explanations(self.made, cached_reference(self.exercise.name, SEED))
+        return explanations_of_combined_mistakes(self.made, cached_reference(self.exercise.name, SEED))
 
     @property
     def is_class(self) -> bool:

@@ -18,7 +18,7 @@ from typing import Self
 
 from grader.observe.trace import Run, TraceError, from_bytes
 from grader.sandbox.attempts_spent import AttemptsSpent
-from grader.sandbox.client import Child, ChildEnded, Limits, ServerGone, UnexpectedFrame
+from grader.sandbox.client import Child, Limits, NoAnswer, ServerGone, UnexpectedFrame
 from grader.sandbox.inspection import refuse_oversized
 
 
@@ -148,7 +148,7 @@ class Attempts:
                 raise AttemptsSpent
             try:
                 return self._play(exercise, text, scenario)
-            except ChildEnded as end:
+            except NoAnswer as end:
                 self._ended_children += not isinstance(end, ServerGone)
                 self._close_child()
                 # The cause may be an earlier attempt that forged a frame, or something outside that killed the server.

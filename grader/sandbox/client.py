@@ -1,8 +1,8 @@
 """Talk to one child of the sandbox's server, from the grader's side, and have it killed when it exceeds a limit.
 
 A child executes a submission, so nothing that it writes is trusted. Its bytes are counted, and a frame that does not
-answer the current request counts as forged. The one exception are reports of suspicious acts, which may come at any
-time.
+answer the current request counts as forged. The one exception are reports of suspicious acts, which may come before the
+answer. Behind the answer nothing may come, because an honest child then waits for the next request.
 """
 
 import math
@@ -33,7 +33,9 @@ Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 ONLY_WAITED = "기다리기만 함"
 """Detail of a timeout by wall time: the code waited, it did not compute."""
 _FORK_SECONDS = 60.0
-"""Maximum time until a forked child is ready (usually milliseconds, but CUDA takes seconds), or takes a frame."""
+"""Maximum time until a forked child is ready: usually milliseconds, but CUDA takes seconds."""
+_SEND_SECONDS = 60.0
+"""Maximum time until a child has taken a frame that is sent to it. A child that is stopped or stuck takes none."""
 _END_SECONDS = 10.0
 """Maximum time until the server confirms that a child is gone."""
 _CHUNK_BYTES = 2**16
@@ -41,16 +43,19 @@ _CHUNK_BYTES = 2**16
 _MAX_ACT_CHARS = 40
 """Maximum characters kept of the name of a suspicious act."""
 _STATUS_OF_REASON: dict[frames.KillReason, Status] = {"memory": "memory", "time": "timeout"}
+"""Reason for which the server kills a child -> the status that says so, for reasons with a status of their own."""
 _DETAIL_OF_REASON: dict[frames.KillReason, str] = {
     "threads": "너무 많은 스레드",
     "processes": "너무 많은 프로세스",
 }
-"""How the reasons for which the server kills a child (`frames.KillReason`) are reported: some by a status of their own,
-others by the status `crashed` with a detail."""
+"""Reason for which the server kills a child -> the detail of the status `crashed`, for all other reasons but `kill`,
+which is in neither dict: the grader asks for it when it closes a child, and waits for no answer then."""
+_SERVER_GONE: frames.Header = {}
+"""Stands for the message about a child's end if there will never be one, because the server is gone itself."""
 
 
-class ChildEnded(Exception):
-    """There will be no answer: the child has ended, or has done something for which it must be closed now."""
+class NoAnswer(Exception):
+    """The child will not answer: it has ended, or it still runs but has done something for which it must be closed."""
 
     def __init__(self, status: Status, detail: str = "") -> None:
         super().__init__(status, detail)
@@ -60,14 +65,14 @@ class ChildEnded(Exception):
         """A few Korean words; see `Outcome.detail`."""
 
 
-class UnexpectedFrame(ChildEnded):
+class UnexpectedFrame(NoAnswer):
     """The child sent a frame that answers no request: a program forged it, perhaps one that was executed earlier."""
 
     def __init__(self) -> None:
         super().__init__("crashed", "요청하지 않은 응답")
 
 
-class ServerGone(ChildEnded):
+class ServerGone(NoAnswer):
     """Something outside killed the server, or the keeper that watches the child. A child can kill neither."""
 
     def __init__(self) -> None:
@@ -79,8 +84,8 @@ class Limits:
     """Resource limits of a child, which plays all exercises of a submission.
 
     Memory is limited for the child as a whole, everything else for each exercise anew. Executing a file, before its
-    exercises are played, has the same limits of time as an exercise. From these limits `Child` derives the
-    `isolation.Bounds`, which the kernel and the server enforce.
+    exercises are played, has the same limits of time as an exercise, counted anew for each file. From these limits
+    `Child` derives the `isolation.Bounds`, which the kernel and the server enforce.
     """
 
     seconds: float = 20.0
@@ -88,11 +93,11 @@ class Limits:
     cpu_seconds: float = 10.0
     """Processor time of all threads; unlike wall time, it does not depend on what else the machine does."""
     memory_bytes: int = 2 * 2**30
-    """Memory beyond what the warmed server already holds."""
+    """Memory beyond what the warmed server already holds, in bytes."""
     output_bytes: int = 2**20
-    """Printed output."""
+    """Printed output, in bytes."""
     trace_bytes: int = MAX_TRACE_BYTES
-    """Size of the serialized trace."""
+    """Size of the serialized trace, in bytes."""
 
 
 class Child:
@@ -106,10 +111,11 @@ class Child:
 
         Args:
             server: the warm server.
-            limits: the limits.
+            limits: the limits that this child must keep.
             exercise_count: number of exercises to be played. The kernel limits the processor time of the child as a
-                whole, so it allows the time of one exercise that many times.
-            parcels: what the exercises' parcels contain.
+                whole, so it allows the time of one exercise that many times. Executing the files is not counted in; it
+                uses up some of the same time.
+            parcels: knows the modules of each exercise's parcel.
         """
         self._control, self._limits, self._parcels = server.control, limits, parcels
         self._sent_modules: set[str] = set()
@@ -121,20 +127,32 @@ class Child:
         self._last_output = b""
         """The latest piece of printed output."""
         self._end_message: frames.Header | None = None
-        """The server's message that the child has ended; empty if the server is gone itself; None while both live."""
+        """The server's message that the child has ended; `_SERVER_GONE` if the server is gone; None while both live."""
         self._reader = frames.FrameReader(limits.trace_bytes)
         self._selector = selectors.DefaultSelector()
         self.source: str | None = None
-        """Program text that is loaded; None before the first `load`, and while a `load` is going on or has failed."""
+        """Program text of the last `load` if that succeeded; None before the first, and while one is going on."""
         self._running_source = ""
-        """Program text of the last `load`, to which reported acts belong."""
+        """Program text of the last `load`, successful or not, to which reported acts belong."""
         self.suspicious_acts: dict[str, list[tuple[str, int]]] = {}
         """Program text -> the acts that `inside.suspicious_acts` reported while it ran, as pairs of act and line."""
         self._cpu_seconds = limits.cpu_seconds * exercise_count
         """Processor time that the kernel allows the child."""
-        bounds = Bounds(memory_bytes=limits.memory_bytes, cpu_seconds=self._cpu_seconds)
         self._channel, child_channel = socket.socketpair()
+        """Carries frames to and from the child."""
         self._output, child_output = os.pipe()
+        """Descriptor from which the child's printed output is read."""
+        os.set_blocking(self._output, False)
+        self._server_end_descriptor = server.end_descriptor
+        """Descriptor that becomes readable when the server ends; None if the server has none."""
+        self._ask_to_fork(child_channel, child_output)
+        for readable in (self._channel, self._output, self._control, self._server_end_descriptor):
+            if readable is not None:
+                self._selector.register(readable, selectors.EVENT_READ)
+
+    def _ask_to_fork(self, child_channel: socket.socket, child_output: int) -> None:
+        """Ask the server to fork, hand over the child's ends of the socket and of the pipe, and close them here."""
+        bounds = Bounds(memory_bytes=self._limits.memory_bytes, cpu_seconds=self._cpu_seconds)
         with child_channel:
             try:
                 fds = (child_channel.fileno(), child_output)
@@ -142,23 +160,20 @@ class Child:
                     frames.send(self._control, {"op": "fork", "bounds": asdict(bounds)}, fds=fds)
             finally:
                 os.close(child_output)
-        os.set_blocking(self._output, False)
-        self._server_ended = server.end_descriptor
-        for readable in (self._channel, self._output, self._control, self._server_ended):
-            if readable is not None:
-                self._selector.register(readable, selectors.EVENT_READ)
 
     def wait_until_ready(self) -> None:
         """Wait until the child is ready for its first request.
 
         Raises:
             SandboxUnavailable: the child ended before it was ready: it could not be isolated, or CUDA did not start.
-            ChildEnded: the server is gone, or the child is not ready in time.
+            NoAnswer: the server is gone, or the child is not ready in time.
         """
         try:
             self._wait_for({"event": "ready"}, _FORK_SECONDS)
-        except ChildEnded as end:
-            if not self._end_message:  # the server has not reported the child's end
+        except NoAnswer as end:
+            if (
+                self._end_message is None or self._end_message == _SERVER_GONE
+            ):  # nobody said that the child has ended
                 raise
             lines = self._last_output.decode("utf-8", "replace").strip().splitlines()[-1:]
             raise SandboxUnavailable(
@@ -169,7 +184,7 @@ class Child:
         """Have the text of a file executed as a module. An exception that the text raises is reported by `play`.
 
         Raises:
-            ChildEnded: the child ended, or must be closed.
+            NoAnswer: the child has ended, or must be closed.
         """
         self.source, self._running_source = None, source
         self._send({"op": "load"}, _encoded(source), executes_submission=True)
@@ -180,10 +195,10 @@ class Child:
         """Have one exercise played; return the bytes of its trace, not yet checked.
 
         Raises:
-            ChildEnded: the child ended, or must be closed.
+            NoAnswer: the child has ended, or must be closed.
         """
         self._send_driver(exercise)
-        return self._request({"op": "play", "exercise": exercise, "seed": seed})
+        return self._request_trace({"op": "play", "exercise": exercise, "seed": seed})
 
     def play_attempt(
         self, exercise: str, scenario: str, seed: int, source: str | None, *, cpu_seconds: float
@@ -198,7 +213,7 @@ class Child:
             cpu_seconds: limit of processor time for this play, with executing the text.
 
         Raises:
-            ChildEnded: the child ended, or must be closed.
+            NoAnswer: the child has ended, or must be closed.
         """
         self._send_driver(exercise)
         self._attempt_count += 1
@@ -207,7 +222,7 @@ class Child:
         # be taken for the answer to the next attempt.
         header["number"] = self._attempt_count
         header["cpu_seconds"] = cpu_seconds
-        return self._request(header, b"" if source is None else _encoded(source))
+        return self._request_trace(header, b"" if source is None else _encoded(source))
 
     @property
     def used_cpu_seconds(self) -> float:
@@ -234,18 +249,22 @@ class Child:
 
     def _send_driver(self, exercise: str) -> None:
         """Send the driver of an exercise with the modules that it needs, leaving out what the child has already."""
-        modules = self._parcels.module_names(exercise)
+        modules = self._parcels.module_names(exercise)  # the driver is the last of them
         if modules[-1] not in self._sent_modules:
             self._send(
                 {"op": "unpack", "exercise": exercise}, pack_parcel(modules, without=self._sent_modules)
             )
             self._sent_modules.update(modules)
 
-    def _request(self, header: frames.Header, body: bytes = b"") -> bytes:
-        """Send a request to play, and return the body of its answer: the bytes of a trace."""
+    def _request_trace(self, header: frames.Header, body: bytes = b"") -> bytes:
+        """Send a request to play, and return the body of its answer: the bytes of a trace.
+
+        Raises:
+            NoAnswer: the child has ended, or must be closed.
+        """
         self._printed = 0
         if self._reader.has_pending_bytes:
-            raise UnexpectedFrame  # an honest child writes nothing between two requests
+            raise UnexpectedFrame  # nothing may follow the previous answer, not even a report of a suspicious act
         self._send(header, body, executes_submission=True)
         answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
         return self._wait_for(answer, self._limits.seconds)
@@ -259,9 +278,11 @@ class Child:
             executes_submission: True if the child will run code of the submission. Then tell the server first, so that
                 it limits the child's processor time from now on.
         """
-        self._channel.settimeout(_FORK_SECONDS)
+        self._channel.settimeout(_SEND_SECONDS)
         with suppress(OSError):  # `_wait_for` will notice that the child or the server is gone
             if executes_submission:
+                # The kernel's limit holds for the child's whole life, so the server counts what one request uses. The
+                # smaller limit of an attempt is in the request itself, and the child keeps it.
                 frames.send(self._control, {"op": "request", "cpu_seconds": self._limits.cpu_seconds})
             frames.send(self._channel, header, body)
 
@@ -271,7 +292,7 @@ class Child:
         A frame that has arrived counts even if the child has ended meanwhile, so look for frames first.
 
         Raises:
-            ChildEnded: the child ended, exceeded a limit, or sent a frame that was not asked for.
+            NoAnswer: the child has ended, exceeded a limit, or sent a frame that was not asked for.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -279,7 +300,7 @@ class Child:
             if frame is not None:
                 self._read_output()  # what was printed before the frame was sent is in the pipe by now
             if self._printed > self._limits.output_bytes:
-                raise ChildEnded("output")
+                raise NoAnswer("output")
             if frame is not None:
                 header, body = frame
                 if header == answer:
@@ -290,7 +311,7 @@ class Child:
                 raise self._reason_for_end(self._end_message)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                raise ChildEnded("timeout", ONLY_WAITED)
+                raise NoAnswer("timeout", ONLY_WAITED)
             for key, _ in self._selector.select(remaining):
                 self._read_from(key.fileobj)
 
@@ -313,7 +334,7 @@ class Child:
         try:
             return self._reader.next_frame()
         except frames.FrameError as error:
-            raise ChildEnded("crashed", "읽을 수 없는 답") from error
+            raise NoAnswer("crashed", "읽을 수 없는 답") from error
 
     def _read_from(self, readable: Any) -> None:
         """Read from what the selector found readable, and note if that shows that the child or server is gone."""
@@ -321,10 +342,10 @@ class Child:
             try:
                 self._end_message, _, _ = frames.receive(self._control)
             except (EOFError, OSError):
-                self._end_message = {}
+                self._end_message = _SERVER_GONE
             self._read_channel()  # what the child wrote before it ended
-        elif readable == self._server_ended:
-            self._end_message = {}
+        elif readable == self._server_end_descriptor:
+            self._end_message = _SERVER_GONE
         elif readable is self._channel:
             self._read_channel(once=True)
         else:
@@ -369,13 +390,13 @@ class Child:
         with suppress(KeyError):  # it was unregistered before
             self._selector.unregister(closed)
 
-    def _reason_for_end(self, message: frames.Header) -> ChildEnded:
+    def _reason_for_end(self, message: frames.Header) -> NoAnswer:
         """Return the exception that says why the child ended, according to the server's message about its end."""
         reason, status = message.get("reason"), message.get("status")
         if reason in _STATUS_OF_REASON:
-            return ChildEnded(_STATUS_OF_REASON[reason])
+            return NoAnswer(_STATUS_OF_REASON[reason])
         if reason in _DETAIL_OF_REASON:
-            return ChildEnded("crashed", _DETAIL_OF_REASON[reason])
+            return NoAnswer("crashed", _DETAIL_OF_REASON[reason])
         if not isinstance(status, int):  # the keeper, which reports it, was killed, or the server itself
             return ServerGone()
         if os.WIFSIGNALED(status):
@@ -384,9 +405,9 @@ class Child:
                 # We did not send this signal, and nothing inside the child's PID namespace can. So either its processor
                 # time is used up (the kernel counts whole seconds), or the kernel ran out of memory.
                 is_out_of_time = message.get("cpu", 0.0) >= math.floor(self._cpu_seconds)
-                return ChildEnded("timeout" if is_out_of_time else "memory")
-            return ChildEnded("crashed", _signal_name(number))
-        return ChildEnded("crashed", f"종료 코드 {os.WEXITSTATUS(status)}")
+                return NoAnswer("timeout" if is_out_of_time else "memory")
+            return NoAnswer("crashed", _signal_name(number))
+        return NoAnswer("crashed", f"종료 코드 {os.WEXITSTATUS(status)}")
 
 
 def _encoded(source: str) -> bytes:

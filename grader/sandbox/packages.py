@@ -71,7 +71,7 @@ def _dependencies(distribution: metadata.Distribution, *, extra: str | None) -> 
     """Return the names of a distribution's dependencies.
 
     Args:
-        distribution: the distribution.
+        distribution: metadata of an installed package.
         extra: name of the extra whose optional dependencies are included; None: none of them.
     """
     names = []
@@ -87,7 +87,7 @@ def _installed_names(distribution: metadata.Distribution, name: str) -> set[str]
     """Return the names of the files and folders that a distribution puts directly in `site-packages`.
 
     Args:
-        distribution: the distribution.
+        distribution: metadata of an installed package.
         name: its name. If it does not list what it installs, it is taken to install one package of that name.
     """
     record = distribution.read_text("RECORD")

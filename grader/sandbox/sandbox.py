@@ -18,7 +18,7 @@ from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain_probe, probe
-from grader.sandbox.client import ONLY_WAITED, Child, ChildEnded, Limits, ServerGone, Status
+from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.inspection import refuse_oversized
@@ -241,7 +241,7 @@ class Sandbox:
             if self._device == "cpu":
                 raise
             raise SandboxUnavailable(f"{error}\nGPU 없이 채점하려면: --device cpu") from error
-        except ChildEnded as end:
+        except NoAnswer as end:
             seconds = time.perf_counter() - started
             source, exercise = tasks[len(outcomes)]
             ended_exercises = [exercise]

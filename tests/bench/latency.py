@@ -30,14 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
-from grader.judging.edits import (
-    exercise_source,
-    solution_text,
-    source_of_combination,
-    source_of_variant,
-    variants_of,
-)
+from grader.judging.edits import combination_source, variant_source, variants_of
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source, solution_source
 from grader.notebook.check import check
 from grader.observe.program import load_program
 from tests.places import ROOT
@@ -62,9 +57,7 @@ def programs(exercise: Exercise, kind: str, most: int) -> list[str]:
         return [exercise_source(exercise)] * most
     if kind == "one":
         every = variants_of(exercise)
-        return [
-            source_of_variant(exercise, variant) for variant in chance.sample(every, min(most, len(every)))
-        ]
+        return [variant_source(exercise, variant) for variant in chance.sample(every, min(most, len(every)))]
     if kind == "several":
         return list(_several(exercise, most, chance))
     unnamed = [sample.text for sample in samples("rejected", exercise.name) if not sample.header["expect"]]
@@ -79,7 +72,7 @@ def _several(exercise: Exercise, most: int, chance: random.Random) -> Iterator[s
         if made == most or count > len(exercise.mistakes):
             return
         combination = chance.sample(every, count)
-        source = source_of_combination(exercise, combination)
+        source = combination_source(exercise, combination)
         if source is not None and len({variant.mistake.id for variant in combination}) == count:
             made += 1
             yield source
@@ -94,7 +87,7 @@ def _synthetic(exercise: Exercise) -> Iterator[str]:
 
 def checked(exercise: Exercise, source: str) -> tuple[Took, bool]:
     """What a notebook's `check` takes, and whether it passed. As in a notebook, a cell holds one function."""
-    lesson = load_program(solution_text(exercise.lesson), name="lesson")
+    lesson = load_program(solution_source(exercise.lesson), name="lesson")
     notebook = types.ModuleType("notebook")
     notebook.__dict__.update({name: value for name, value in lesson.names.items() if name != "__name__"})
     program = load_program(source, name="cell", into=notebook)

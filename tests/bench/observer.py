@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from grader.course.reading import load_course
-from grader.judging.edits import solution_with_needed_imports
+from grader.judging.solution import solution_with_needed_imports
 from grader.observe.program import load_program
 
 ROUNDS, CALLS = 7, 30

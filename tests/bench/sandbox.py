@@ -14,7 +14,7 @@ from statistics import median
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from grader.course.reading import load_course
-from grader.judging.edits import solution_text
+from grader.judging.solution import solution_source
 from grader.sandbox.sandbox import Job, Sandbox
 
 ROUNDS = 5
@@ -23,10 +23,10 @@ EXERCISES = ("train_step", "accumulate")
 
 COLD = """
 from grader.course.reading import load_course
-from grader.judging.edits import solution_text
+from grader.judging.solution import solution_source
 from grader.observe.play import play
 from grader.observe.program import load_program
-program = load_program(solution_text("01"), name="cold")
+program = load_program(solution_source("01"), name="cold")
 for name in {names!r}:
     assert play(load_course().exercise(name).driver, program, seed=1).runs
 """
@@ -42,7 +42,7 @@ def seconds(action: Callable[[], None], times: int) -> float:
 
 def main() -> None:
     """Measure and print the table."""
-    job = Job(solution_text("01"), EXERCISES)
+    job = Job(solution_source("01"), EXERCISES)
     lessons = [lesson.module for lesson in load_course().lessons]
 
     def cold() -> None:

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import nbformat
 
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from tests.bench.class_run import Took, run

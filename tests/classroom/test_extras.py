@@ -8,7 +8,7 @@ from grader.course.feedback import ClassResult, SubmissionResult
 from grader.course.reading import load_course
 from grader.grading.grade_submission import grade_one
 from grader.grading.grading_run import GradingRun
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.report.results import from_json, to_json
 from grader.report.write_report import gradebook_csv, write_report
 from grader.submission.submission import read_submission

@@ -18,7 +18,7 @@ from grader.course.reading import load_course
 from grader.exercises.fixtures.checkpoints import read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import Net
 from grader.exercises.fixtures.training import Settings, epoch_loader, settings_for
-from grader.judging.edits import solution_text
+from grader.judging.solution import solution_source
 from grader.observe.play import play, play_scenario
 from grader.observe.program import Program, load_program
 
@@ -28,7 +28,7 @@ EXERCISES = COURSE.lesson("02").exercises
 
 @pytest.fixture(scope="module")
 def solution() -> Program:
-    return load_program(solution_text("02"), name="lesson_02_in_test")
+    return load_program(solution_source("02"), name="lesson_02_in_test")
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -3,9 +3,9 @@
 import pytest
 
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source
 from grader.judging.judge import judge
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 

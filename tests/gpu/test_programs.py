@@ -7,9 +7,9 @@ import pytest
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
-from grader.judging.edits import solution_text
 from grader.judging.judge import judge
 from grader.judging.reference import cached_reference
+from grader.judging.solution import solution_source
 from grader.observe.play import play
 from grader.observe.program import Program, load_program
 from grader.observe.trace import Trace
@@ -63,7 +63,7 @@ def traced(program: Program, exercise: Exercise, device: str) -> Trace:
 def test_a_solution_does_on_the_pretended_gpu_what_it_does_on_the_cpu_to_the_bit(name: str) -> None:
     """States, facts and events, with the line of each: also of gradients, which come from another thread there."""
     exercise = COURSE.exercise(name)
-    program = load_program(solution_text(exercise.lesson), name=f"solution_of_{name}")
+    program = load_program(solution_source(exercise.lesson), name=f"solution_of_{name}")
     try:
         on_cpu, on_gpu = (traced(program, exercise, device) for device in ("cpu", "cuda"))
     finally:
@@ -104,7 +104,7 @@ def test_a_right_program_is_right_on_a_gpu_unless_it_is_named(sample: Sample, tm
 def test_a_scaler_that_is_switched_off_is_wrong_on_a_gpu() -> None:
     """On the CPU it passes: right programs switch it off there."""
     exercise = COURSE.exercise("train")
-    text = solution_text(exercise.lesson)
+    text = solution_source(exercise.lesson)
     off = text.replace("enabled=amp_dtype is torch.float16", "enabled=False")
     assert off != text
     program = load_program(off, name="scaler_off_on_a_gpu")

@@ -13,8 +13,8 @@ from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.course.reading import load_course
 from grader.grading.in_process import play_and_judge
 from grader.grading.own_file import OwnFile
-from grader.judging.edits import exercise_source
 from grader.judging.origin import Origin
+from grader.judging.solution import exercise_source
 from grader.observe.printed import MAX_CHARS, KeptOutput, Printed, copied_output
 from grader.observe.program import load_program
 from grader.report.html import feedback_html

@@ -19,7 +19,7 @@ from grader.grading import SEED
 from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import sandbox_of
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.notebook.check import judge_in_kernel
 from grader.sandbox.sandbox import Sandbox
 from grader.submission.submission import read_submission

@@ -18,11 +18,11 @@ import torch
 
 from grader.course.course import Exercise
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source, solution_with_needed_imports
 from grader.judging.judge import find_difference
 from grader.judging.reference import Reference
 from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.small_edits import SmallEdit, small_edits
+from grader.judging.solution import exercise_source, solution_with_needed_imports
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
 from tests.holes.reasons import Passed, read_reasons, write_reasons

@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from grader.course.course import Exercise
-from grader.judging.edits import exercise_source
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source
 from tests.judging.examined import COURSE
 
 EXERCISES = [pytest.param(exercise, id=name) for name, exercise in COURSE.exercises.items()]

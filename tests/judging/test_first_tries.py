@@ -19,9 +19,9 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.edits import solution_text
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
+from grader.judging.solution import solution_source
 from grader.observe.play import play
 from grader.observe.program import Program, load_program
 from tests.sample_programs import Sample, samples
@@ -62,7 +62,7 @@ def program_of(text: str, exercise: Exercise) -> Program:
     """The program; a training run gets the functions of other exercises that it calls."""
     if exercise.name not in ("train", "train_accelerate"):
         return load_program(text)
-    others = load_program(solution_text(exercise.lesson), name="other_exercises").names
+    others = load_program(solution_source(exercise.lesson), name="other_exercises").names
     module = types.ModuleType("first_try")
     module.__dict__.update({name: value for name, value in others.items() if name != "__name__"})
     return load_program(text, name=module.__name__, into=module)

@@ -3,10 +3,11 @@
 import pytest
 
 from grader.judging import beam_search, trials
-from grader.judging.edits import Combination, exercise_source, solution_text
+from grader.judging.edits import Combination
 from grader.judging.judge import judge
 from grader.judging.mistake_search import find_mistakes
 from grader.judging.reference import Reference
+from grader.judging.solution import exercise_source, solution_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run
@@ -98,7 +99,7 @@ def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPa
     right = exercise_source(exercise)
     strange = right.replace("(perturbed_loss /", "(1.37 * perturbed_loss /")
     assert strange != right
-    runs, differing = wrong(f"{solution_text(exercise.lesson)}\n\n{strange}", Reference(exercise, 5))
+    runs, differing = wrong(f"{solution_source(exercise.lesson)}\n\n{strange}", Reference(exercise, 5))
     assert len(differing) > 5
 
     def plays_made(hope: int) -> int:

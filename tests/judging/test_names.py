@@ -9,9 +9,9 @@ from grader.authoring import measured_behaviour
 from grader.course.course import Exercise
 from grader.judging.behaviour_table import behaviours_of
 from grader.judging.compare_runs import has_same_cause, tolerances
-from grader.judging.edits import exercise_source
 from grader.judging.judge import judge
 from grader.judging.reference import Reference, cached_reference
+from grader.judging.solution import exercise_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Run, Trace

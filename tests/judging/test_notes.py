@@ -2,9 +2,9 @@
 
 from grader.course.reading import load_course
 from grader.judging.assess import assess
-from grader.judging.edits import exercise_source
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source
 from grader.observe.trace import Trace
 from grader.submission.source_file import Place
 

@@ -7,8 +7,8 @@ import pytest
 
 from grader.course.conditions import full_text
 from grader.course.course import Exercise
-from grader.judging.edits import exercise_source
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source
 from grader.judging.text_location import is_line_of
 from tests.judging.examined import COURSE, EXERCISES
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.exercises import driver_modules, load_driver
-from grader.judging.edits import solution_text
 from grader.judging.recipe import recover_recipe
+from grader.judging.solution import solution_source
 from grader.observe.play import Env, play
 from grader.observe.program import load_program
 
@@ -30,7 +30,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 def recipe_of(source: str, update: int = 1, exercise: str = "accumulate", seed: int = 5):  # type: ignore[no-untyped-def]
     driver = load_driver(driver_modules("five_line_step")[exercise])
     runs = []
-    for text in (source, solution_text("01")):
+    for text in (source, solution_source("01")):
         program = load_program(text)
         runs.append(play(driver, program, seed=seed, only=["sgd"]).runs["sgd"])
         program.unload()

@@ -10,11 +10,11 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.edits import solution_text
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair
 from grader.judging.signature import signature_difference
+from grader.judging.solution import solution_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.report import words
@@ -148,7 +148,7 @@ def test_no_right_program_and_no_known_mistake_has_other_parameters() -> None:
 
 
 def test_the_card_shows_both_signatures_at_the_line_of_the_definition() -> None:
-    text = solution_text("01_five_line_step").replace("def train_step(\n", "def train_step(")
+    text = solution_source("01_five_line_step").replace("def train_step(\n", "def train_step(")
     text = re.sub(r"(?<=def train_step\()[^)]*", "model, opt, xb, yb, loss_fn", text, count=1)
     feedback = told("train_step", text)
     assert words.headline(feedback).text == ORDER

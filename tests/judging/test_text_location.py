@@ -10,9 +10,9 @@ import sys
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.edits import exercise_source
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, is_line_of, locate_in_text
 from grader.judging.twin_blocks import MissingPlace, TwinBlocks
 from grader.observe.play import play

@@ -9,7 +9,12 @@ from grader.course.course import CourseError, Exercise
 from grader.judging.edits import MistakeVariant
 from grader.judging.explain import Explanation
 from grader.judging.reference import Reference, cached_reference
-from grader.judging.true_sentences import _PREDICATES, ComparedRuns, condition_holds, true_explanations
+from grader.judging.true_sentences import (
+    _PREDICATES,
+    ComparedRuns,
+    condition_holds,
+    explanations_of_combined_mistakes,
+)
 from tests.judging.examined import EXERCISES, runs_of
 
 SEED = 1
@@ -52,7 +57,7 @@ def test_something_is_true_whatever_else_is_wrong(exercise: Exercise) -> None:
 def test_a_value_is_called_right_only_if_it_is() -> None:
     its = cached_reference("train_step", SEED)
     told = {
-        variants: true_explanations(tuple(v for v in its.variants if v.name in variants), its)
+        variants: explanations_of_combined_mistakes(tuple(v for v in its.variants if v.name in variants), its)
         for variants in (("returns-tensor",), ("softmax-before-loss", "returns-tensor"))
     }
     assert "값은 맞지만" in told["returns-tensor",][0]

@@ -15,11 +15,11 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.assess import assess
-from grader.judging.edits import exercise_source, solution_text
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
-from grader.judging.repair.imports_and_helpers import import_statements
+from grader.judging.repair.surroundings import import_statements
+from grader.judging.solution import exercise_source, solution_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.sandbox.sandbox import Sandbox
@@ -55,7 +55,7 @@ def whole(sample: Sample) -> str:
         e for e in load_course().lesson(lesson).exercises if e.name in sample.text and e.name not in own
     ]
     pieces = [exercise_source(other) for other in others]
-    imports = import_statements(solution_text(lesson)).items()
+    imports = import_statements(solution_source(lesson)).items()
     needed = [line for name, line in imports if any(name in piece for piece in pieces)]
     return "\n\n".join([sample.text, "\n".join(needed), *pieces])
 

@@ -9,7 +9,7 @@ import pytest
 from grader.course.course import CourseError
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.learner import rewards as rewarding
 from grader.learner.earned import order_of_calls, pass_notes, recorded_check
 from grader.learner.event import LearnerEvent

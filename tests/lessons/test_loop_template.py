@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.course.reading import load_course
-from grader.judging.edits import solution_text
+from grader.judging.solution import solution_source
 from grader.observe.program import load_program
 from grader.paths import lessons_path
 
@@ -62,7 +62,7 @@ def test_the_lesson_links_it() -> None:
 
 def test_filled_it_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = BLANK.sub(lambda blank: textwrap.indent(FILLED[int(blank[2])], blank[1]), TEMPLATE)
-    functions = load_program(solution_text("02"), name="lesson_02").names
+    functions = load_program(solution_source("02"), name="lesson_02").names
     names: dict[str, Any] = {k: functions[k] for k in ("seed_everything", "warmup_cosine", "BestCheckpoint")}
     exec(compile(text, "loop_template.py", "exec"), names)
     generator = torch.Generator().manual_seed(0)

@@ -12,9 +12,9 @@ import torch
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.compare_runs import find_difference
-from grader.judging.edits import exercise_source
 from grader.judging.reference import cached_reference
 from grader.judging.repair.search import Runner
+from grader.judging.solution import exercise_source
 from grader.notebook import attempts as module
 from grader.notebook.attempts import attempts, end_server, start_server
 from grader.notebook.check import judge_in_kernel

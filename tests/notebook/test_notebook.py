@@ -16,8 +16,8 @@ from torch import nn
 
 from grader import check, hint
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source
 from grader.submission.source_file import read_source
 
 RIGHT = {name: exercise_source(e) for name, e in load_course().exercises.items() if e.lesson == "01"}

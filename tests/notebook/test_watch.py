@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.notebook.watch import Watch
 from tests.places import ROOT
 

@@ -7,9 +7,9 @@ import pytest
 
 from grader.course.reading import load_course
 from grader.judging.assess import assess
-from grader.judging.edits import solution_text
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
+from grader.judging.solution import solution_source
 from grader.notebook.check import check
 from grader.observe.play import play
 from grader.observe.program import load_program
@@ -76,7 +76,7 @@ def test_a_function_that_does_not_come_back(ending: str, status: str | None) -> 
 @pytest.mark.parametrize("number", [lesson.id for lesson in load_course().lessons])
 def test_every_exercise_of_a_lesson(number: str) -> None:
     """Drivers watch, wrap and hook things of their own."""
-    program = load_program(solution_text(number), name="lesson_without_leak")
+    program = load_program(solution_source(number), name="lesson_without_leak")
     before = alive()
     for exercise in load_course().lesson(number).exercises:
         trace = play(exercise.driver, program, seed=1)

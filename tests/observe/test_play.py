@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from grader.judging.edits import solution_text
+from grader.judging.solution import solution_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from tests.observe.five_lines import EXERCISES, RIGHT, traced
@@ -84,7 +84,7 @@ def test_autocast_that_was_left_on_reaches_no_scenario() -> None:
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_behaves_the_same_on_a_gpu(exercise: str) -> None:
     """float64 on the device against float64 on the CPU: rounding only, 1e-9 after a few updates."""
-    program = load_program(solution_text("01"))
+    program = load_program(solution_source("01"))
     on_cpu = play(EXERCISES[exercise], program, seed=1)
     on_gpu = play(EXERCISES[exercise], program, seed=1, device="cuda")
     program.unload()

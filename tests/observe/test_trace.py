@@ -1,12 +1,14 @@
 """Traces cross the sandbox border as they are, and nothing else does."""
 
 import contextlib
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.observe.printed import Printed
 from grader.observe.trace import Event, Failure, Parameter, Run, Trace, TraceError, from_bytes, to_bytes
 from tests.observe.five_lines import RIGHT, traced
 
@@ -54,3 +56,23 @@ def test_a_deeply_nested_header_is_refused() -> None:
     header = b'{"__metadata__":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     with pytest.raises(TraceError):
         from_bytes(len(header).to_bytes(8, "little") + header)
+
+
+def test_each_field_of_a_run_survives_the_border() -> None:
+    """A new field that is not serialized would be empty for every submission, and the judge would not notice."""
+    run = Run(
+        arrays={"theta": np.ones((1, 2))},
+        facts={"passed": True},
+        evidence={"lr": np.zeros((1, 2))},
+        parameters=[Parameter("weight", 2)],
+        events=[Event("step", 1, 1, 1, 1, 1, True, "zero")],
+        failure=Failure("KeyError", ("KeyError",), "wrong", 1, 1, True),
+        printed=Printed("1", 1),
+    )
+    back = from_bytes(to_bytes(Trace(runs={"sgd": run}))).runs["sgd"]
+    empty = Run()
+    for name in (field.name for field in fields(Run)):
+        if name == "complete":  # a submission's run always is
+            continue
+        assert str(getattr(run, name)) != str(getattr(empty, name)), f"give {name} a value of its own"
+        assert str(getattr(back, name)) == str(getattr(run, name)), name

@@ -9,8 +9,8 @@ from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.judging.compare_runs import find_difference
-from grader.judging.edits import exercise_source
 from grader.judging.reference import cached_reference
+from grader.judging.solution import exercise_source
 from grader.observe.play import play_scenario
 from grader.observe.program import load_program
 from grader.practice.case import Case, draw, draw_pair, is_short

@@ -12,7 +12,7 @@ import pytest
 from grader import clinic
 from grader.cli.main import run
 from grader.course.reading import load_course
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.learner.event import happened
 from grader.learner.progress import Progress
 from grader.notebook.check import judge_in_kernel

@@ -1,11 +1,14 @@
 """Traces that no recorder wrote are refused, and before they have cost anything."""
 
+from dataclasses import fields, replace
+from typing import Any, get_type_hints
+
 import numpy as np
 import pytest
 
 from grader.judging.first_difference import fact_text
 from grader.observe import trace as traces
-from grader.observe.trace import Run, Trace, TraceError, from_bytes, to_bytes
+from grader.observe.trace import Event, Failure, Run, Trace, TraceError, from_bytes, to_bytes
 from grader.sandbox.inspection import refuse_oversized
 
 LONG = "x" * 600
@@ -34,3 +37,16 @@ def test_a_forged_fact_does_not_fill_the_report() -> None:
     """One of 8 MB stood in results.json."""
     for fact in ("x" * 10**6, ["x" * 10**6, "y"], [["x"] * 10**5]):
         assert len(fact_text(fact)) < 400
+
+
+@pytest.mark.parametrize("thing", [Event("forward"), Failure("E", ("E",), "wrong")])
+def test_each_number_has_a_bound(thing: Any) -> None:
+    """A number without one could make judging loop a billion times."""
+    hints = get_type_hints(type(thing))
+    numbers = [field.name for field in fields(thing) if hints[field.name] in (int, int | None)]
+    assert {"line", "call"} <= {*numbers}
+    for name in numbers:
+        forged = replace(thing, **{name: 10**9})
+        run = Run(events=[forged]) if isinstance(forged, Event) else Run(failure=forged)
+        with pytest.raises(TraceError, match="out of range"):
+            refuse_oversized(Trace(runs={"sgd": run}))

@@ -2,10 +2,12 @@
 
 import re
 import time
+from typing import get_args
 
 import pytest
 
-from grader.sandbox.client import ONLY_WAITED, Limits
+from grader.sandbox.client import _DETAIL_OF_REASON, _STATUS_OF_REASON, ONLY_WAITED, Limits
+from grader.sandbox.inside.frames import KillReason
 from grader.sandbox.sandbox import NOT_BEGUN, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, content, run
@@ -97,3 +99,9 @@ def test_a_file_that_ends_its_process_is_loaded_again_for_the_rest(sandbox: Sand
     ends = (ATTACKS / "exits.py").read_text() + RIGHT.format(name="second")
     jobs = [Job(ends, ("first",)), Job(NEIGHBOUR, ("first",)), Job(ends, ("second",))]
     assert [outcome.status for outcome in sandbox.run(jobs, SEED)] == ["crashed", "ran", "ran"]
+
+
+def test_each_reason_for_killing_a_child_is_reported() -> None:
+    """One that is forgotten would be reported as an end by a signal: out of time or out of memory."""
+    assert not _STATUS_OF_REASON.keys() & _DETAIL_OF_REASON.keys()
+    assert {*_STATUS_OF_REASON, *_DETAIL_OF_REASON} == {*get_args(KillReason)} - {"kill"}

@@ -11,8 +11,8 @@ import pytest
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.judging.compare_runs import find_difference
-from grader.judging.edits import solution_with_needed_imports
 from grader.judging.reference import cached_reference
+from grader.judging.solution import solution_with_needed_imports
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
 from grader.sandbox.parcels import Parcels, exercise_modules_imported_by

@@ -7,7 +7,7 @@ import pytest
 from grader.course.reading import load_course
 from grader.grading.grade_submission import grade_one
 from grader.grading.grading_run import GradingRun
-from grader.judging.edits import exercise_source
+from grader.judging.solution import exercise_source
 from grader.submission.submission import read_submission
 from tests.submission.samples import code, kept, read
 from tests.submission.test_practice import ANSWER, FORMS, STUB

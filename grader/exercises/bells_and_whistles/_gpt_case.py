@@ -12,8 +12,9 @@ from grader.exercises.fixtures.language import gpt, token_ids, token_loss
 from grader.observe.play import Env
 
 _TRAIN_SIZES = (3, 2, 1, 4)
+"""Samples in each training batch."""
 _VAL_SIZES = (2, 4, 1)
-"""Samples in each batch. They differ, so that a mean over samples differs from a mean over batches."""
+"""Samples in each validation batch. They differ, so that a mean over samples differs from a mean over batches."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def _data_and_norms(
     making the data anew would take a third of that time.
     """
     # The model's dropout draws random numbers here in the first play only. The random state is put back, so that the
-    # student's function finds the same one in later plays, whose data come from the cache.
+    # learner's function finds the same one in later plays, whose data come from the cache.
     with torch.random.fork_rng(devices=()):
         model = gpt(env, dropout)
     model.eval()
@@ -84,5 +85,5 @@ def _data_and_norms(
 
 
 def _copies(batches: Sequence[Batch]) -> list[Batch]:
-    """Return copies, so that a student's function that writes to a batch does not change the cached one."""
+    """Return copies, so that a learner's function that writes to a batch does not change the cached one."""
     return [(inputs.clone(), targets.clone()) for inputs, targets in batches]

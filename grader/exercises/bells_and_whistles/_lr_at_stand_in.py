@@ -19,12 +19,14 @@ from grader.observe.program import STUDENT_ERRORS
 from grader.observe.values import as_number
 
 _LR_AT = "lr_at"
+"""Name of the learner's function that is replaced."""
 _MISSING = object()
 """Takes the place of the learner's `lr_at` if there is none. It cannot be called, so it counts as wrong."""
 _WRONG_LR_AT_NOTE = (
     "`train_gpt`가 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
     "`lr_at`부터 고쳐 보세요."
 )
+"""What the learner reads if the stand-in was used because `lr_at` is wrong."""
 _SHORT_SCHEDULE: dict[str, Any] = {
     "warmup_steps": 2,
     "total_steps": 8,

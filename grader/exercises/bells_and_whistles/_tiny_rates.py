@@ -19,14 +19,14 @@ def record_tiny_rates(
 ) -> None:
     """Record a schedule made of tiny rates, each returned rate divided by the largest one of the arguments.
 
-    For example, with the arguments `{"peak_lr": 0.8, "min_lr": 0.1}` the student's function is given 8e-21 and 1e-21.
+    For example, with the arguments `{"peak_lr": 0.8, "min_lr": 0.1}` the learner's function is given 8e-21 and 1e-21.
     If it returns 4e-21 for a step, 0.5 is recorded. These ratios are the same as for ordinary rates, so a schedule that
     computes in float32 passes; one that rounds gives 0.
 
     Args:
         stage: the scenario's stage.
         title: Korean noun phrase for the rates of these steps.
-        exercise: name of the exercise, and so of the student's function.
+        exercise: name of the exercise, and so of the learner's function.
         steps: values of its first argument; one call is made for each.
         rates: its arguments that are learning rates, of ordinary size.
         other_arguments: its other arguments.

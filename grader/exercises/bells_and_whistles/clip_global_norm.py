@@ -27,6 +27,7 @@ from grader.observe.wording import yes_or_no
 driver = Driver("clip_global_norm")
 
 _SHAPES = ((3, 4), (4,), (2, 3), (5,))
+"""Shapes of the parameters: two like a weight and two like a bias."""
 
 
 def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:
@@ -61,7 +62,7 @@ def _joint_norm(parameters: Sequence[nn.Parameter]) -> float:
 
 
 def _call(stage: Stage, parameters: Iterable[nn.Parameter], max_norm: float) -> Any:
-    """Call the student's function and return its result."""
+    """Call the learner's function and return its result."""
     return stage.recorder.call(stage.student("clip_global_norm"), parameters, max_norm)
 
 

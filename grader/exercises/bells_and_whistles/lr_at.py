@@ -40,7 +40,7 @@ def _lengths(env: Env) -> tuple[int, int]:
 
 
 def _call(stage: Stage, step: int, warmup_steps: int, total_steps: int, **overrides: Any) -> Any:
-    """Return what the student's function returns; `overrides` are arguments beside `_rates`, or instead of them."""
+    """Return what the learner's function returns; `overrides` are arguments beside `_rates`, or instead of them."""
     arguments = {**_rates(stage.env), **overrides}
     student = stage.student("lr_at")
     return stage.recorder.call(student, step, warmup_steps=warmup_steps, total_steps=total_steps, **arguments)

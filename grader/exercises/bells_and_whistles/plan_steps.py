@@ -32,6 +32,7 @@ _BELOW_HALF: _Range = (0.42, 0.49)
 _ABOVE_HALF: _Range = (0.51, 0.58)
 
 _RATIOS: _Range = (0.02, 0.19)
+"""Ratios of warm-up that a plan is drawn with, unless others are asked for."""
 _LARGE_RATIOS: _Range = (0.1, 0.19)
 """Ratios so large that one update more or less in the total makes the warm-up round the other way, if its fractional
 part is in `_BELOW_HALF` or `_ABOVE_HALF`. For example, 0.45 + 0.1 = 0.55.
@@ -80,7 +81,7 @@ def _draw_batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
 
 
 def _call(stage: Stage, plan: _Plan) -> Any:
-    """Call the student's function with a plan; `accum_steps` is left out if it is 1, its default."""
+    """Call the learner's function with a plan; `accum_steps` is left out if it is 1, its default."""
     optional = {} if plan.accum_steps == 1 else {"accum_steps": plan.accum_steps}
     student = stage.student("plan_steps")
     return stage.recorder.call(
@@ -98,7 +99,7 @@ def _record(stage: Stage, plan: _Plan, which: str) -> None:
 def _total_or_warmup(returned: Any, which: str) -> Fact:
     """Return one number of a returned pair: the larger one for `_TOTAL`, the smaller one for `_WARMUP`.
 
-    If the student's function returned anything but a pair of numbers, return a list of what it returned.
+    If the learner's function returned anything but a pair of numbers, return a list of what it returned.
     """
     items = list(returned)[:10] if isinstance(returned, tuple | list) else [returned]
     numbers = [as_number(item) for item in items]

@@ -90,7 +90,7 @@ def _case_of_two(stage: Stage) -> Case:
 
 
 def _call(case: Case, data: Iterable[Batch]) -> Any:
-    """Call the student's function once, with `data` as one window."""
+    """Call the learner's function once, with `data` as one window."""
     return case.call(data)
 
 
@@ -130,7 +130,7 @@ def _padding(stage: Stage) -> None:
     case.call(case.data, ignore_index=_PADDING)
 
 
-add_usual(driver, _case_of_two, _call, float32="sgd")
+add_usual(driver, _case_of_two, _call, checks={"float32": "sgd"})
 
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치")
@@ -248,6 +248,6 @@ def _case_of_two_shaped_alike(stage: Stage) -> Case:
     return _case(stage, [window[0] for window in _two_windows(stage.env)], momentum_sgd)
 
 
-add_usual(driver, _case_of_two_shaped_alike, _call, modes="returns")
-add_usual(driver, _case_of_two, _call, quiet="returns")
-add_usual(driver, _case, _call, memory="memory")
+add_usual(driver, _case_of_two_shaped_alike, _call, checks={"modes": "returns"})
+add_usual(driver, _case_of_two, _call, checks={"quiet": "returns"})
+add_usual(driver, _case, _call, checks={"memory": "memory"})

@@ -46,9 +46,11 @@ _WARMUP_STEPS = 2
 _EVALUATES_ONCE = {"eval_freq": 100, "eval_iter": 1}
 """Arguments for evaluating once, on one batch: for scenarios that are about something else."""
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
+"""Rates at which updates show in the weights."""
 _TINY_RATES = {"initial_lr": 1e-12, "min_lr": 1e-13}
 """Rates so small that no update, however wrong, changes a loss. Not 0, because a program may divide by them."""
 _NEVER_CLIPS = {"max_norm": 1e9}
+"""A limit that no norm reaches."""
 
 _MAX_ITEMS = 100
 """Maximum number of items of a list that are recorded, so that a program that makes too many fills no memory."""
@@ -71,7 +73,7 @@ def _tiny_rate_sgd(model: nn.Module) -> Optimizer:
 
 
 class _Training:
-    """A watched model and optimizer with data, and the student's function to train them with."""
+    """A watched model and optimizer with data, and the learner's function to train them with."""
 
     def __init__(
         self,
@@ -101,19 +103,19 @@ class _Training:
         stage.recorder.watch(self.model, self.optimizer, batches=inputs, states=states)
 
     def train(self, **arguments: Any) -> Mapping[str, Any]:
-        """Call the student's function; return the dict it returned, or an empty one if it returned something else."""
+        """Call the learner's function; return the dict it returned, or an empty one if it returned something else."""
         returned = self.call(**arguments)
         return returned if isinstance(returned, Mapping) else {}
 
     def call(self, **arguments: Any) -> Any:
-        """Call the student's function and return its result, whatever it is."""
+        """Call the learner's function and return its result, whatever it is."""
         return self.call_through(self.stage.recorder.call, **arguments)
 
     def call_through(self, caller: Callable[..., Any], /, **arguments: Any) -> Any:
         """Let `caller` make the call, and return what it returns.
 
         Args:
-            caller: called with the student's function and the arguments for it.
+            caller: called with the learner's function and the arguments for it.
             arguments: arguments beside the usual ones, or instead of them.
         """
         device = self.stage.env.device
@@ -190,11 +192,11 @@ def _device(stage: Stage) -> None:
     training.model.to("meta").observer = input_device
 
     def call_up_to_first_forward(student: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        def attempt(*args: Any, **kwargs: Any) -> None:
+        def call_and_catch(*args: Any, **kwargs: Any) -> None:
             with suppress(Exception):  # `_SeenEnough`, or what the program makes of it
                 student(*args, **kwargs)
 
-        stage.recorder.call(attempt, *args, **kwargs)
+        stage.recorder.call(call_and_catch, *args, **kwargs)
 
     training.call_through(call_up_to_first_forward, n_epochs=1, device="meta", **_EVALUATES_ONCE, **_RATES)
     stage.recorder.fact('`device="meta"`로 부른 순전파의 입력이 있는 장치', input_device.found)
@@ -218,6 +220,7 @@ def _adamw(stage: Stage) -> None:
 
 _STEADY_RATE = 0.05
 _STEADY = {"initial_lr": _STEADY_RATE, "min_lr": _STEADY_RATE, **_EVALUATES_ONCE}
+"""Arguments by which the learning rate is `_STEADY_RATE` from the first step to the last."""
 
 
 def _steady_training(stage: Stage) -> _Training:

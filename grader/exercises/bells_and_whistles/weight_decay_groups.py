@@ -83,13 +83,13 @@ def _weight_decay(stage: Stage) -> float:
 
 
 def _call(stage: Stage, model: nn.Module, weight_decay: float | None = None) -> list[dict[str, Any]]:
-    """Call the student's function and return its groups, each with its tensors as a list.
+    """Call the learner's function and return its groups, each with its tensors as a list.
 
     Any form of groups that an optimizer takes is right.
 
     Args:
         stage: the scenario's stage.
-        model: the model.
+        model: the model whose parameters are grouped.
         weight_decay: the second argument; None: `_weight_decay`.
     """
     if weight_decay is None:

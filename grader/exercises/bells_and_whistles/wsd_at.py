@@ -41,7 +41,7 @@ def _rates(env: Env) -> dict[str, float]:
 
 
 def _call(stage: Stage, step: int, lengths: _Lengths) -> Any:
-    """Call the student's function with `_rates` and return its result."""
+    """Call the learner's function with `_rates` and return its result."""
     return stage.recorder.call(stage.student("wsd_at"), step, **_rates(stage.env), **lengths._asdict())
 
 

@@ -14,7 +14,9 @@ from torch import Tensor
 from grader.observe.play import Env
 
 _LEVELS = 40
+"""How often the graph parts and joins again: each time the number of paths doubles."""
 _NODES = 3 * _LEVELS + 2
+"""Number of nodes: at each level two branches and the one that joins them, and two at the ends."""
 MAX_QUESTIONS = 40 * _NODES
 """Number of accesses to `next_functions` that are answered. A walk that remembers visited nodes asks each node once or
 a few times; one that does not would ask 2**40 times.

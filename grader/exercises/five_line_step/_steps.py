@@ -34,7 +34,7 @@ def step_problem(env: Env) -> Problem:
 
 
 def step_case(stage: Stage, name: str, make_optimizer: MakeOptimizer = sgd, *, salt: str = "model") -> Case:
-    """Return a case with an `mlp` and five batches for the student's function `name`; `salt` decides the weights."""
+    """Return a case with an `mlp` and five batches for the learner's function `name`; `salt` decides the weights."""
     model = mlp(stage.env, salt)
     data = _step_batches(stage.env)
     return Case(stage, name, model, make_optimizer(model), loss_function(stage.env), data)

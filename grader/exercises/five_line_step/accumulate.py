@@ -75,20 +75,22 @@ def _problem(env: Env) -> Problem:
 
 @driver.scenario("sgd", "꽉 찬 구간 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """A program that does not divide by the window's size, or by another number, makes updates of another size.
+    """Make one call with two full windows of four.
 
-    Two whole windows of four.
+    A program that does not divide by the window's size, or by another number, makes updates of another size.
     """
     case = _case(stage, 9).watch()
     case.call(case.data[:8], 4)
 
 
-add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_twos, float32="sgd")
+add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_twos, checks={"float32": "sgd"})
 
 
 @driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """A program that clips each micro-batch, or clips before dividing, moves differently where the clip acts.
+    """Make two calls, one with a limit at which clipping acts, one with a limit at which it never does.
+
+    A program that clips each micro-batch, or clips before dividing, moves differently where the clip acts.
 
     A clip that always acts would hide a gradient of the wrong scale, so in the second call it does not.
     """
@@ -101,14 +103,19 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
+    """Make one call with a limit of 0, at which no parameter may move.
+
+    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    """
     case = _case(stage, 2).watch()
     case.call(case.data, 2, max_norm=0.0)
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
 def _short(stage: Stage) -> None:
-    """A program that drops the short window, or divides it by `accum_steps`, updates less.
+    """Make a call whose last window is short, and a second call.
+
+    A program that drops the short window, or divides it by `accum_steps`, updates less.
 
     Seven micro-batches in windows of four; then a second call, whose update shows what the first one left behind.
     """
@@ -120,7 +127,10 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("edges", "구간보다 적은 입력과 빈 입력")
 def _edges(stage: Stage) -> None:
-    """A program that updates only at full windows makes none here; one that always updates at the end makes two."""
+    """Give fewer micro-batches than a window has, and then none.
+
+    A program that updates only at full windows makes none here; one that always updates at the end makes two.
+    """
     case = _case(stage, 2).watch()
     case.call(case.data, 9)
     case.call([], 2)
@@ -128,7 +138,9 @@ def _edges(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """A program that calls `len`, or reads its input twice, fails or updates differently on a generator.
+    """Make the same call with a list and with a generator, and compare the updates.
+
+    A program that calls `len`, or reads its input twice, fails or updates differently on a generator.
 
     Its update is compared with its own on a list, so a wrong update costs nothing here.
     """
@@ -143,7 +155,10 @@ def _generator(stage: Stage) -> None:
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
-    """A program that does not check `accum_steps`, or checks only for zero, raises nothing or another exception."""
+    """Give values of `accum_steps` that are not allowed, and record what is raised.
+
+    A program that does not check `accum_steps`, or checks only for zero, raises nothing or another exception.
+    """
     case = _case(stage, 4)
     for accum_steps in (0, -2):
         case.record_raised(ValueError, called_with("accum_steps", accum_steps), case.data, accum_steps)
@@ -151,13 +166,18 @@ def _refuses(stage: Stage) -> None:
 
 @driver.scenario("refuses-empty", "빈 입력과 잘못된 accum_steps", check="edges")
 def _refuses_with_nothing(stage: Stage) -> None:
-    """A program that checks `accum_steps` inside its loop never does so on empty input."""
+    """Give empty input and an `accum_steps` that is not allowed, and record what is raised.
+
+    A program that checks `accum_steps` inside its loop never does so on empty input.
+    """
     _case(stage, 0).record_raised(ValueError, f"빈 입력을 {called_with('accum_steps', 0)}", [], 0)
 
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """A program that counts micro-batches, misses windows or returns nothing gives other counts.
+    """Record the returned numbers of updates.
+
+    A program that counts micro-batches, misses windows or returns nothing gives other counts.
 
     Windows of two, then windows of one, then empty input. The numbers of windows follow from the seed. There are at
     least three windows of one, because a program with a wrong condition may get one or two updates right by chance.
@@ -171,7 +191,9 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """A program that does not clear after its last update leaves gradients, which the next backward pass adds to.
+    """Record the gradients of a backward pass of our own after each call.
+
+    A program that does not clear after its last update leaves gradients, which the next backward pass adds to.
 
     Two calls, each of one whole window and from the model's initial weights.
     """
@@ -197,15 +219,15 @@ def _leftover(stage: Stage) -> None:
             parameter.grad = None
 
 
-add_usual(driver, lambda stage: _case(stage, 4, momentum_sgd), _call_in_twos, modes="leftover")
-add_usual(driver, lambda stage: _case(stage, 3), _call_in_twos, quiet="leftover")
+add_usual(driver, lambda stage: _case(stage, 4, momentum_sgd), _call_in_twos, checks={"modes": "leftover"})
+add_usual(driver, lambda stage: _case(stage, 3), _call_in_twos, checks={"quiet": "leftover"})
 
 
 @driver.scenario("adamw", "AdamW에 모두 함께: 짧은 구간, 클리핑, 두 번 부르기", atol=CLIP_ATOL)
 def _adamw(stage: Stage) -> None:
-    """A program that fails only where two things meet, such as a short window that is not clipped, shows here.
+    """Combine AdamW, short windows, clipping, a generator and several calls.
 
-    A short window, clipping, a generator and several calls combined.
+    A program that fails only where two things meet, such as a short window that is not clipped, shows here.
     """
     case = _case(stage, 10, adamw).watch()
     norm = _norm_of_first_window(case)
@@ -217,4 +239,6 @@ def _adamw(stage: Stage) -> None:
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, lambda stage: _case(stage, 6), lambda case, data: case.call(data, 3), memory="memory")
+add_usual(
+    driver, lambda stage: _case(stage, 6), lambda case, data: case.call(data, 3), checks={"memory": "memory"}
+)

@@ -70,7 +70,9 @@ def _problem(env: Env) -> Problem:
 
 @driver.scenario("sgd", "크기가 다른 마이크로 배치 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """A program that takes the mean of the micro-batches' means weighs small ones too much.
+    """Make two calls with micro-batches of unlike sizes.
+
+    A program that takes the mean of the micro-batches' means weighs small ones too much.
 
     Two windows in one call, then a third in a call of its own.
     """
@@ -85,12 +87,14 @@ def _watched_case(stage: Stage) -> Case:
     return _case(stage).watch(states=False)
 
 
-add_usual(driver, _watched_case, _call_in_threes, float32="sgd")
+add_usual(driver, _watched_case, _call_in_threes, checks={"float32": "sgd"})
 
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
 def _short(stage: Stage) -> None:
-    """A program that drops a short window, or makes an update where there is nothing, moves differently.
+    """Make calls with windows of all kinds.
+
+    A program that drops a short window, or makes an update where there is nothing, moves differently.
 
     A whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input. With momentum,
     even an update on a gradient of zero shows.
@@ -102,31 +106,43 @@ def _short(stage: Stage) -> None:
 
 
 add_usual(
-    driver, lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False), _call_in_threes, generator="edges"
+    driver,
+    lambda stage: _case(stage, _WINDOWS[:2]).watch(states=False),
+    _call_in_threes,
+    checks={"generator": "edges"},
 )
 
 
 @driver.scenario("ones", "accum_steps=1", check="edges")
 def _ones(stage: Stage) -> None:
-    """A program that refuses `accum_steps=1`, the smallest that is allowed, or never fills such a window, differs."""
+    """Make one call in which each micro-batch is a window of its own.
+
+    A program that refuses `accum_steps=1`, the smallest that is allowed, or never fills such a window, differs.
+    """
     case = _case(stage, (_SHORT,)).watch()
     case.call(case.data, 1)
 
 
 @driver.scenario("refuses", "잘못된 accum_steps", check="edges")
 def _refuses(stage: Stage) -> None:
-    """A program that does not check `accum_steps`, or does so inside its loop, raises nothing (on empty input)."""
+    """Give values of `accum_steps` that are not allowed, and record what is raised.
+
+    A program that does not check `accum_steps`, or does so inside its loop, raises nothing (on empty input).
+    """
     case = _watched_case(stage)
     for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
         case.record_raised(ValueError, f"{when}{called_with('accum_steps', accum_steps)}", data, accum_steps)
 
 
-add_usual(driver, _watched_case, _call_in_threes, before="leftover")
+add_usual(driver, _watched_case, _call_in_threes, checks={"before": "leftover"})
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """A program that does not clear at the end leaves gradients: of a whole or short window, or those it found."""
+    """Record after each of three calls whether gradients are left.
+
+    A program that does not clear at the end leaves gradients: of a whole or short window, or those it found.
+    """
     case, recorder = _case(stage, (_WINDOWS[0], _SHORT)).watch(states=False), stage.recorder
     before = flat_weights(case.model)
     for part in (case.data[:3], case.data, []):
@@ -137,12 +153,19 @@ def _leftover(stage: Stage) -> None:
     recorder.fact("매개변수가 움직임", yes_or_no(not torch.equal(before, flat_weights(case.model))))
 
 
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd), _call_in_threes, modes="leftover")
+add_usual(
+    driver,
+    lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd),
+    _call_in_threes,
+    checks={"modes": "leftover"},
+)
 
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
 def _pieces(stage: Stage) -> None:
-    """A program that concatenates a window makes the right update, but its forward passes exceed a micro-batch.
+    """Record whether more samples than those of a micro-batch went through one forward pass.
+
+    A program that concatenates a window makes the right update, but its forward passes exceed a micro-batch.
 
     The hook sits on the layers: one on the model itself would be missed by `model.forward(x)`.
     """
@@ -166,7 +189,9 @@ def _pieces(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """A program that counts micro-batches, or misses a short window, returns other numbers.
+    """Record the returned numbers of updates.
+
+    A program that counts micro-batches, or misses a short window, returns other numbers.
 
     Whole windows, whose number follows from the seed; a whole and a short one; an empty input.
     """
@@ -176,5 +201,5 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(case.call(part, accum_steps))
 
 
-add_usual(driver, _watched_case, _call_in_threes, quiet="returns")
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _call_in_threes, memory="pieces")
+add_usual(driver, _watched_case, _call_in_threes, checks={"quiet": "returns"})
+add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _call_in_threes, checks={"memory": "pieces"})

@@ -53,7 +53,10 @@ def _add(case: Case, data: Sequence[tuple[Any, ...]]) -> Any:
 
 @driver.scenario("weight", "그레이디언트가 없던 모델에 한 번")
 def _weight(stage: Stage) -> None:
-    """A program that ignores the weight, or divides by it, leaves another gradient on each of the fresh models."""
+    """Record the gradient that one call leaves on each of several fresh models.
+
+    A program that ignores the weight, or divides by it, leaves another gradient on each of the fresh models.
+    """
     for number in range(len(SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
         stage.recorder.watch(case.model)
@@ -61,7 +64,7 @@ def _weight(stage: Stage) -> None:
         stage.recorder.array(f"{number + 1}번째 모델의 그레이디언트", flat_gradients(case.model))
 
 
-add_usual(driver, _case, _add, float32="weight")
+add_usual(driver, _case, _add, checks={"float32": "weight"})
 
 
 def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
@@ -80,7 +83,10 @@ def _case_with_untouched(stage: Stage) -> tuple[Case, dict[str, nn.Parameter]]:
 
 @driver.scenario("none", "그레이디언트를 받지 않는 매개변수", check="weight")
 def _none(stage: Stage) -> None:
-    """A program that calls `torch.autograd.grad` raises, or leaves zeros, where a parameter gets no gradient."""
+    """Record what a call leaves on parameters to which no gradient flows.
+
+    A program that calls `torch.autograd.grad` raises, or leaves zeros, where a parameter gets no gradient.
+    """
     case, untouched = _case_with_untouched(stage)
     case.call(*case.data[0])
     for name, parameter in untouched.items():
@@ -89,7 +95,9 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("keeps", "이미 그레이디언트가 있는 모델")
 def _keeps(stage: Stage) -> None:
-    """A program that assigns to `.grad`, or clears it first, loses the gradient that was there.
+    """Call with and without gradients from before, and record the difference.
+
+    A program that assigns to `.grad`, or clears it first, loses the gradient that was there.
 
     The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here.
     """
@@ -107,7 +115,9 @@ def _keeps(stage: Stage) -> None:
 
 @driver.scenario("held", "그레이디언트를 받지 않지만 이미 가진 매개변수", check="keeps")
 def _held(stage: Stage) -> None:
-    """A program that clears first loses the gradients of parameters that get no new one.
+    """Fill all gradients, and record what is left on parameters to which no new one flows.
+
+    A program that clears first loses the gradients of parameters that get no new one.
 
     Only whether they are there is recorded: whether the weight was applied to them is judged in `keeps`.
     """
@@ -120,12 +130,15 @@ def _held(stage: Stage) -> None:
         stage.recorder.claim(f"{name} 매개변수의 그레이디언트", "남음" if left else "지워짐", witness)
 
 
-add_usual(driver, _case, _add, modes="modes")
+add_usual(driver, _case, _add, checks={"modes": "modes"})
 
 
 @driver.scenario("once", "배치 정규화가 있는 모델", check="modes")
 def _once(stage: Stage) -> None:
-    """A program that makes a second forward pass, for the loss, moves BatchNorm's running statistics twice."""
+    """Record BatchNorm's running statistics after one call.
+
+    A program that makes a second forward pass, for the loss, moves BatchNorm's running statistics twice.
+    """
     case = _case(stage, norm_dropout_mlp(stage.env)).watch_model()
     case.call(*case.data[0])
     stage.recorder.array("이동 통계량", flat_buffers(case.model))
@@ -133,10 +146,13 @@ def _once(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """A program that returns the weighted loss, or a tensor, shows; each call gets a fresh model."""
+    """Record what each call returns.
+
+    A program that returns the weighted loss, or a tensor, shows; each call gets a fresh model.
+    """
     for number in range(len(SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
         stage.recorder.returned(case.call(*case.data[number]))
 
 
-add_usual(driver, _case, _add, quiet="returns")
+add_usual(driver, _case, _add, checks={"quiet": "returns"})

@@ -101,7 +101,10 @@ def _call(stage: Stage, loss: Tensor) -> object:
 
 @driver.scenario("chain", "한 줄로 이어진 그래프")
 def _chain(stage: Stage) -> None:
-    """A program that calls `backward()` leaves gradients; one that remembers nodes between calls misses them later."""
+    """Ask twice for the nodes of a graph without branches.
+
+    A program that calls `backward()` leaves gradients; one that remembers nodes between calls misses them later.
+    """
     model = mlp(stage.env)
     loss = _chain_graph(stage.env, model)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
@@ -112,7 +115,9 @@ def _chain(stage: Stage) -> None:
 
 @driver.scenario("types", "반환값의 모양", check="chain")
 def _types(stage: Stage) -> None:
-    """A program that returns a set, leaves the names unsorted or repeats one shows here.
+    """Record the types and the order of the returned names, with a graph that follows from the seed.
+
+    A program that returns a set, leaves the names unsorted or repeats one shows here.
 
     Type and order are two facts, because the order of `list(set)` differs between processes. Two nodes of one kind are
     near the start, where every walk meets them. So there are names to sort even for a walk that ends at the second node
@@ -131,13 +136,19 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("branches", "갈라졌다 만나는 그래프")
 def _branches(stage: Stage) -> None:
-    """A program that follows only the first entry of `next_functions` misses the second branch."""
+    """Ask for the nodes of a graph that parts and joins again.
+
+    A program that follows only the first entry of `next_functions` misses the second branch.
+    """
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, _branching_graph(stage.env)))])
 
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 그래프", check="branches")
 def _frozen(stage: Stage) -> None:
-    """A program that stops at a parent that is None misses the next one: a frozen bias comes before its weight."""
+    """Ask for the nodes of a graph in which all biases are frozen.
+
+    A program that stops at a parent that is None misses the next one: a frozen bias comes before its weight.
+    """
     model = mlp(stage.env)
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
@@ -147,7 +158,10 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("diamonds", "갈라졌다 만나기를 40번 되풀이하는 그래프", check="branches")
 def _diamonds(stage: Stage) -> None:
-    """A program that does not remember visited nodes would follow 2**40 paths; the graph counts its questions."""
+    """Ask for the nodes of a graph that parts and joins again 40 times, one after the other.
+
+    A program that does not remember visited nodes would follow 2**40 paths; the graph counts its questions.
+    """
     loss, questions_asked = diamond_loss(stage.env)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
     stage.recorder.fact(
@@ -158,13 +172,19 @@ def _diamonds(stage: Stage) -> None:
 
 @driver.scenario("edges", "깊은 그래프")
 def _edges(stage: Stage) -> None:
-    """A program that stops at some depth misses nodes. The graph is not too deep for recursion, which is right too."""
+    """Ask for the nodes of a deep graph.
+
+    A program that stops at some depth misses nodes. The graph is not too deep for recursion, which is right too.
+    """
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, _deep_graph(stage.env)))])
 
 
 @driver.scenario("no-graph", "그래프가 없는 손실", check="edges")
 def _no_graph(stage: Stage) -> None:
-    """A program that reads `loss.grad_fn.next_functions` at once raises, because `grad_fn` is None without a graph."""
+    """Give losses without a graph, and record what is returned.
+
+    A program that reads `loss.grad_fn.next_functions` at once raises, because `grad_fn` is None without a graph.
+    """
     plain = torch.tensor(1.0, dtype=torch.float64, device=stage.env.device)
     for what, loss in (("그래프가 없는 손실", plain), ("잎(leaf) 텐서", plain.clone().requires_grad_())):
         value = _call(stage, loss)

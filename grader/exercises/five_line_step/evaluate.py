@@ -65,7 +65,7 @@ def _batches_partly_correct(
 
 
 def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -> object:
-    """Call the student's function once, over `loader` or else over two small batches, and return its result."""
+    """Call the learner's function once, over `loader` or else over two small batches, and return its result."""
     recorder = stage.recorder
     if model.observer is None:
         recorder.watch(model, states=False)
@@ -103,19 +103,28 @@ def _evaluate_and_record(stage: Stage, index: int, name: str, *, is_one_time: bo
 
 @driver.scenario("values", "손실", atol=FLOAT32_ATOL)
 def _values(stage: Stage) -> None:
-    """A program that takes the mean of the batches' means weighs a small batch too much."""
+    """Record the loss over batches of unlike sizes.
+
+    A program that takes the mean of the batches' means weighs a small batch too much.
+    """
     _evaluate_and_record(stage, _LOSS, "손실")
 
 
 @driver.scenario("accuracy", "정확도", check="values", atol=FLOAT32_ATOL)
 def _accuracy(stage: Stage) -> None:
-    """A program that averages over batches, returns percent or forgets `dim=1` gives another accuracy."""
+    """Record the accuracy over batches of unlike sizes.
+
+    A program that averages over batches, returns percent or forgets `dim=1` gives another accuracy.
+    """
     _evaluate_and_record(stage, _ACCURACY, "정확도")
 
 
 @driver.scenario("once", "한 번만 돌 수 있는 loader", check="values", atol=FLOAT32_ATOL)
 def _once(stage: Stage) -> None:
-    """A program that reads its loader twice finds nothing the second time."""
+    """Record the accuracy with a loader that can be read only once.
+
+    A program that reads its loader twice finds nothing the second time.
+    """
     _evaluate_and_record(stage, _ACCURACY, "정확도", is_one_time=True)
 
 
@@ -130,14 +139,14 @@ def _evaluate_case(case: Case, data: Iterable[Batch]) -> object:
     return _evaluate(case.stage, case.model, data)
 
 
-add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, float32="values")
+add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, checks={"float32": "values"})
 
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
 def _eval_mode(stage: Stage) -> None:
-    """A program that does not call `model.eval()` evaluates with dropout, and moves BatchNorm's running statistics.
+    """Evaluate a model in train mode twice, and record the modes at its forward passes.
 
-    Two evaluations of a model that is handed over in train mode.
+    A program that does not call `model.eval()` evaluates with dropout, and moves BatchNorm's running statistics.
     """
     model = norm_dropout_mlp(stage.env)
     witness = ForwardWitness(stage.env, model)
@@ -150,7 +159,9 @@ def _eval_mode(stage: Stage) -> None:
 
 @driver.scenario("mixed", "하위 모듈마다 모드가 다른 모델", check="eval-mode")
 def _mixed(stage: Stage) -> None:
-    """A program that calls `model.eval()` only `if model.training` leaves submodules in train mode.
+    """Evaluate models whose submodules are in different modes, and record the modes at their forward passes.
+
+    A program that calls `model.eval()` only `if model.training` leaves submodules in train mode.
 
     A model with BatchNorm alone in eval mode, then one that is so itself while its submodules are in train mode.
     """
@@ -162,7 +173,10 @@ def _mixed(stage: Stage) -> None:
 
 @driver.scenario("no-graph", "계산 그래프")
 def _no_graph(stage: Stage) -> None:
-    """A program without `torch.no_grad()` or the like builds graphs in its forward passes."""
+    """Record whether forward passes build graphs.
+
+    A program without `torch.no_grad()` or the like builds graphs in its forward passes.
+    """
     model = mlp(stage.env)
     model.eval()
     witness = ForwardWitness(stage.env, model)
@@ -171,7 +185,7 @@ def _no_graph(stage: Stage) -> None:
 
 
 def _record_gradients(stage: Stage, model: Net, when: str) -> None:
-    """Record whether training could go on now; then switch gradients on, whatever the student's function left.
+    """Record whether training could go on now; then switch gradients on, whatever the learner's function left.
 
     The names of all recorded facts begin with `when`, a Korean phrase.
     """
@@ -186,7 +200,9 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
 
 @driver.scenario("trains-on", "평가한 뒤에 이어서 학습하기", check="no-graph")
 def _trains_on(stage: Stage) -> None:
-    """A program that switches off `requires_grad` or gradients, instead of a `no_grad` block, must switch them on
+    """Record the gradients of a backward pass of our own after an evaluation.
+
+    A program that switches off `requires_grad` or gradients, instead of a `no_grad` block, must switch them on
     again.
 
     A frozen parameter must stay frozen, and all others trainable.
@@ -204,9 +220,9 @@ def _trains_on(stage: Stage) -> None:
 
 @driver.scenario("restores", "학습 모드와 평가 모드 되돌리기")
 def _restores(stage: Stage) -> None:
-    """A program that always ends with `model.train()`, or does not restore the mode, leaves another mode.
+    """Evaluate models in train and in eval mode, twice each, and record the modes afterwards.
 
-    A model in train mode, then one in eval mode, evaluated twice each.
+    A program that always ends with `model.train()`, or does not restore the mode, leaves another mode.
     """
     for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
@@ -222,7 +238,10 @@ def _restores(stage: Stage) -> None:
 
 @driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
 def _restores_submodules(stage: Stage) -> None:
-    """A program that restores only `model.training` puts all submodules into that mode."""
+    """Evaluate models whose submodules are in different modes, and record the modes afterwards.
+
+    A program that restores only `model.training` puts all submodules into that mode.
+    """
     for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         after, witness = left_by(mode_words(model)), ForwardWitness(stage.env, model)
@@ -252,7 +271,9 @@ def _record_failure(
 
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
-    """A program without `finally` leaves eval mode; `except Exception` does not see Ctrl+C (`KeyboardInterrupt`).
+    """Let the loader raise after two batches, and record the modes afterwards.
+
+    A program without `finally` leaves eval mode; `except Exception` does not see Ctrl+C (`KeyboardInterrupt`).
 
     A loader that works, then three that raise half-way.
     """
@@ -278,7 +299,10 @@ class _NeverStarts:
 
 @driver.scenario("never-starts", "첫 배치도 주지 못하는 loader", check="loader-fails")
 def _never_starts(stage: Stage) -> None:
-    """A program that begins its `try` only inside the loop does not restore modes if `iter(loader)` raises."""
+    """Let the loader raise before its first batch, and record the modes afterwards.
+
+    A program that begins its `try` only inside the loop does not restore modes if `iter(loader)` raises.
+    """
     _record_failure(
         stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의"
     )
@@ -288,7 +312,10 @@ def _never_starts(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    """A program that returns tensors, a list or a single number shows; only types are recorded."""
+    """Record the types of the returned value and of its items.
+
+    A program that returns tensors, a list or a single number shows; only types are recorded.
+    """
     model = mlp(stage.env).eval()
     witness = ForwardWitness(stage.env, model)
     value = _evaluate(stage, model)
@@ -297,4 +324,4 @@ def _types(stage: Stage) -> None:
     stage.recorder.claim("반환 타입", [*types], type_witness(float, items, witness.first_sum))
 
 
-add_usual(driver, _case, _evaluate_case, quiet="types")
+add_usual(driver, _case, _evaluate_case, checks={"quiet": "types"})

@@ -68,7 +68,10 @@ def _case(stage: Stage, sizes: Sequence[int] = _SIZES, make_optimizer: MakeOptim
 
 @driver.scenario("sgd", "SGD", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """A program that does not clear, clears only once an epoch or trains one epoch makes other updates."""
+    """Train for several epochs with SGD; how many follows from the seed.
+
+    A program that does not clear, clears only once an epoch or trains one epoch makes other updates.
+    """
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), _epochs(stage.env))
 
@@ -77,13 +80,15 @@ add_usual(
     driver,
     lambda stage: _case(stage, _SIZES[:2]),
     lambda case, data: case.call(SizedLoader(data), 1),
-    float32="sgd",
+    checks={"float32": "sgd"},
 )
 
 
 @driver.scenario("adamw", "AdamW와 에폭마다 다른 순서", atol=FLOAT32_ATOL)
 def _adamw(stage: Stage) -> None:
-    """A program that reads its loader into a list once repeats the first epoch's order in each epoch.
+    """Train with AdamW and a loader whose order differs from epoch to epoch.
+
+    A program that reads its loader into a list once repeats the first epoch's order in each epoch.
 
     The order follows from the number of updates so far: a function that reads the loader once more, only to count its
     samples, does not change it.
@@ -97,7 +102,9 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("modes", "에폭마다 학습 모드")
 def _modes(stage: Stage) -> None:
-    """A program that calls `model.train()` never, or once before its epochs, trains in eval mode.
+    """Record the modes at the forward passes of two epochs.
+
+    A program that calls `model.train()` never, or once before its epochs, trains in eval mode.
 
     The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch.
     """
@@ -115,7 +122,9 @@ def _modes(stage: Stage) -> None:
 
 @driver.scenario("modes-never-clears", "`zero_grad=False`일 때의 학습 모드", check="modes")
 def _modes_without_clearing(stage: Stage) -> None:
-    """A program that calls `model.train()` only where it clears gradients trains in eval mode here.
+    """Train a model in eval mode with `zero_grad=False`, and record the modes at its forward passes.
+
+    A program that calls `model.train()` only where it clears gradients trains in eval mode here.
 
     The model has one layer: its backward pass needs no weights, so an update that comes too early raises nothing here.
     """
@@ -129,7 +138,10 @@ def _modes_without_clearing(stage: Stage) -> None:
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
-    """A program that restores the mode it found, or ends with `model.eval()`, does not leave train mode."""
+    """Record the modes after a call.
+
+    A program that restores the mode it found, or ends with `model.eval()`, does not leave train mode.
+    """
     case = _case(stage, (4,)).watch_model()
     witness = ForwardWitness(stage.env, case.model)
     case.call(SizedLoader(case.data), 1)
@@ -158,7 +170,7 @@ class _EpochLoader(Loader):
 
 
 def _losses_without_updates(stage: Stage) -> Any:
-    """Call the student's function with learning rates of 0, and return its result.
+    """Call the learner's function with learning rates of 0, and return its result.
 
     The model never moves, so a wrong update changes no loss. Each epoch has different batches.
     """
@@ -175,7 +187,10 @@ def _losses_without_updates(stage: Stage) -> Any:
 
 @driver.scenario("losses", "에폭 손실", atol=FLOAT32_ATOL)
 def _losses(stage: Stage) -> None:
-    """A program that averages over batches, sums up or returns only the last batch's loss gives other numbers."""
+    """Record the returned losses, with learning rates of 0.
+
+    A program that averages over batches, sums up or returns only the last batch's loss gives other numbers.
+    """
     history = _losses_without_updates(stage)
     items = items_of(history)[:50]
     stage.recorder.array("에폭 손실", torch.tensor([as_number(item) for item in items], dtype=torch.float64))
@@ -183,13 +198,19 @@ def _losses(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", check="losses")
 def _types(stage: Stage) -> None:
-    """A program that returns tensors, or something else than a list, shows."""
+    """Record the types of the returned value and of its items.
+
+    A program that returns tensors, or something else than a list, shows.
+    """
     record_types(stage.recorder, _losses_without_updates(stage))
 
 
 @driver.scenario("length", "길이가 없는 loader", check="losses")
 def _length(stage: Stage) -> None:
-    """A program that calls `len(loader)` raises a TypeError."""
+    """Give a loader without a length.
+
+    A program that calls `len(loader)` raises a TypeError.
+    """
     case = _case(stage, (4, 1))
     # Recorded as a fact, not as a failure: feedback then names the mistake behind it (a mean over `len(loader)`), not
     # the TypeError.
@@ -200,13 +221,15 @@ add_usual(
     driver,
     lambda stage: _case(stage, (4, 1)),
     lambda case, data: case.call(SizedLoader(data), 2),
-    quiet="losses",
+    checks={"quiet": "losses"},
 )
 
 
 @driver.scenario("never-clears", "zero_grad=False", problem=_problem)
 def _never_clears(stage: Stage) -> None:
-    """A program that ignores `zero_grad=False`, or clears at the start or end of a call, makes other updates.
+    """Make two calls that must not clear gradients, and record whether some are left.
+
+    A program that ignores `zero_grad=False`, or clears at the start or end of a call, makes other updates.
 
     Gradients of the last update are left, and go into the next call's first update.
     """
@@ -218,7 +241,10 @@ def _never_clears(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch."""
+    """Measure how much of the batches' graphs is alive at the same time.
+
+    A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch.
+    """
     case = _case(stage, [2] * 7).watch_model()
     meter = stage.recorder.measure_memory(case.model)
     case.call(SizedLoader(case.data), 2)

@@ -2,15 +2,15 @@
 
 Promises of the exercise, and the scenarios that check them:
     repeated updates on the same batch: `sgd`, `float32`
-    it ends at the first loss at or below `target`: `stops`, `equal`, `at-once`; NaN is not: `never`
+    it ends at the first loss at or below `target`: `stops`, `equal`, `at-once`; a NaN loss does not end it: `never`
     at most `max_steps` updates, and no loss is measured after them: `never`, `no-steps`
     a list of floats: `types`; nothing is printed: `quiet`
     train mode while it measures, each module's mode restored: `train-mode`, `modes`; whatever `loss_fn` raises: `fails`
     gradients from before do not count, and none are left: `before`, `leftover`
 
 In scenarios about stopping, the loss function returns the numbers of a list one after the other, whatever the model
-computes (`_ScriptedLoss`): a wrong update changes no loss, and every measurement shows. These numbers are exact in
-float32.
+computes (`_ScriptedLoss`). So a wrong update changes no loss, and an extra measurement shifts the returned list. These
+numbers are exact in float32.
 """
 
 from collections.abc import Sequence
@@ -43,16 +43,16 @@ from grader.observe.wording import left_by
 
 driver = Driver("overfit_one_batch")
 
-_NEVER = -1.0
-"""A target that no loss reaches."""
-_SCRIPTED = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
-"""Losses that a `_ScriptedLoss` returns, one for each call."""
+_UNREACHABLE_TARGET = -1.0
+"""A target below every loss: all `max_steps` updates are made."""
+_SCRIPTED_LOSSES = (2.0, 1.5, 1.75, 1.0, 0.5, 0.75, 0.25, 0.125)
+"""Losses that a `_ScriptedLoss` returns, one for each call. They rise twice: a program that stops at a rise shows."""
 
 
 class _ScriptedLoss:
     """A loss function that returns the next number of a list at each call, with the gradient of the true loss."""
 
-    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = _SCRIPTED) -> None:
+    def __init__(self, loss_fn: LossFn, numbers: Sequence[float] = _SCRIPTED_LOSSES) -> None:
         """Create it from the true loss function and the numbers; after the last number, it returns that one again."""
         self._loss_fn = loss_fn
         self._numbers = numbers
@@ -72,16 +72,18 @@ def _case(stage: Stage, model: Net | None = None, sizes: Sequence[int] = (6,)) -
     return Case(stage, "overfit_one_batch", model, sgd(model), loss_function(stage.env), data)
 
 
-def _overfit(case: Case, data: Sequence[Batch], *, target: float = _NEVER, max_steps: int = 3) -> object:
-    """Make a call with the first batch of `data`."""
+def _overfit(
+    case: Case, data: Sequence[Batch], *, target: float = _UNREACHABLE_TARGET, max_steps: int = 3
+) -> object:
+    """Make a call with the first batch of `data`, which is a list because `add_usual` hands over lists of batches."""
     return case.call(*data[0], target=target, max_steps=max_steps)
 
 
 @driver.scenario("sgd", "같은 배치로 여러 번 업데이트")
 def _sgd(stage: Stage) -> None:
-    """A program that does not clear, or updates once more or less, leaves other parameters.
+    """Make two calls, each with a batch of its own; how many updates the second makes follows from the seed.
 
-    Two calls, each with a batch of its own; how many updates the second makes follows from the seed.
+    A program that does not clear gradients, or makes one update too many or too few, leaves other parameters.
     """
     case = _case(stage, sizes=(6, 9)).watch()
     for number, max_steps in enumerate((4, 2 + stage.env.number("steps") % 2)):
@@ -89,15 +91,15 @@ def _sgd(stage: Stage) -> None:
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, _case, partial(_overfit, max_steps=2), float32="sgd")
+add_usual(driver, _case, partial(_overfit, max_steps=2), checks={"float32": "sgd"})
 
 
-def _call_and_record(
-    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = _SCRIPTED
+def _call_with_scripted_losses(
+    stage: Stage, *, target: float, max_steps: int = 7, numbers: Sequence[float] = _SCRIPTED_LOSSES
 ) -> object:
-    """Call the student's function with losses from a list, and return its result.
+    """Call the learner's function with losses from a list, and return its result.
 
-    The returned losses and the numbers of updates and forward passes are recorded. The listed losses and the target are
+    Record the returned losses and the numbers of updates and forward passes. The listed losses and the target are
     scaled by a power of two that follows from the seed, so that no loss can be known beforehand.
     """
     scale = 2.0 ** -(stage.env.number("scale") % 7)
@@ -107,6 +109,7 @@ def _call_and_record(
     case.opt.register_step_post_hook(lambda *_: updates.append(None))
     case.loss_fn = _ScriptedLoss(case.loss_fn, [scale * number for number in numbers])
     losses = _overfit(case, case.data, target=scale * target, max_steps=max_steps)
+    # A wrong program may return an endless list; a right one returns at most seven losses.
     measured = [as_number(item) for item in items_of(losses)[:50]]
     recorder.array("잰 손실", torch.tensor(measured, dtype=torch.float64))
     recorder.fact("업데이트 횟수", len(updates))
@@ -116,48 +119,51 @@ def _call_and_record(
 
 @driver.scenario("stops", "중간에 target에 이를 때")
 def _stops(stage: Stage) -> None:
-    """A program that rounds the loss stops too early: the second loss is barely above the target."""
-    _call_and_record(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *_SCRIPTED[2:]))
+    """Reach the target in the middle. The second loss is barely above it, so a program that rounds stops too early."""
+    _call_with_scripted_losses(stage, target=1.5, numbers=(2.0, 1.5 + 2.0**-20, *_SCRIPTED_LOSSES[2:]))
 
 
 @driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
 def _equal(stage: Stage) -> None:
-    """A program that asks `<` instead of `<=` goes on: the second loss is exactly the target."""
-    _call_and_record(stage, target=1.5)
+    """Return exactly the target as the second loss. A program that asks `<` instead of `<=` goes on."""
+    _call_with_scripted_losses(stage, target=1.5)
 
 
 @driver.scenario("at-once", "처음부터 target보다 낮을 때", check="stops")
 def _at_once(stage: Stage) -> None:
-    """A program that updates before it looks at the loss makes one update too many."""
-    _call_and_record(stage, target=3.0)
+    """Begin below the target. A program that updates before it looks at the loss makes one update too many."""
+    _call_with_scripted_losses(stage, target=3.0)
 
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
-    """A program that goes on `while loss > target` ends at the loss that is NaN, which is not at or below the target.
+    """Never reach the target, and return NaN as the third loss. A program that goes on `while loss > target` ends.
 
-    How many updates are allowed follows from the seed, so that the counts cannot be written down beforehand.
+    NaN is not at or below the target, so a right program goes on. How many updates are allowed follows from the seed,
+    so that the counts cannot be written down beforehand.
     """
-    numbers = (*_SCRIPTED[:2], float("nan"), *_SCRIPTED[3:])
+    numbers = (*_SCRIPTED_LOSSES[:2], float("nan"), *_SCRIPTED_LOSSES[3:])
     max_steps = 4 + stage.env.number("steps") % 2
-    _call_and_record(stage, target=_NEVER, max_steps=max_steps, numbers=numbers)
+    _call_with_scripted_losses(stage, target=_UNREACHABLE_TARGET, max_steps=max_steps, numbers=numbers)
 
 
 @driver.scenario("no-steps", "max_steps가 0일 때", check="losses")
 def _no_steps(stage: Stage) -> None:
-    """A program that measures before it looks at `max_steps` returns a loss instead of an empty list."""
-    record_types(stage.recorder, _call_and_record(stage, target=_NEVER, max_steps=0))
+    """Allow no update. A program that measures before it looks at `max_steps` returns a loss instead of no losses."""
+    record_types(stage.recorder, _call_with_scripted_losses(stage, target=_UNREACHABLE_TARGET, max_steps=0))
 
 
-# `target` is out of reach and stays the default of `_overfit`, so all `max_steps` updates are made.
-add_usual(driver, _case, _overfit, types="losses", quiet="losses")
+# Here and not above, because scenarios are listed in the order in which they are added. `target` stays the default of
+# `_overfit`, which is out of reach, so all `max_steps` updates are made.
+add_usual(driver, _case, _overfit, checks={"types": "losses", "quiet": "losses"})
 
 
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """A program that does not call `model.train()` measures a model in the mode in which it was handed over.
+    """Hand over models in several modes, and record the modes at each forward pass.
 
-    How often the loss is measured is judged elsewhere.
+    A program that does not call `model.train()` measures a model in the mode in which it was handed over. How often
+    the loss is measured is judged elsewhere.
     """
     recorder, numbers = stage.recorder, list[float]()
     for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
@@ -171,7 +177,10 @@ def _train_mode(stage: Stage) -> None:
 
 @driver.scenario("modes", "끝난 뒤의 모드")
 def _modes(stage: Stage) -> None:
-    """A program that ends with `model.train()` or `model.eval()`, or restores only `model.training`, leaves others."""
+    """Hand over models in several modes, and record the modes after the call.
+
+    A program that ends with `model.train()` or `model.eval()`, or restores only `model.training`, leaves other modes.
+    """
     for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         fact = left_by(mode_words(model))
@@ -182,7 +191,10 @@ def _modes(stage: Stage) -> None:
 
 
 class BrokenLoss(Exception):
-    """What a broken loss function raises: an exception class that no `except (OSError, ValueError)` lists."""
+    """Raised by `_FailingLoss`: a class of our own, which an `except (OSError, ValueError)` does not catch.
+
+    Learners read its name, because the type of what comes out is recorded.
+    """
 
 
 class _FailingLoss:
@@ -201,33 +213,39 @@ class _FailingLoss:
 
 
 @driver.scenario("fails", "loss_fn이 오류를 낼 때", check="modes")
-def _loss_fails(stage: Stage) -> None:
-    """A program without `finally` leaves train mode if the loss function raises; another may swallow the exception.
+def _fails(stage: Stage) -> None:
+    """Let the loss function raise at its second call, and record what comes out and the modes afterwards.
 
+    A program without `finally` leaves the model in train mode; another may swallow the exception.
     Ctrl+C arrives as a `KeyboardInterrupt`, which `except Exception` does not see.
     """
-    broken: tuple[tuple[type[BaseException], str], ...] = (
+    failures: tuple[tuple[type[BaseException], str], ...] = (
         (BrokenLoss, "오류가 난"),
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
-    for exception, when in broken:
+    for exception, when in failures:
         model = set_modes(norm_dropout_mlp(stage.env), Modes.NORM_EVAL)
         given = mode_words(model)
         case = _case(stage, model).watch_model()
         case.loss_fn = _FailingLoss(case.loss_fn, exception)
-        case.record_raised(exception, f"{when} 함수에서 나온 예외", *case.data[0], target=_NEVER, max_steps=4)
+        case.record_raised(
+            exception, f"{when} 함수에서 나온 예외", *case.data[0], target=_UNREACHABLE_TARGET, max_steps=4
+        )
         stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """A program that does not clear at each of its exits leaves gradients, its own or those from before."""
+    """Leave the function by each of its exits, and record whether gradients are left.
+
+    A program that does not clear at each exit leaves gradients, its own or those from before the call.
+    """
     recorder = stage.recorder
     for target, max_steps, when in (
-        (_NEVER, 4, "max_steps번 업데이트한"),
+        (_UNREACHABLE_TARGET, 4, "max_steps번 업데이트한"),
         (1.25, 4, "target에 이른"),
         (3.0, 4, "업데이트 없이 끝난"),
-        (_NEVER, 0, "max_steps가 0으로 끝난"),
+        (_UNREACHABLE_TARGET, 0, "max_steps가 0으로 끝난"),
     ):
         case = _case(stage).watch_model()
         fill_gradients(stage.env, case.model)
@@ -236,4 +254,9 @@ def _leftover(stage: Stage) -> None:
         recorder.fact(f"{when} 뒤의 그레이디언트", "남음" if recorder.gradients_left() else "없음")
 
 
-add_usual(driver, lambda stage: _case(stage).watch_model(), partial(_overfit, max_steps=1), before="leftover")
+add_usual(
+    driver,
+    lambda stage: _case(stage).watch_model(),
+    partial(_overfit, max_steps=1),
+    checks={"before": "leftover"},
+)

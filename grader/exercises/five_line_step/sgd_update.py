@@ -84,13 +84,18 @@ def _enlarge_gradients(parameters: Sequence[nn.Parameter]) -> None:
 
 @driver.scenario("moves", "업데이트")
 def _moves(stage: Stage) -> None:
-    """A program with another sign, another rate or `p = p - lr * p.grad` (a new tensor) leaves other parameters."""
+    """Update twice, and record the parameters.
+
+    A program with another sign, another rate or `p = p - lr * p.grad` (a new tensor) leaves other parameters.
+    """
     _update_twice(stage)
 
 
 @driver.scenario("large", "아주 큰 그레이디언트", check="moves")
 def _large(stage: Stage) -> None:
-    """A program that clamps gradients differs here.
+    """Update twice with very large gradients.
+
+    A program that clamps gradients differs here.
 
     The parameters come as a list; in the other scenarios they come as an iterator, which can be read only once.
     """
@@ -99,13 +104,18 @@ def _large(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """A program that does not ask for None raises; one that stops there leaves later parameters where they are."""
+    """Update twice when some parameters have no gradient.
+
+    A program that does not ask for None raises; one that stops there leaves later parameters where they are.
+    """
     _update_twice(stage, _remove_some_gradients)
 
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """A program that replaces parameters, clears gradients or switches off `requires_grad` breaks the next backward
+    """Record whether parameters are still leaves, keep their gradients and can be trained on.
+
+    A program that replaces parameters, clears gradients or switches off `requires_grad` breaks the next backward
     pass.
 
     Two updates after backward passes, then one on random gradients.
@@ -124,7 +134,9 @@ def _leaves(stage: Stage) -> None:
 
 @driver.scenario("frozen", "얼린 매개변수", check="none")
 def _frozen(stage: Stage) -> None:
-    """A program that gives a missing gradient a value, or switches `requires_grad` on for all, changes frozen
+    """Freeze a layer before the backward pass, and record which parameters move.
+
+    A program that gives a missing gradient a value, or switches `requires_grad` on for all, changes frozen
     parameters.
     """
     env, recorder = stage.env, stage.recorder

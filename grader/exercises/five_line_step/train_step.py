@@ -42,7 +42,7 @@ def _case(stage: Stage, make_optimizer: MakeOptimizer = sgd, *, salt: str = "mod
 
 
 def _step(case: Case, data: Sequence[Batch]) -> Any:
-    """Make one call, with the first batch."""
+    """Make one call, with the first batch: `add_usual` hands over a list."""
     return case.call(*data[0])
 
 
@@ -56,22 +56,34 @@ def _step_on_each_batch(stage: Stage, make_optimizer: MakeOptimizer) -> None:
 
 @driver.scenario("sgd", "SGD", problem=step_problem)
 def _sgd(stage: Stage) -> None:
-    """A program that does not clear, or scales the loss, moves the parameters by another multiple of the gradients."""
+    """Make one call for each batch with SGD.
+
+    A program that does not clear gradients, or scales the loss, moves the parameters by another multiple of them.
+    """
     _step_on_each_batch(stage, sgd)
 
 
-add_usual(driver, _case, _step, float32="sgd")
+# Here and `quiet` at the end, because scenarios are played and listed in the order in which they are added.
+add_usual(driver, _case, _step, checks={"float32": "sgd"})
 
 
 @driver.scenario("adamw", "AdamW")
 def _adamw(stage: Stage) -> None:
-    """A program that updates by hand (`p -= lr * p.grad`) or steps twice ignores or disturbs AdamW's state."""
+    """Make one call for each batch with AdamW.
+
+    A program that updates by hand (`p -= lr * p.grad`) ignores AdamW's state, and one that steps twice disturbs it.
+    """
     _step_on_each_batch(stage, adamw)
 
 
+# Decides `adamw` and not `modes`, because it also compares the updates: a wrong update must not cost the points of
+# `modes`, which `given-modes` decides without comparing any.
 @driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
 def _norm_and_dropout(stage: Stage) -> None:
-    """A program that changes the mode it found, or makes two forward passes, gives other running statistics."""
+    """Train models with batch normalization and dropout in several modes, and record the running statistics.
+
+    A program that changes the mode it found, or makes two forward passes, gives other statistics.
+    """
     env, recorder = stage.env, stage.recorder
     loss_fn = loss_function(env)
     (batch,) = batches(env, (6,))
@@ -86,7 +98,10 @@ def _norm_and_dropout(stage: Stage) -> None:
 
 @driver.scenario("random-state", "난수의 상태", check="adamw")
 def _random_state(stage: Stage) -> None:
-    """A program that sets a seed leaves the same random state after two different ones."""
+    """Set two different random states, make a call after each, and record whether the same state is left.
+
+    It is, if the program sets a seed of its own.
+    """
     left = []
     for number in range(2):
         case = _case(stage)
@@ -98,16 +113,24 @@ def _random_state(stage: Stage) -> None:
 
 @driver.scenario("given-modes", "받은 모드", check="modes")
 def _given_modes(stage: Stage) -> None:
-    """A program that calls `model.train()` does not leave a model in the mode in which it was handed over."""
+    """Hand over models in several modes, and record the modes after each call.
+
+    A program that calls `model.train()` leaves another mode. The optimizer has momentum, so that a program which
+    updates by hand in one of the modes shows at the second call.
+    """
     record_modes(stage, lambda stage: _case(stage, momentum_sgd), _step)
 
 
+# A learner may sum or average the loss in float32, so the returned number need not be exact to float64.
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """A program that computes the loss after its update, or returns a tensor, shows; each call gets a fresh model."""
+    """Record what two calls return, each with a fresh model.
+
+    A program that computes the loss after its update returns another number; one may also return a tensor.
+    """
     for number in range(2):
         case = _case(stage, salt=f"model {number}")
         stage.recorder.returned(case.call(*case.data[number]))
 
 
-add_usual(driver, _case, _step, quiet="returns")
+add_usual(driver, _case, _step, checks={"quiet": "returns"})

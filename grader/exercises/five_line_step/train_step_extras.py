@@ -67,7 +67,10 @@ def _gamma(env: Env) -> float:
 
 @driver.scenario("clip", "SGD와 클리핑", atol=CLIP_ATOL, problem=step_problem)
 def _clip(stage: Stage) -> None:
-    """A program that clips by value, each parameter alone, after the update or never makes other updates."""
+    """Make one call for each batch, with clipping.
+
+    A program that clips by value, each parameter alone, after the update or never makes other updates.
+    """
     case = _case(stage).watch()
     for batch, limit in zip(case.data, _limits(case), strict=True):
         case.call(*batch, max_norm=limit)
@@ -75,14 +78,19 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
+    """Make one call with a limit of 0, at which no parameter may move.
+
+    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    """
     case = _case(stage).watch()
     case.call(*case.data[0], max_norm=0.0)
 
 
 @driver.scenario("schedule", "스케줄러와 학습률")
 def _schedule(stage: Stage) -> None:
-    """A program that steps the scheduler before the update, twice or never uses other rates.
+    """Make calls with a scheduler, and record the learning rates at each update and after each call.
+
+    A program that steps the scheduler before the update, twice or never uses other rates.
 
     Weights are not compared, so a wrong update costs nothing here.
     """
@@ -101,7 +109,10 @@ def _schedule(stage: Stage) -> None:
 
 @driver.scenario("both", "모멘텀에 클리핑과 스케줄러를 함께", atol=CLIP_ATOL)
 def _both(stage: Stage) -> None:
-    """A program in which clipping and scheduler exclude each other (`elif`) differs only where both are given."""
+    """Make one call for each batch with both clipping and a scheduler.
+
+    A program in which clipping and scheduler exclude each other (`elif`) differs only where both are given.
+    """
     case = _case(stage, momentum_sgd, _gamma(stage.env)).watch()
     for batch, limit in zip(case.data, _limits(case), strict=True):
         stage.recorder.returned(case.call(*batch, max_norm=limit, scheduler=case.scheduler))
@@ -110,25 +121,31 @@ def _both(stage: Stage) -> None:
 
 @driver.scenario("plain", "AdamW만 (max_norm과 scheduler 없이)")
 def _plain(stage: Stage) -> None:
-    """A program that needs `max_norm` or `scheduler` raises when neither is given."""
+    """Make calls with neither `max_norm` nor a scheduler.
+
+    A program that needs `max_norm` or `scheduler` raises when neither is given.
+    """
     case = _case(stage, adamw).watch()
     for batch in case.data[:4]:
         case.call(*batch)
         scale_rates(case.opt, 0.8)
 
 
-add_usual(driver, _case, _step, float32="plain")
+add_usual(driver, _case, _step, checks={"float32": "plain"})
 # With a scheduler, because a program may step it in train mode only.
-add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, modes="plain")
+add_usual(driver, lambda stage: _case(stage, momentum_sgd, 0.5), _step, checks={"modes": "plain"})
 
 
 @driver.scenario("returns", "반환값", check="plain", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """A program that returns from inside `if` returns None without the extras. Each call gets a fresh model."""
+    """Record what is returned without extras, with clipping, and with a scheduler.
+
+    A program that returns from inside `if` returns None without the extras. Each call gets a fresh model.
+    """
     for number in range(3):
         case = _case(stage, gamma=0.5 if number == 2 else None, salt=f"model {number}")
         limit = 0.1 if number == 1 else None
         stage.recorder.returned(case.call(*case.data[0], max_norm=limit, scheduler=case.scheduler))
 
 
-add_usual(driver, lambda stage: _case(stage, gamma=0.5), _step, quiet="plain")
+add_usual(driver, lambda stage: _case(stage, gamma=0.5), _step, checks={"quiet": "plain"})

@@ -40,7 +40,9 @@ def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
 
 @driver.scenario("clears", "그레이디언트 비우기")
 def _clears(stage: Stage) -> None:
-    """A program that clears nothing, or only some parameters, adds old gradients to those of the next backward pass.
+    """Clear after a backward pass, and record what is left and the gradients of the next backward pass.
+
+    A program that clears nothing, or only some parameters, adds old gradients to those of the next backward pass.
 
     The parameters come from a generator, which can be read only once. In the other scenarios they come as a list, so
     that a function which reads them twice is judged here only.
@@ -58,7 +60,10 @@ def _clears(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "무한대와 NaN이 든 그레이디언트", check="clears")
 def _not_finite(stage: Stage) -> None:
-    """A program that clears by multiplication (`p.grad *= 0`) leaves NaN: zero times infinity is NaN."""
+    """Clear gradients that hold infinity and NaN.
+
+    A program that clears by multiplication (`p.grad *= 0`) leaves NaN: zero times infinity is NaN.
+    """
     model = _model_after_backward(stage.env)
     for parameter, value in zip(model.parameters(), (math.inf, math.nan, -math.inf, 1e300), strict=True):
         if parameter.grad is not None:
@@ -70,7 +75,10 @@ def _not_finite(stage: Stage) -> None:
 
 @driver.scenario("balanced", "합이 0인 그레이디언트", check="clears")
 def _balanced(stage: Stage) -> None:
-    """A program that asks whether `p.grad.sum()` is zero clears none: each gradient here sums to exactly zero."""
+    """Clear gradients whose numbers sum to zero.
+
+    A program that asks whether `p.grad.sum()` is zero clears none: each gradient here sums to exactly zero.
+    """
     model = _model_after_backward(stage.env)
     for parameter in model.parameters():
         grad = torch.zeros_like(parameter).view(-1)
@@ -85,7 +93,10 @@ def _balanced(stage: Stage) -> None:
 
 @driver.scenario("frozen", "그레이디언트가 남은 채로 얼린 매개변수", check="clears")
 def _frozen(stage: Stage) -> None:
-    """A program that skips parameters with `requires_grad=False` leaves their gradients; another may unfreeze them."""
+    """Freeze a layer that has gradients, clear, and record what is left.
+
+    A program that skips parameters with `requires_grad=False` leaves their gradients; another may unfreeze them.
+    """
     model = _model_after_backward(stage.env)
     model.layers[0].requires_grad_(False)
     stage.recorder.watch(model, states=False)
@@ -97,7 +108,9 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """A program that calls `p.grad.zero_()` raises at the one parameter without a gradient; `return` there skips
+    """Clear when one parameter has no gradient.
+
+    A program that calls `p.grad.zero_()` raises at the one parameter without a gradient; `return` there skips
     others.
 
     Which parameter it is follows from the seed. It is never the last: a loop that ends at it would then have cleared

@@ -33,7 +33,7 @@ def read_and_record_content(
 
 @contextmanager
 def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterator[None]:
-    """Record how the student's code replaces the file at `path` inside this context.
+    """Record how the learner's code replaces the file at `path` inside this context.
 
     There must be a whole file at `path` at any time, in case the program crashes.
     """

@@ -28,7 +28,7 @@ def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
     A refused rename fails as if the file were on another file system, as temporary folders are on many machines.
 
     Args:
-        student: the student's function or class; its module may have imported the functions by name.
+        student: the learner's function or class; its module may have imported the functions by name.
         path: the checkpoint's absolute path.
     """
     seen = SeenRenames()
@@ -60,7 +60,7 @@ def link_old_file(path: Path, link: Path) -> Callable[[], bool]:
     returns True while a file exists at `path`.
 
     Args:
-        path: the file.
+        path: the file that may be replaced.
         link: its second name.
     """
     try:

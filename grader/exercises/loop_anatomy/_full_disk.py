@@ -18,7 +18,7 @@ def full_disk(student: Any) -> Iterator[None]:
     """Make `torch.save` write half of the file and then raise an OSError, inside this context.
 
     Args:
-        student: the student's function or class; its module may have imported `save` by name.
+        student: the learner's function or class; its module may have imported `save` by name.
     """
     original = torch.save
 

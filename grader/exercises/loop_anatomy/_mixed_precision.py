@@ -78,7 +78,7 @@ def update_with_limits(
     dtype: torch.dtype,
     scaler: torch.amp.GradScaler | None,
 ) -> None:
-    """Call the student's function once for each `max_norm`; the learning rates fall from call to call.
+    """Call the learner's function once for each `max_norm`; the learning rates fall from call to call.
 
     The model is in train and eval mode in turn. It has neither BatchNorm nor dropout, so a right update is the same in
     both. With a scaler, its scale after each call is recorded.
@@ -87,7 +87,7 @@ def update_with_limits(
         stage: the scenario's stage.
         name: name of the exercise.
         problem: the model and the loss function.
-        opt: the optimizer.
+        opt: the optimizer of the problem's model.
         calls: for each call, the positional arguments after the loss function.
         limits: for each call, `max_norm`.
         dtype: the precision to ask for.
@@ -111,7 +111,7 @@ def update_with_limits(
 
 
 def update_with_limit_zero(stage: Stage, name: str, problem: Problem, arguments: Sequence[Any]) -> None:
-    """Call the student's function with `max_norm=0.0`, which must leave all parameters where they are.
+    """Call the learner's function with `max_norm=0.0`, which must leave all parameters where they are.
 
     A program that asks `if max_norm:` does not clip at zero, and moves them.
     """
@@ -130,7 +130,7 @@ def record_autocast_precisions(
 
     Args:
         stage: the scenario's stage.
-        call: calls the student's function with a model, a loss function, a precision, and a scaler or None.
+        call: calls the learner's function with a model, a loss function, a precision, and a scaler or None.
     """
     env, recorder = stage.env, stage.recorder
     disabled, enabled = grad_scaler(env, enabled=False), grad_scaler(env, init_scale=2.0**8)
@@ -161,7 +161,7 @@ def with_infinite_loss(batch: Batch) -> Batch:
 def record_updates_and_scales(
     stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, max_norm: float | None = None
 ) -> None:
-    """Call the student's function in float16, with each of these arguments; record updates and scales.
+    """Call the learner's function in float16, with each of these arguments; record updates and scales.
 
     Args:
         stage: the scenario's stage.
@@ -211,7 +211,7 @@ def record_returned(stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, 
 
 
 def record_modes_left(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
-    """Call the student's function twice, and record the modes that it leaves.
+    """Call the learner's function twice, and record the modes that it leaves.
 
     Only the last layer of the first model is in eval mode, and all of the second model.
     """

@@ -1,6 +1,6 @@
 """The scenarios that `train` and `train_accelerate` share, each about one aspect of a training run.
 
-A driver calls `add_run_scenarios` with a function that calls the student's `train` or `train_accelerate`.
+A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_
 
 
 class CallTrain(Protocol):
-    """A function that calls the student's function with a case, and returns its result.
+    """A function that calls the learner's function with a case, and returns its result.
 
     It passes function and arguments to `caller`, or to `Recorder.call` if that is None.
     """
@@ -79,7 +79,7 @@ def add_run_scenarios(driver: Driver, call_train: CallTrain) -> None:
 def run_watched(
     stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
 ) -> Any:
-    """Run the student's function and record the parameters; the checkpoint is a temporary file unless `path`
+    """Run the learner's function and record the parameters; the checkpoint is a temporary file unless `path`
     is given.
     """
     stage.recorder.watch(case.model)
@@ -90,7 +90,7 @@ def run_watched(
 def run_unwatched(
     stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
 ) -> Any:
-    """Run the student's function as `run_watched` does, but without recording the parameters."""
+    """Run the learner's function as `run_watched` does, but without recording the parameters."""
     with ExitStack() as stack:
         stack.enter_context(restored_backends())
         folder = stack.enter_context(scratch_folder())
@@ -115,7 +115,7 @@ def record_autocast(stage: Stage, case: TrainingCase) -> None:
 
 
 def record_memory(stage: Stage, call_train: CallTrain) -> None:
-    """Run the student's function, and record whether graphs pile up batch by batch.
+    """Run the learner's function, and record whether graphs pile up batch by batch.
 
     A program that keeps training losses, or outputs of validation, with their graphs shows here.
     """
@@ -135,13 +135,18 @@ def _falling(count: int) -> tuple[int, ...]:
 
 
 def _epochs(stage: Stage, call_train: CallTrain) -> None:
-    """A program that trains one epoch, stops early or steps twice a batch leaves other weights."""
+    """Train for several epochs; how many follows from the seed.
+
+    A program that trains one epoch, stops early or steps twice a batch leaves other weights.
+    """
     count = stage.env.draw("epochs").whole(6, 8)
     run_watched(stage, call_train, training_case(stage.env, STEADY, _falling(count)))
 
 
 def _clipping(stage: Stage, call_train: CallTrain) -> None:
-    """A program that does not clip, or clips by value, leaves other weights.
+    """Train with a limit at which clipping acts.
+
+    A program that does not clip, or clips by value, leaves other weights.
 
     The first update is clipped; in most cases, some later one is not.
     """
@@ -151,7 +156,9 @@ def _clipping(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _ended(stage: Stage, call_train: CallTrain) -> None:
-    """A program whose learning rate does not stay 0 after `total_steps` goes on moving: the schedule ends before the
+    """Train for more updates than the schedule has.
+
+    A program whose learning rate does not stay 0 after `total_steps` goes on moving: the schedule ends before the
     run.
     """
     settings = replace(STEADY, warmup_steps=2, total_steps=stage.env.draw("total_steps").whole(4, 5))
@@ -159,7 +166,9 @@ def _ended(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _seed(stage: Stage, call_train: CallTrain) -> None:
-    """A program that does not seed, or asks `if cfg.seed:`, gets other dropout masks.
+    """Train a model with dropout, once with the case's seed and once with 0.
+
+    A program that does not seed, or asks `if cfg.seed:`, gets other dropout masks.
 
     A drawn seed, then seed 0. There is one epoch, in the mode that the run wants anyway, so only dropout decides.
     """
@@ -171,9 +180,9 @@ def _seed(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _modes(stage: Stage, call_train: CallTrain) -> None:
-    """A program that trains or ends in eval mode, or validates in train mode, leaves other running statistics or modes.
+    """Hand over a model in eval mode, and record running statistics and the modes afterwards.
 
-    The model is handed over in eval mode.
+    A program that trains or ends in eval mode, or validates in train mode, leaves other running statistics or modes.
     """
     case = training_case(stage.env, STEADY, (2, 4), layers=norm_layers)
     case.model.eval()
@@ -195,7 +204,9 @@ def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
 
 
 def _returns(stage: Stage, call_train: CallTrain) -> None:
-    """A program that returns the last accuracy, or the mean of the batches' accuracies, returns another number.
+    """Record the returned accuracy; the best epoch is neither the first nor the last.
+
+    A program that returns the last accuracy, or the mean of the batches' accuracies, returns another number.
 
     The last validation batch is smaller than the others. After the last two epochs, at most three answers are wrong.
     """
@@ -226,7 +237,10 @@ class _UnreadableDataset(Dataset[Any]):
 
 
 def _raises(stage: Stage, call_train: CallTrain) -> None:
-    """A program that catches exceptions hides that a data file could not be read."""
+    """Let the loader raise an OSError, and record what comes out.
+
+    A program that catches exceptions hides that a data file could not be read.
+    """
     case = training_case(stage.env, STEADY, (3, 4))
     loader: DataLoader[Any] = DataLoader(
         _UnreadableDataset(case.train_loader.dataset, 3), 3, generator=torch.Generator()
@@ -246,18 +260,27 @@ def _record_saved_epoch(stage: Stage, call_train: CallTrain, correct: Sequence[i
 
 
 def _ties(stage: Stage, call_train: CallTrain) -> None:
-    """A program that compares by `>=` saves the second of two epochs with the same accuracy."""
+    """Record which of two epochs with the same accuracy is saved.
+
+    A program that compares by `>=` saves the second of two epochs with the same accuracy.
+    """
     correct = stage.env.draw("right").whole(1, 7)
     _record_saved_epoch(stage, call_train, (correct, correct))
 
 
 def _zero(stage: Stage, call_train: CallTrain) -> None:
-    """A program that starts with a best accuracy of 0 does not save a first epoch whose accuracy is 0."""
+    """Record whether the only epoch is saved, whose accuracy is 0.
+
+    A program that starts with a best accuracy of 0 does not save a first epoch whose accuracy is 0.
+    """
     _record_saved_epoch(stage, call_train, (0,))
 
 
 def _checkpoint(stage: Stage, call_train: CallTrain) -> None:
-    """A program that saves the last epoch, or too little to go on from, writes another file."""
+    """Record what is in the saved file; the best epoch is neither the first nor the last.
+
+    A program that saves the last epoch, or too little to go on from, writes another file.
+    """
     recorder = stage.recorder
     case = training_case(stage.env, STEADY, _best_in_the_middle(stage.env), samples=6)
     with scratch_folder() as folder:
@@ -274,7 +297,9 @@ def _checkpoint(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
-    """A program that compares with an earlier, better run's file saves nothing; another leaves half a file for a
+    """Begin with the file of an earlier, better run in place.
+
+    A program that compares with an earlier, better run's file saves nothing; another leaves half a file for a
     moment.
     """
     case = training_case(stage.env, STEADY, (stage.env.draw("right").whole(1, 7),))
@@ -299,7 +324,9 @@ def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
 
 
 def _run(stage: Stage, call_train: CallTrain) -> None:
-    """A program that fails only where aspects meet, such as clipping at a falling rate, leaves other weights.
+    """Combine all aspects of a run.
+
+    A program that fails only where aspects meet, such as clipping at a falling rate, leaves other weights.
 
     New data each epoch, clipping, the schedule, BatchNorm, dropout, and a model in mixed modes.
     """

@@ -82,19 +82,27 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
-    """A program that clips each micro-batch, or does not divide by the window's length, makes other updates."""
+    """Make updates in bfloat16, without a scaler.
+
+    A program that clips each micro-batch, or does not divide by the window's length, makes other updates.
+    """
     _make_updates(stage, torch.bfloat16, None)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
+    """Make one call with a limit of 0, at which no parameter may move.
+
+    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    """
     update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (_windows(stage.env)[0],))
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
 def _fp16(stage: Stage) -> None:
-    """A program that clips scaled gradients, or unscales or updates at each micro-batch, makes other updates or raises.
+    """Make updates in float16, with a scaler.
+
+    A program that clips scaled gradients, or unscales or updates at each micro-batch, makes other updates or raises.
 
     The scale grows after every second update, so that it changes between the four calls.
     """
@@ -111,7 +119,9 @@ _LOSS_FACTOR = 1e300
 
 @driver.scenario("overflow", "오버플로가 난 구간", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """A program that calls `opt.step()` makes an update with infinite gradients; one without `update` keeps the scale.
+    """Let gradients overflow in the first window, and record updates and scales.
+
+    A program that calls `opt.step()` makes an update with infinite gradients; one without `update` keeps the scale.
 
     A window whose loss is so large that its scaled gradients are infinite; then an ordinary one.
     """
@@ -140,20 +150,29 @@ def _overflow_and_ordinary(env: Env) -> list[tuple[list[Batch]]]:
 
 @driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """A program that skips only the micro-batch whose loss is infinite updates on the others, and keeps the scale."""
+    """Give a window with an infinite loss and an ordinary one, and record updates and scales.
+
+    A program that skips only the micro-batch whose loss is infinite updates on the others, and keeps the scale.
+    """
     record_updates_and_scales(stage, "amp_accumulate", _overflow_and_ordinary(stage.env))
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 구간", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here."""
+    """Do the same as in `infinite-loss`, with a limit for the norm.
+
+    A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here.
+    """
     calls = _overflow_and_ordinary(stage.env)
     record_updates_and_scales(stage, "amp_accumulate", calls, max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
-    """A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows."""
+    """Record in which precision the model, the loss and the backward pass compute.
+
+    A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows.
+    """
     window = _windows(stage.env)[1]
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
@@ -166,25 +185,36 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """A program that returns the sum of the losses, the last one or a tensor shows; the windows differ in length."""
+    """Record what is returned without a scaler.
+
+    A program that returns the sum of the losses, the last one or a tensor shows; the windows differ in length.
+    """
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[:2]], with_scaler=False)
 
 
 @driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
 def _returns_scaled(stage: Stage) -> None:
-    """A program that returns the scaled loss shows."""
+    """Record what is returned with a scaler.
+
+    A program that returns the scaled loss shows.
+    """
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[1:3]], with_scaler=True)
 
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
-    """A program that calls `model.train()` changes the modes that it found."""
+    """Hand over a model with one layer in eval mode, and record the modes afterwards.
+
+    A program that calls `model.train()` changes the modes that it found.
+    """
     record_modes_left(stage, "amp_accumulate", (_windows(stage.env)[2],))
 
 
 @driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """A program that concatenates the micro-batches, or runs one backward pass at the end, holds four graphs
+    """Measure how many micro-batches' graphs are alive at the same time.
+
+    A program that concatenates the micro-batches, or runs one backward pass at the end, holds four graphs
     together.
     """
     problem, window = _problem(stage.env), _windows(stage.env)[0]

@@ -88,26 +88,37 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
 def _bf16(stage: Stage) -> None:
-    """A program that does not clear makes other updates; beside gradients scaled by 4096 (`fp16`) that hardly shows."""
+    """Make updates in bfloat16, without a scaler.
+
+    A program that does not clear makes other updates; beside gradients scaled by 4096 (`fp16`) that hardly shows.
+    """
     _make_updates(stage, torch.bfloat16, None)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """A program that asks `if max_norm:` does not clip at zero, and moves the parameters."""
+    """Make one call with a limit of 0, at which no parameter may move.
+
+    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    """
     problem = _problem(stage.env)
     update_with_limit_zero(stage, "amp_step", problem, problem.batches[0])
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
 def _fp16(stage: Stage) -> None:
-    """A program that clips scaled gradients, or forgets `scaler.update()`, makes other updates or raises."""
+    """Make updates in float16, with a scaler.
+
+    A program that clips scaled gradients, or forgets `scaler.update()`, makes other updates or raises.
+    """
     _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**12, growth_interval=3))
 
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients.
+    """Begin with a scale at which gradients overflow, and record updates and scales.
+
+    A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients.
 
     At the first scale every float16 gradient overflows; at the lowered one none does.
     """
@@ -130,21 +141,30 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("infinite-loss", "손실이 inf인 스텝", check="overflow", atol=AMP_ATOL)
 def _infinite_loss(stage: Stage) -> None:
-    """A program that returns early when the loss is infinite never lowers the scale."""
+    """Give a batch with an infinite loss and an ordinary one, and record updates and scales.
+
+    A program that returns early when the loss is infinite never lowers the scale.
+    """
     first, second = exactly_representable_batches(stage.env, (4, 4))
     record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second])
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 스텝", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here."""
+    """Do the same as in `infinite-loss`, with a limit for the norm.
+
+    A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here.
+    """
     first, second = exactly_representable_batches(stage.env, (4, 4))
     record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second], max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
-    """A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows."""
+    """Record in which precision the model, the loss and the backward pass compute.
+
+    A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows.
+    """
     (batch,) = exactly_representable_batches(stage.env, (4,))
 
     def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
@@ -157,7 +177,9 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)
 def _rounding(stage: Stage) -> None:
-    """A program that casts the model or the batch, instead of using autocast, rounds differently.
+    """Make one update in each precision, with numbers that it rounds.
+
+    A program that casts the model or the batch, instead of using autocast, rounds differently.
 
     One step in real bfloat16 and one in real float16. Only the first update of a model is compared, because rounding
     makes right programs differ later.
@@ -176,7 +198,10 @@ def _rounding(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
 def _returns(stage: Stage) -> None:
-    """A program that returns the loss after the update, or a tensor, shows."""
+    """Record what is returned without a scaler.
+
+    A program that returns the loss after the update, or a tensor, shows.
+    """
     record_returned(
         stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[:2]), with_scaler=False
     )
@@ -184,7 +209,10 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("returns-scaled", "스케일러가 있을 때의 반환값", check="returns", atol=AMP_ATOL)
 def _returns_scaled(stage: Stage) -> None:
-    """A program that returns the scaled loss shows."""
+    """Record what is returned with a scaler.
+
+    A program that returns the scaled loss shows.
+    """
     record_returned(
         stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[1:3]), with_scaler=True
     )
@@ -192,14 +220,20 @@ def _returns_scaled(stage: Stage) -> None:
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
-    """A program that calls `model.train()` changes the modes that it found."""
+    """Hand over a model with one layer in eval mode, and record the modes afterwards.
+
+    A program that calls `model.train()` changes the modes that it found.
+    """
     (batch,) = exactly_representable_batches(stage.env, (4,))
     record_modes_left(stage, "amp_step", batch)
 
 
 @driver.scenario("deprecated", "더는 쓰지 않는 API", atol=AMP_ATOL)
 def _deprecated(stage: Stage) -> None:
-    """A program that calls `torch.cuda.amp.autocast` or the like makes torch warn by a FutureWarning."""
+    """Record whether a call makes torch warn of functions that are no longer to be used.
+
+    A program that calls `torch.cuda.amp.autocast` or the like makes torch warn by a FutureWarning.
+    """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     opt = sgd(problem.model)

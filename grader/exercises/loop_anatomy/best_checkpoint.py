@@ -46,7 +46,7 @@ def _update_for_each(
     Args:
         stage: the scenario's stage.
         path: the checkpoint's path.
-        scores: the scores.
+        scores: what each call of `update` is given as its score.
         as_text: give the path as str; otherwise as Path.
         norm_dropout: train a model with BatchNorm and dropout.
 
@@ -132,7 +132,9 @@ def _record_each_update(
 
 @driver.scenario("best", "오르내리는 점수")
 def _best(stage: Stage) -> None:
-    """A program that saves the first, last or worst score, or whenever a score rises, has other weights in the file.
+    """Record the file after each of six scores that rise and fall; their order follows from the seed.
+
+    A program that saves the first, last or worst score, or whenever a score rises, has other weights in the file.
 
     Best, worst and last are three different moments, and between two bests comes something worse.
     """
@@ -148,7 +150,9 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("folder", "저장할 때마다 폴더에 남는 파일", check="best")
 def _folder(stage: Stage) -> None:
-    """A program that leaves a temporary file, or writes a new file at each save, fills the folder.
+    """Record the checkpoint after each save, and whether files pile up in its folder.
+
+    A program that leaves a temporary file, or writes a new file at each save, fills the folder.
 
     Two files are right (a program may keep the file before the best one), so the third save is looked at. After it
     comes a score that is too low to be saved, which must not add a file either.
@@ -171,7 +175,10 @@ def _file_count(folder: Path) -> int:
 
 @driver.scenario("returns", "update()의 반환값", check="best")
 def _returns(stage: Stage) -> None:
-    """A program that returns nothing, or always True, does not say whether it saved."""
+    """Record what `update` returns.
+
+    A program that returns nothing, or always True, does not say whether it saved.
+    """
     low, middle, high = _rising_scores(stage.env, 3)
     with scratch_folder() as folder:
         updates = _update_for_each(stage, folder / "best.pt", [middle, low, high])
@@ -181,7 +188,10 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """A program that reads the best score from the file of an earlier, better run does not save the new run's first."""
+    """Begin a second run with the file of a better one in place.
+
+    A program that reads the best score from the file of an earlier, better run does not save the new run's first.
+    """
     low, middle, high, highest = _rising_scores(stage.env, 4)
     with scratch_folder() as folder:
         path = folder / "best.pt"
@@ -198,7 +208,9 @@ def _again(stage: Stage) -> None:
 
 @driver.scenario("ties", "같은 점수")
 def _ties(stage: Stage) -> None:
-    """A program that compares by `>=` saves ties; one that asks for, say, 1e-4 more misses the last score.
+    """Give scores that are equal or hardly higher.
+
+    A program that compares by `>=` saves ties; one that asks for, say, 1e-4 more misses the last score.
 
     The last score is higher by only 2**-20.
     """
@@ -208,22 +220,28 @@ def _ties(stage: Stage) -> None:
 
 @driver.scenario("zero", "0점")
 def _zero(stage: Stage) -> None:
-    """A program that starts with a best score of 0, or asks `if score:`, does not save 0.0."""
+    """Give a first score of 0.
+
+    A program that starts with a best score of 0, or asks `if score:`, does not save 0.0.
+    """
     _record_each_update(stage, [0.0, -_rising_scores(stage.env, 1)[0]])
 
 
 @driver.scenario("negative", "음수 점수", check="zero")
 def _negative(stage: Stage) -> None:
-    """A program that starts with a best score of 0 or -1 does not save negated losses, which may be below."""
+    """Give negative scores only.
+
+    A program that starts with a best score of 0 or -1 does not save negated losses, which may be below.
+    """
     low, middle, high = _rising_scores(stage.env, 3)
     _record_each_update(stage, [-2.0 - middle, -2.0 - high, -2.0 - low])
 
 
 @driver.scenario("nan", "NaN 점수", check="zero")
 def _nan(stage: Stage) -> None:
-    """A program that saves its first score unseen keeps a NaN, which no later score is higher than.
+    """Give NaN as the first score and in the middle.
 
-    NaN as the first score, and in the middle.
+    A program that saves its first score unseen keeps a NaN, which no later score is higher than.
     """
     low, middle, high = _rising_scores(stage.env, 3)
     _record_each_update(stage, [math.nan, middle, math.nan, low, high])
@@ -231,7 +249,9 @@ def _nan(stage: Stage) -> None:
 
 @driver.scenario("nan-unsaved", "NaN 점수의 반환값과 폴더", check="zero")
 def _nan_unsaved(stage: Stage) -> None:
-    """A program that says that it saved a NaN, or writes a temporary file before it compares, shows here.
+    """Give NaN as the second score, and record whether it is said to be saved and whether files appear.
+
+    A program that says that it saved a NaN, or writes a temporary file before it compares, shows here.
 
     What `update` returns for other scores is not judged.
     """
@@ -248,9 +268,9 @@ def _nan_unsaved(stage: Stage) -> None:
 
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
-    """A program that saves only parameters, or references that later training changes, cannot go on from its file.
+    """Load the saved states into new objects, and record those.
 
-    The file is loaded into new objects.
+    A program that saves only parameters, or references that later training changes, cannot go on from its file.
     """
     recorder, env = stage.recorder, stage.env
     loaded = TrainingRun(env, norm_dropout=True, salt="fresh")
@@ -293,7 +313,10 @@ def _loaded_epoch(scheduler: LRScheduler, state: Any) -> Fact:
 
 @driver.scenario("plain", "파일에 담긴 값")
 def _plain(stage: Stage) -> None:
-    """A program that saves the TrainConfig object itself writes a file that `weights_only=True` does not open."""
+    """Give a TrainConfig, and record how the file opens.
+
+    A program that saves the TrainConfig object itself writes a file that `weights_only=True` does not open.
+    """
     env, student = stage.env, stage.student("BestCheckpoint")
     run = TrainingRun(env)
     run.train(batches(env, (4,)))
@@ -304,7 +327,9 @@ def _plain(stage: Stage) -> None:
 
 @driver.scenario("numpy", "NumPy로 계산한 점수", check="plain")
 def _numpy(stage: Stage) -> None:
-    """A program that saves a NumPy score as it is writes a file that `weights_only=True` does not open.
+    """Give scores computed by NumPy, and record how the files open.
+
+    A program that saves a NumPy score as it is writes a file that `weights_only=True` does not open.
 
     A config that was saved as an object is judged in `plain`, so such a file opens here.
     """
@@ -322,7 +347,10 @@ def _numpy(stage: Stage) -> None:
 
 @driver.scenario("dict", "config가 dict일 때", check="plain")
 def _dict_config(stage: Stage) -> None:
-    """A program that calls `config.to_dict()` without a look at the type raises when the config is a dict."""
+    """Give the config as a dict.
+
+    A program that calls `config.to_dict()` without a look at the type raises when the config is a dict.
+    """
     run = TrainingRun(stage.env)
     run.train(batches(stage.env, (4,)))
     (score,) = _rising_scores(stage.env, 1)
@@ -358,7 +386,9 @@ def _record_content(
 
 @driver.scenario("crash", "저장하다 끊길 때")
 def _crash(stage: Stage) -> None:
-    """A program that writes over the old file has neither file if the disk fills up in the middle of saving.
+    """Let the disk fill up during saves, and record the file that is left.
+
+    A program that writes over the old file has neither file if the disk fills up in the middle of saving.
 
     Four saves: one fails, one succeeds, one fails, one succeeds.
     """
@@ -393,12 +423,12 @@ def _crash(stage: Stage) -> None:
 
 
 def _call_allowing_os_error(recorder: Recorder, action: Callable[[], object]) -> None:
-    """Call `action`, and go on if it raises an OSError: the student's code may catch it or not."""
+    """Call `action`, and go on if it raises an OSError: the learner's code may catch it or not."""
 
-    def attempt() -> None:
+    def call_and_catch() -> None:
         try:
             action()
         except OSError:
             return
 
-    recorder.call(attempt)
+    recorder.call(call_and_catch)

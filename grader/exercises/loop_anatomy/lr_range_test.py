@@ -68,7 +68,7 @@ def _call(
     rates: list[float],
     loss_fn: LossFn | None = None,
 ) -> Any:
-    """Call the student's function from a random state that follows from the scenario, and return its result."""
+    """Call the learner's function from a random state that follows from the scenario, and return its result."""
     stage.recorder.watch(model, opt, states=False)
     stage.env.set_random_state("dropout")
     function = stage.student("lr_range_test")
@@ -107,9 +107,9 @@ def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -
 
 @driver.scenario("sgd", "두 매개변수 그룹의 SGD", check="losses")
 def _sgd(stage: Stage) -> None:
-    """A program that sorts the rates, or sets only the first group's, returns other losses.
+    """Record the losses for rates that neither rise nor fall steadily, with two parameter groups.
 
-    The rates neither rise nor fall steadily.
+    A program that sorts the rates, or sets only the first group's, returns other losses.
     """
     model = mlp(stage.env)
     rates = _rates(stage.env, 4)
@@ -119,7 +119,9 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("adamw", "학습하던 AdamW", check="losses")
 def _adamw(stage: Stage) -> None:
-    """A program that updates by hand or with a new optimizer ignores the moments of earlier training.
+    """Record the losses with an AdamW that has trained before.
+
+    A program that updates by hand or with a new optimizer ignores the moments of earlier training.
 
     There are fewer rates than batches.
     """
@@ -132,7 +134,9 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
 def _stale(stage: Stage) -> None:
-    """A program that clears after its updates only, or inside its loop only, counts or leaves gradients from before.
+    """Fill the gradients before the call, and record the losses and whether gradients are left.
+
+    A program that clears after its updates only, or inside its loop only, counts or leaves gradients from before.
 
     The second call has no rates: there is nothing to do, but gradients must be cleared.
     """
@@ -151,7 +155,10 @@ def _stale(stage: Stage) -> None:
 
 @driver.scenario("wraps", "배치보다 많은 학습률")
 def _wraps(stage: Stage) -> None:
-    """A program that zips rates and batches ends with the batches: there are more rates."""
+    """Give more rates than batches.
+
+    A program that zips rates and batches ends with the batches: there are more rates.
+    """
     model = mlp(stage.env)
     data = batches(stage.env, _SIZES[:2])
     _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5)))
@@ -168,19 +175,28 @@ def _record_losses_and_modes(stage: Stage, mode: Modes) -> None:
 
 @driver.scenario("train-mode", "드롭아웃이 켜진 모델", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """A program that calls `model.eval()` computes other losses, without dropout."""
+    """Give a model in train mode, with dropout.
+
+    A program that calls `model.eval()` computes other losses, without dropout.
+    """
     _record_losses_and_modes(stage, Modes.ALL_TRAIN)
 
 
 @driver.scenario("frozen", "배치 정규화만 평가 모드인 모델", check="modes")
 def _frozen(stage: Stage) -> None:
-    """A program that calls `model.train()` or restores only `model.training` changes BatchNorm's mode."""
+    """Give a model with only BatchNorm in eval mode.
+
+    A program that calls `model.train()` or restores only `model.training` changes BatchNorm's mode.
+    """
     _record_losses_and_modes(stage, Modes.NORM_EVAL)
 
 
 @driver.scenario("eval-mode", "평가 모드의 모델", check="modes")
 def _eval_mode(stage: Stage) -> None:
-    """A program that calls `model.train()` computes other losses, or leaves train mode."""
+    """Give a model in eval mode.
+
+    A program that calls `model.train()` computes other losses, or leaves train mode.
+    """
     _record_losses_and_modes(stage, Modes.ALL_EVAL)
 
 
@@ -199,7 +215,10 @@ def _record_end_at_third(stage: Stage, model: Net, data: list[Batch], loss_fn: L
 
 @driver.scenario("nan", "손실이 NaN이 될 때", check="stops")
 def _nan(stage: Stage) -> None:
-    """A program that goes on at a NaN, returns it, or does not restore running statistics that hold a NaN, shows."""
+    """Let the third loss be NaN.
+
+    A program that goes on at a NaN, returns it, or does not restore running statistics that hold a NaN, shows.
+    """
     data = batches(stage.env, (4, 6, 3, 5, 4))
     data[2][0][0, 0] = torch.nan
     _record_end_at_third(stage, norm_dropout_mlp(stage.env), data)
@@ -212,7 +231,9 @@ def _squared_error(output: Tensor, target: Tensor) -> Tensor:
 
 @driver.scenario("inf", "손실이 inf가 될 때", check="stops")
 def _inf(stage: Stage) -> None:
-    """A program that asks only for NaN, or ends at any large loss, returns another number of losses.
+    """Let the loss overflow to infinity.
+
+    A program that asks only for NaN, or ends at any large loss, returns another number of losses.
 
     The second loss is large but finite, the third is inf.
     """
@@ -221,7 +242,10 @@ def _inf(stage: Stage) -> None:
 
 @driver.scenario("minus-inf", "손실이 -inf가 될 때", check="stops")
 def _minus_inf(stage: Stage) -> None:
-    """A program that asks `loss == inf` or `loss > limit` goes on at -inf."""
+    """Let the loss overflow to minus infinity.
+
+    A program that asks `loss == inf` or `loss > limit` goes on at -inf.
+    """
     _record_overflow(stage, 0.0, lambda output, target: -_squared_error(output, target))
 
 
@@ -238,7 +262,10 @@ def _record_overflow(stage: Stage, second_target: float, loss_fn: LossFn) -> Non
 
 @driver.scenario("weights", "가중치", check="restored")
 def _weights(stage: Stage) -> None:
-    """A program that restores the weights from `model.state_dict()` without copying them restores nothing."""
+    """Record how far the weights are from those before the call.
+
+    A program that restores the weights from `model.state_dict()` without copying them restores nothing.
+    """
     model = mlp(stage.env)
     before = flat_state(model.state_dict(), model)
     _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 4))
@@ -248,7 +275,10 @@ def _weights(stage: Stage) -> None:
 
 @driver.scenario("buffers", "배치 정규화의 이동 통계량", check="restored")
 def _buffers(stage: Stage) -> None:
-    """A program that restores only parameters leaves BatchNorm's running statistics moved."""
+    """Record how far BatchNorm's running statistics are from those before the call.
+
+    A program that restores only parameters leaves BatchNorm's running statistics moved.
+    """
     model = norm_dropout_mlp(stage.env)
     _train_before(stage.env, model, sgd(model))
     before = flat_buffers(model).cpu()
@@ -259,7 +289,10 @@ def _buffers(stage: Stage) -> None:
 
 @driver.scenario("rates", "그룹마다의 학습률", check="restored")
 def _learning_rates(stage: Stage) -> None:
-    """A program that leaves the last rate, or gives all groups the first group's, shows."""
+    """Record the learning rate of each group after the call.
+
+    A program that leaves the last rate, or gives all groups the first group's, shows.
+    """
     model = mlp(stage.env)
     opt = sgd(model)
     _call(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 4))
@@ -268,7 +301,7 @@ def _learning_rates(stage: Stage) -> None:
 
 
 def _record_optimizer_state(stage: Stage, make_opt: MakeOptimizer, *, has_trained: bool) -> None:
-    """Call the student's function, and record two updates after it, which show the optimizer's state.
+    """Call the learner's function, and record two updates after it, which show the optimizer's state.
 
     Weights and rates are restored first, so that a program that does not restore them is judged elsewhere only.
 
@@ -311,19 +344,28 @@ def _record_next_updates(stage: Stage, model: nn.Module, opt: Optimizer) -> None
 
 @driver.scenario("moments", "학습하던 AdamW의 상태", check="restored")
 def _moments(stage: Stage) -> None:
-    """A program that does not restore AdamW's moments and counts makes other updates afterwards."""
+    """Record what AdamW does after the call, having trained before.
+
+    A program that does not restore AdamW's moments and counts makes other updates afterwards.
+    """
     _record_optimizer_state(stage, adamw, has_trained=True)
 
 
 @driver.scenario("momentum", "새 옵티마이저의 모멘텀", check="restored")
 def _momentum(stage: Stage) -> None:
-    """A program that restores states one by one keeps those that arose during the call: a new optimizer has none."""
+    """Record what a new optimizer with momentum does after the call.
+
+    A program that restores states one by one keeps those that arose during the call: a new optimizer has none.
+    """
     _record_optimizer_state(stage, momentum_sgd, has_trained=False)
 
 
 @driver.scenario("gradients", "마지막 계층만 학습하는 옵티마이저", check="restored")
 def _gradients(stage: Stage) -> None:
-    """A program that clears by `opt.zero_grad()` leaves gradients: the optimizer holds the last layer alone."""
+    """Give an optimizer that holds the last layer only, and record whether gradients are left.
+
+    A program that clears by `opt.zero_grad()` leaves gradients: the optimizer holds the last layer alone.
+    """
     model = mlp(stage.env)
     last: Any = model.layers[-1]
     opt = torch.optim.SGD(last.parameters(), lr=0.3)
@@ -338,11 +380,11 @@ class _Interruption(ValueError):
 def _record_exception(
     stage: Stage, model: Net, opt: Optimizer, loss_fn: LossFn, expected: type[BaseException]
 ) -> None:
-    """Call the student's function, and record that the exception comes out and what it leaves behind.
+    """Call the learner's function, and record that the exception comes out and what it leaves behind.
 
     Args:
         stage: the scenario's stage.
-        model: the model.
+        model: the model to train, with BatchNorm or without.
         opt: its optimizer. It is given a state before the call, and so is BatchNorm.
         loss_fn: the loss function. This or the model must raise the exception at the third batch.
         expected: the exception's class.
@@ -381,13 +423,18 @@ def _loss_raises(stage: Stage, exception: type[BaseException]) -> None:
 
 @driver.scenario("interrupted", "도중에 예외가 날 때")
 def _interrupted(stage: Stage) -> None:
-    """A program without `finally` restores nothing when the loss function raises; another swallows the exception."""
+    """Let the loss function raise, and record what is restored.
+
+    A program without `finally` restores nothing when the loss function raises; another swallows the exception.
+    """
     _loss_raises(stage, _Interruption)
 
 
 @driver.scenario("ctrl-c", "도중에 Ctrl+C로 멈출 때", check="interrupted")
 def _ctrl_c(stage: Stage) -> None:
-    """A program that restores in `except Exception` does not see Ctrl+C, by which people stop a test that
+    """Stop the call as Ctrl+C does, and record what is restored.
+
+    A program that restores in `except Exception` does not see Ctrl+C, by which people stop a test that
     takes long.
     """
     _loss_raises(stage, KeyboardInterrupt)
@@ -409,7 +456,9 @@ def _raise(_: Tensor) -> None:
 
 @driver.scenario("failed-backward", "역전파하다가 예외가 날 때", check="interrupted")
 def _failed_backward(stage: Stage) -> None:
-    """A program that does not clear after an exception leaves a gradient: by then, the last layer has one.
+    """Let a backward pass raise in the middle, and record what is restored.
+
+    A program that does not clear after an exception leaves a gradient: by then, the last layer has one.
 
     (When the loss raises, as in `interrupted`, many programs have just cleared the gradients.) It is played on the CPU,
     because on a GPU the hook would raise in a thread of autograd.

@@ -3,10 +3,11 @@
 Promises of the exercise, and the scenarios that check them:
     the optimizer's state is restored: `sgd` (momentum), `adamw`
     the scheduler's state is restored: `sgd`, `sequential`
-    the model's state is restored, buffers included: `modes`
+    the model's state is restored, buffers included, and each module keeps its mode: `modes`
+    the path may be a str: `adamw`
     the saved number of steps is returned, as an int: all
 
-Scenarios train on after the call and compare with a run that was never interrupted.
+All scenarios but `modes` train on after the call, and compare with a run that was never interrupted.
 """
 
 import warnings
@@ -24,7 +25,7 @@ from grader.observe.values import type_name
 
 driver = Driver("resume")
 
-_STEPS = 9
+_UPDATES = 9
 """Number of updates of the whole run."""
 
 
@@ -38,8 +39,8 @@ def _record_resumed_run(
     """Train on nine batches in one go, and on the same nine with an interruption; record whether both end alike.
 
     The interrupted run trains on some batches, saves a checkpoint, loads it into new objects as a new process would,
-    and trains on the rest. The scheduler has made one or two steps more than there were updates, so that a program
-    which steps a new scheduler as often as there were updates shows.
+    and trains on the rest. The scheduler is one or two steps ahead of the updates. So a program that does not load its
+    state, but steps a new scheduler once for each update, ends with another learning rate.
 
     Args:
         stage: the scenario's stage.
@@ -48,7 +49,7 @@ def _record_resumed_run(
         scheduler: makes the scheduler.
     """
     env, recorder = stage.env, stage.recorder
-    data = batches(env, (4,) * (_STEPS + 2))
+    data = batches(env, (4,) * _UPDATES)
     saved_at = 3 + env.number("saved at") % 4
     uninterrupted = TrainingRun(env, adamw=adamw, scheduler=scheduler)
     with warnings.catch_warnings():
@@ -59,9 +60,15 @@ def _record_resumed_run(
     resumed = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
     with scratch_folder() as folder:
         path = folder / "run.pt"
-        extra = {"step": saved_at, "score": 0.5, "config": Settings().to_dict(), "note": "덤으로 든 것"}
-        torch.save({**uninterrupted.state(), **extra}, path)
-        uninterrupted.train(data[saved_at:_STEPS])
+        # What a checkpoint holds beside the states, and `note`, an entry that no program knows.
+        other_entries = {
+            "step": saved_at,
+            "score": 0.5,
+            "config": Settings().to_dict(),
+            "note": "덤으로 든 것",
+        }
+        torch.save({**uninterrupted.state(), **other_entries}, path)
+        uninterrupted.train(data[saved_at:_UPDATES])
         step = recorder.call(
             stage.student("resume"),
             str(path) if as_text else path,
@@ -73,33 +80,38 @@ def _record_resumed_run(
     recorder.fact("반환값", as_fact(step))
     # Watch only now, so that the loaded parameters are the first state.
     recorder.watch(resumed.model, resumed.opt)
-    start = step if isinstance(step, int) and 0 <= step <= _STEPS else saved_at
-    resumed.train(data[start:_STEPS])
+    # A program that returns something unusable is judged by the facts above; its restored objects are judged all the
+    # same, by training on from the right step.
+    start = step if isinstance(step, int) and 0 <= step <= _UPDATES else saved_at
+    resumed.train(data[start:_UPDATES])
     ends = zip(uninterrupted.model.parameters(), resumed.model.parameters(), strict=True)
     recorder.fact("중단 없이 학습한 가중치와 비트까지 같음", all(torch.equal(a, b) for a, b in ends))
 
 
 @driver.scenario("sgd", "모멘텀 SGD")
 def _sgd(stage: Stage) -> None:
-    """A program that does not restore the momentum or the scheduler makes other updates from there on."""
+    """Resume with momentum. A program that does not restore it, or the scheduler, makes other updates from there on."""
     _record_resumed_run(stage)
 
 
 @driver.scenario("adamw", "AdamW")
 def _adamw(stage: Stage) -> None:
-    """A program that makes a new optimizer, or restores only its rates, starts with empty moments."""
+    """Resume with AdamW, from a path given as str.
+
+    A program that makes a new optimizer, or restores only its learning rates, starts with empty moments.
+    """
     _record_resumed_run(stage, adamw=True, as_text=True)
 
 
 def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
-    """Return a scheduler that consists of two others."""
-    parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _STEPS)]
+    """Return a scheduler made of two others: two steps of warmup, then a cosine."""
+    parts = [LinearLR(opt, 0.5, total_iters=2), CosineAnnealingLR(opt, 2 * _UPDATES)]
     return SequentialLR(opt, parts, milestones=[2])
 
 
 @driver.scenario("sequential", "스케줄러 두 개를 이은 SequentialLR", check="sgd")
 def _sequential(stage: Stage) -> None:
-    """A program that restores only `last_epoch` misses the states of the schedulers inside this one."""
+    """Resume with a scheduler that holds others. A program that restores only `last_epoch` misses their states."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own SequentialLR calls a deprecated function
         _record_resumed_run(stage, scheduler=_warmup_then_cosine)
@@ -107,11 +119,14 @@ def _sequential(stage: Stage) -> None:
 
 @driver.scenario("modes", "배치 정규화의 이동 통계량과 모드")
 def _modes(stage: Stage) -> None:
-    """A program that restores only parameters misses BatchNorm's statistics; one that calls `train()` changes modes."""
+    """Load a checkpoint into a model with BatchNorm in mixed modes; record its whole state and its modes.
+
+    A program that restores only parameters misses BatchNorm's statistics; one that calls `train()` changes modes.
+    """
     env, recorder = stage.env, stage.recorder
     saved, model = norm_dropout_mlp(env, "saved"), norm_dropout_mlp(env)
     with torch.no_grad():
-        for buffer in saved.buffers():
+        for buffer in saved.buffers():  # so that they differ from those of the model that is loaded into
             buffer.add_(0.25 if buffer.is_floating_point() else 1)
     opt = sgd(model)
     scheduler = LambdaLR(opt, lambda update: 0.9**update)
@@ -125,7 +140,7 @@ def _modes(stage: Stage) -> None:
         "config": {},
     }
     model.eval()
-    model.layers[3].train()
+    model.layers[3].train()  # mixed modes: a single `train()` or `eval()` cannot restore them
     with scratch_folder() as folder:
         torch.save(content, folder / "run.pt")
         recorder.watch(model)

@@ -61,13 +61,19 @@ def _record_repetitions(
 
 @driver.scenario("streams", "random, numpy, torch")
 def _streams(stage: Stage) -> None:
-    """A program that forgets random, NumPy or torch, or always uses the same seed, shows."""
+    """Draw from each of the global generators after the same seed and after another.
+
+    A program that forgets random, NumPy or torch, or always uses the same seed, shows.
+    """
     _record_repetitions(stage, _global_draws(stage))
 
 
 @driver.scenario("zero", "시드 0", check="streams")
 def _zero(stage: Stage) -> None:
-    """A program that asks `if seed:` does not seed with 0."""
+    """Draw from each of the global generators after the seed 0.
+
+    A program that asks `if seed:` does not seed with 0.
+    """
     _record_repetitions(stage, _global_draws(stage), first_seed=0, more_calls=1)
 
 
@@ -86,7 +92,10 @@ def _global_draws(stage: Stage) -> dict[str, _DrawNumbers]:
 
 @driver.scenario("training", "초기 가중치와 드롭아웃")
 def _training(stage: Stage) -> None:
-    """A program that does not seed torch gets other initial weights and dropout masks each time."""
+    """Record initial weights and dropout masks after the same seed and after another.
+
+    A program that does not seed torch gets other initial weights and dropout masks each time.
+    """
 
     def initial(_: Any) -> Fact:
         return [float(x) for x in nn.Linear(3, 2).weight.detach().ravel()]
@@ -100,7 +109,9 @@ def _training(stage: Stage) -> None:
 
 @driver.scenario("loader", "DataLoader의 순서")
 def _loader(stage: Stage) -> None:
-    """A program that returns a generator with no seed, a fixed one or a random one gives other batch orders.
+    """Shuffle with the returned generator after the same seed and after another.
+
+    A program that returns a generator with no seed, a fixed one or a random one gives other batch orders.
 
     The source is the order of two epochs of a shuffling DataLoader that uses the returned generator.
     """
@@ -119,7 +130,10 @@ def _loader(stage: Stage) -> None:
 
 @driver.scenario("own-generator", "돌려준 제너레이터와 torch의 전역 제너레이터", check="loader")
 def _own_generator(stage: Stage) -> None:
-    """A program that returns torch's global generator lets each dropout change the order of batches."""
+    """Draw from torch's global generator, and record whether the returned one moves.
+
+    A program that returns torch's global generator lets each dropout change the order of batches.
+    """
     with restored_backends():
         generator = stage.recorder.call(
             stage.student("seed_everything"), stage.env.draw("seed").whole(1, 999)

@@ -58,7 +58,7 @@ class _RunObjects:
 
 
 def _snapshot(stage: Stage, run: _RunObjects) -> Any:
-    """Make the student's Snapshot of these objects; arguments that would be None are left out."""
+    """Make the learner's Snapshot of these objects; arguments that would be None are left out."""
     optional = {"scaler": run.scaler, "loader_generator": run.generator}
     given = {name: value for name, value in optional.items() if value is not None}
     return stage.recorder.call(stage.student("Snapshot"), run.model, run.opt, **given)
@@ -148,19 +148,27 @@ def _record_continued_updates(stage: Stage, make_opt: MakeOptimizer, *, batch_no
 
 @driver.scenario("sgd", "모멘텀 SGD와 배치 정규화", check="objects")
 def _sgd(stage: Stage) -> None:
-    """A program that does not save momentum, rates or BatchNorm's statistics goes on with other updates."""
+    """Continue with momentum and BatchNorm, and record the updates.
+
+    A program that does not save momentum, rates or BatchNorm's statistics goes on with other updates.
+    """
     _record_continued_updates(stage, momentum_sgd, batch_norm=True)
 
 
 @driver.scenario("adamw", "AdamW", check="objects")
 def _adamw(stage: Stage) -> None:
-    """A program that does not save AdamW's moments and counts goes on with other updates."""
+    """Continue with AdamW, and record the updates.
+
+    A program that does not save AdamW's moments and counts goes on with other updates.
+    """
     _record_continued_updates(stage, adamw, batch_norm=False)
 
 
 @driver.scenario("scaler", "스케일러의 배율", check="objects")
 def _scaler(stage: Stage) -> None:
-    """A program that saves only the scale, or nothing of the scaler, forgets when the scale is to grow next.
+    """Continue with a scaler that has met overflows, and record its scales.
+
+    A program that saves only the scale, or nothing of the scaler, forgets when the scale is to grow next.
 
     Batches with an infinite input overflow, which lowers the scale.
     """
@@ -220,19 +228,28 @@ def _record_continued_numbers(stage: Stage, draw: Callable[[], list[float]]) -> 
 
 @driver.scenario("python", "`random`의 난수", check="streams")
 def _python(stage: Stage) -> None:
-    """A program that saves no state of random, or only a seed, goes on with other numbers."""
+    """Record the numbers of `random` after loading.
+
+    A program that saves no state of random, or only a seed, goes on with other numbers.
+    """
     _record_continued_numbers(stage, _python_numbers)
 
 
 @driver.scenario("numpy", "`np.random`의 난수", check="streams")
 def _numpy(stage: Stage) -> None:
-    """A program that saves only part of NumPy's state loses the normal number that it keeps."""
+    """Record the numbers of NumPy after loading.
+
+    A program that saves only part of NumPy's state loses the normal number that it keeps.
+    """
     _record_continued_numbers(stage, _numpy_numbers)
 
 
 @driver.scenario("torch", "`torch`의 난수", check="streams")
 def _torch(stage: Stage) -> None:
-    """A program that saves no state of torch, or only that of the CPU, goes on with other numbers."""
+    """Record the numbers of torch after loading.
+
+    A program that saves no state of torch, or only that of the CPU, goes on with other numbers.
+    """
     _record_continued_numbers(stage, _torch_numbers)
 
 
@@ -248,7 +265,10 @@ def _epoch_order(loader: "DataLoader[Any]") -> list[int]:
 
 @driver.scenario("loader", "섞는 로더의 순서")
 def _loader(stage: Stage) -> None:
-    """A program that does not save the loader's generator shuffles the next two epochs differently."""
+    """Record the order of the next two epochs after loading.
+
+    A program that does not save the loader's generator shuffles the next two epochs differently.
+    """
     env = stage.env
 
     def make_run(salt: str) -> _RunObjects:
@@ -288,7 +308,9 @@ def _train_epochs(env: Env, run: _RunObjects, count: int) -> Iterator[None]:
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
-    """A program whose object remembers its first save, or references to live tensors, restores another moment.
+    """Save in each of four epochs with everything together, load two of the files, and train on.
+
+    A program whose object remembers its first save, or references to live tensors, restores another moment.
 
     Train four epochs, and save to a new file before each. Then load the fourth file and go on from there, and then the
     second. One Snapshot saves all four files, and another one loads the two.
@@ -310,9 +332,9 @@ def _together(stage: Stage) -> None:
 
 @driver.scenario("same-file", "같은 파일에 다시 저장하고 다시 불러올 때", check="together")
 def _same_file(stage: Stage) -> None:
-    """A program that refuses to write over a file, or removes it when it is loaded, fails.
+    """Save twice to one file, load it twice, and train on.
 
-    Save twice to one path, then load that file twice.
+    A program that refuses to write over a file, or removes it when it is loaded, fails.
     """
     env, recorder = stage.env, stage.recorder
     uninterrupted, resumed = (
@@ -371,7 +393,9 @@ def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
 
 @driver.scenario("file", "파일 하나")
 def _file(stage: Stage) -> None:
-    """A program that draws random numbers, clears gradients, adds a suffix or pickles objects while it saves, shows.
+    """Save once, and record what that changes and what the file is like.
+
+    A program that draws random numbers, clears gradients, adds a suffix or pickles objects while it saves, shows.
 
     Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. Of the file,
     only whether it opens is recorded: keys and layout are free.

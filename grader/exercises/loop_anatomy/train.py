@@ -47,7 +47,7 @@ def _train(
     caller: Callable[..., Any] | None = None,
     device: str = "",
 ) -> Any:
-    """Call the student's `train` (see `CallTrain`) on a device, by default the scenario's.
+    """Call the learner's `train` (see `CallTrain`) on a device, by default the scenario's.
 
     The CPU is not passed on, because it is the default of `train`.
     """
@@ -66,14 +66,19 @@ add_run_scenarios(driver, _train)
 
 @driver.scenario("run-bf16", "bfloat16으로 모두 합친 학습", check="run", atol=TRAIN_ATOL)
 def _run_bf16(stage: Stage) -> None:
-    """A program with a branch for each precision may lack clipping or the schedule in that of bfloat16."""
+    """Combine all aspects in bfloat16.
+
+    A program with a branch for each precision may lack clipping or the schedule in that of bfloat16.
+    """
     settings = replace(EVENTFUL, total_steps=4, amp_dtype="bfloat16")
     run_watched(stage, _train, training_case(stage.env, settings, (3, 5), samples=5))
 
 
 @driver.scenario("device", "`device`를 줬을 때", check="updates", atol=TRAIN_ATOL)
 def _device(stage: Stage) -> None:
-    """A program that ignores `device` trains to the end on the CPU.
+    """Ask for a device that cannot compute, and record whether the training ends.
+
+    A program that ignores `device` trains to the end on the CPU.
 
     On the device `meta`, where tensors have no content, a right program cannot.
     """
@@ -81,7 +86,7 @@ def _device(stage: Stage) -> None:
     has_ended = False
 
     def caller(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        def attempt(*args: Any, **kwargs: Any) -> None:
+        def call_and_catch(*args: Any, **kwargs: Any) -> None:
             nonlocal has_ended
             try:
                 function(*args, **kwargs)
@@ -89,7 +94,7 @@ def _device(stage: Stage) -> None:
                 return
             has_ended = True
 
-        stage.recorder.call(attempt, *args, **kwargs)
+        stage.recorder.call(call_and_catch, *args, **kwargs)
 
     def on_meta(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         return _train(stage, case, path, caller=caller, device="meta")
@@ -101,7 +106,10 @@ def _device(stage: Stage) -> None:
 
 @driver.scenario("float32", "amp_dtype이 None인 학습", check="amp", atol=TRAIN_ATOL)
 def _float32(stage: Stage) -> None:
-    """A program that always uses autocast does so without `amp_dtype` too."""
+    """Train without `amp_dtype`, and record where autocast is on.
+
+    A program that always uses autocast does so without `amp_dtype` too.
+    """
     case = training_case(stage.env, STEADY, (3,))
     run_unwatched(stage, _train, case)
     record_autocast(stage, case)
@@ -109,7 +117,10 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("amp", "bfloat16 autocast", atol=TRAIN_ATOL)
 def _amp(stage: Stage) -> None:
-    """A program that does not use autocast, or uses it in backward or validation passes too, shows here."""
+    """Train in bfloat16, and record where autocast is on.
+
+    A program that does not use autocast, or uses it in backward or validation passes too, shows here.
+    """
     case = training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))
     run_watched(stage, _train, case)
     record_autocast(stage, case)
@@ -122,7 +133,9 @@ def _working_scalers(stage: Stage) -> AbstractContextManager[None]:
 
 @driver.scenario("fp16", "float16 autocast와 GradScaler", check="amp", atol=TRAIN_ATOL)
 def _fp16(stage: Stage) -> None:
-    """A program without a scaler does not scale the loss; one that does not unscale clips gradients that are too large.
+    """Train in float16, and record the gradients that each update reads.
+
+    A program without a scaler does not scale the loss; one that does not unscale clips gradients that are too large.
 
     Every update is clipped, so each norm is known. The weights are not compared: an old gradient that was not cleared
     would hardly show beside scaled gradients.
@@ -141,7 +154,10 @@ def _fp16(stage: Stage) -> None:
 
 @driver.scenario("overflow", "float16에서 오버플로가 난 배치", check="amp", atol=TRAIN_ATOL)
 def _overflow(stage: Stage) -> None:
-    """A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients."""
+    """Let gradients overflow in one batch, and record whether the parameters stay finite.
+
+    A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients.
+    """
     case = training_case(stage.env, replace(STEADY, amp_dtype="float16", max_norm=0.5), (3,))
     case.model.overflows_at = 0
     with _working_scalers(stage):
@@ -152,5 +168,8 @@ def _overflow(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch."""
+    """Measure how much of the batches' graphs is alive at the same time.
+
+    A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch.
+    """
     record_memory(stage, _train)

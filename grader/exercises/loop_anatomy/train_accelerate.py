@@ -42,7 +42,7 @@ def _train_and_count(
     *,
     scale: float | None = None,
 ) -> tuple[Any, AcceleratorUse]:
-    """Call the student's function; return its result, and what it did with the Accelerator.
+    """Call the learner's function; return its result, and what it did with the Accelerator.
 
     Args:
         stage: the scenario's stage.
@@ -64,7 +64,7 @@ def _train_and_count(
 def _train_accelerate(
     stage: Stage, case: TrainingCase, path: str | Path, *, caller: Callable[..., Any] | None = None
 ) -> Any:
-    """Call the student's function (see `CallTrain`)."""
+    """Call the learner's function (see `CallTrain`)."""
     return _train_and_count(stage, case, path, caller)[0]
 
 
@@ -73,7 +73,9 @@ add_run_scenarios(driver, _train_accelerate)
 
 @driver.scenario("calls", "Accelerator에 맡긴 일", atol=TRAIN_ATOL)
 def _calls(stage: Stage) -> None:
-    """A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes.
+    """Count what is left to the Accelerator.
+
+    A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes.
 
     The config asks for float32; an Accelerator that was given another precision would train in that precision.
     """
@@ -93,7 +95,9 @@ def _calls(stage: Stage) -> None:
 
 @driver.scenario("scaled", "배율을 쓰는 Accelerator", check="calls", atol=TRAIN_ATOL)
 def _scaled(stage: Stage) -> None:
-    """A program that clips or steps without the Accelerator sees gradients that its scaler has scaled.
+    """Give an Accelerator that scales, and record the gradients that each update reads.
+
+    A program that clips or steps without the Accelerator sees gradients that its scaler has scaled.
 
     The limit is above the true norm and below the scaled one. The weights are not compared: AdamW hides a scale. There
     is one update, so that gradients which are not cleared make no difference.
@@ -112,7 +116,9 @@ def _scaled(stage: Stage) -> None:
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """A program that passes `amp_dtype` on raises: Accelerate calls this precision `bf16`, and refuses other names.
+    """Train in bfloat16.
+
+    A program that passes `amp_dtype` on raises: Accelerate calls this precision `bf16`, and refuses other names.
 
     The precision that it really trains in is not judged.
     """
@@ -123,5 +129,8 @@ def _bf16(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", check="run", atol=TRAIN_ATOL, watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch."""
+    """Measure how much of the batches' graphs is alive at the same time.
+
+    A program that adds up losses without `.item()` keeps their graphs, which pile up batch by batch.
+    """
     record_memory(stage, _train_accelerate)

@@ -25,6 +25,7 @@ _FIELDS = (
     *("lr", "weight_decay", "epochs", "batch_size"),
     *("warmup_steps", "total_steps", "max_norm", "amp_dtype", "seed"),
 )
+"""Names of the fields of a TrainConfig."""
 
 _NOT_FIELDS = ("to_dict", "from_toml", "__doc__")
 """Names that a config has as attributes, but that must be refused as keys of a file. A program that asks `hasattr`
@@ -55,9 +56,9 @@ def _record_fields(recorder: Recorder, config: Any, prefix: str) -> None:
 
 @driver.scenario("fields", "필드와 기본값")
 def _fields(stage: Stage) -> None:
-    """A program with a missing field, another default or fields in `__init__` that ignore values shows.
+    """Record the fields of configs made with no, all and some values.
 
-    A config with no values given, with all, and with some.
+    A program with a missing field, another default or fields in `__init__` that ignore values shows.
     """
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     values = _values(stage.env)
@@ -71,7 +72,10 @@ def _fields(stage: Stage) -> None:
 
 @driver.scenario("frozen", "만든 뒤에 바꾸기")
 def _frozen(stage: Stage) -> None:
-    """A program without `frozen=True` lets fields change."""
+    """Set a field of a config, and record what that raises and changes.
+
+    A program without `frozen=True` lets fields change.
+    """
     recorder = stage.recorder
     config = recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     recorder.record_raised(AttributeError, "만든 뒤에 lr을 바꾸면", setattr, config, "lr", 1.0)
@@ -80,7 +84,10 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("to-dict", "to_dict()")
 def _to_dict(stage: Stage) -> None:
-    """A program that leaves out a field, or returns something else than plain values in a dict, shows."""
+    """Record the dict of a default config and of another one.
+
+    A program that leaves out a field, or returns something else than plain values in a dict, shows.
+    """
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     for number, values in enumerate(({}, _values(stage.env)), start=1):
         saved = recorder.call(lambda values=values: cls(**values).to_dict())
@@ -94,7 +101,10 @@ def _to_dict(stage: Stage) -> None:
 
 @driver.scenario("to-dict-change", "to_dict()의 결과를 바꾸기", check="to-dict")
 def _to_dict_change(stage: Stage) -> None:
-    """A program that returns `self.__dict__` hands out the frozen config itself: changing the dict changes it."""
+    """Change the returned dict, and record whether the config changes.
+
+    A program that returns `self.__dict__` hands out the frozen config itself: changing the dict changes it.
+    """
     config = stage.recorder.call(stage.student("TrainConfig"), lr=_values(stage.env)["lr"])
     saved = stage.recorder.call(config.to_dict)
     if isinstance(saved, dict):
@@ -116,7 +126,9 @@ def _round_trip(saved: Any) -> str:
 
 @driver.scenario("toml", "TOML 파일")
 def _toml(stage: Stage) -> None:
-    """A program that needs all keys, or takes only one kind of path, fails.
+    """Read files with all, some and no keys.
+
+    A program that needs all keys, or takes only one kind of path, fails.
 
     A file with every key (its path a Path), one with two keys, and an empty one (their paths str).
     """
@@ -135,7 +147,10 @@ def _toml(stage: Stage) -> None:
 
 @driver.scenario("toml-zero", "0이 적힌 TOML 파일", check="toml")
 def _toml_zero(stage: Stage) -> None:
-    """A program that asks `if value:` takes a zero in the file for a missing value."""
+    """Read a file whose values are zero.
+
+    A program that asks `if value:` takes a zero in the file for a missing value.
+    """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
     values = {"warmup_steps": 0, "weight_decay": 0.0, "max_norm": 0.0, "seed": 0}
@@ -148,7 +163,9 @@ def _toml_zero(stage: Stage) -> None:
 
 @driver.scenario("unknown-key", "오타가 있는 TOML 파일")
 def _unknown_key(stage: Stage) -> None:
-    """A program that ignores keys that are no fields, or lets a TypeError out, does not raise a ValueError that names
+    """Read files with keys that are no fields, and record what is raised.
+
+    A program that ignores keys that are no fields, or lets a TypeError out, does not raise a ValueError that names
     it.
 
     Keys are a misspelt field, names of `_NOT_FIELDS` and a table. The misspelt key follows from the seed and is part of
@@ -179,7 +196,9 @@ def _unknown_key(stage: Stage) -> None:
 
 @driver.scenario("validation", "있을 수 없는 값")
 def _validation(stage: Stage) -> None:
-    """A program that does not check a value, or refuses one just inside its limit such as `epochs=1`, shows.
+    """Give values inside and outside their limits, and record what is raised.
+
+    A program that does not check a value, or refuses one just inside its limit such as `epochs=1`, shows.
 
     Values are given to the class, and one to `from_toml`. They are part of the facts' names.
     """

@@ -26,11 +26,11 @@ def _record_rates(
     *,
     two_base_rates: bool = False,
 ) -> None:
-    """Make a schedule with the student's function, and record each group's learning rate before each of `updates`.
+    """Make a schedule with the learner's function, and record each group's learning rate before each of `updates`.
 
     Args:
         stage: the scenario's stage.
-        warmup_steps: number of warm-up updates that the student's function is given.
+        warmup_steps: number of warm-up updates that the learner's function is given.
         total_steps: number of all updates that it is given.
         updates: the updates to record, counted from 0; the earlier ones are made as well.
         shown_as: the array's name in feedback.
@@ -61,7 +61,10 @@ def _record_rates(
 
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
 def _shape(stage: Stage) -> None:
-    """A program whose warm-up starts at 0, or whose cosine is one step early or late, gives other rates."""
+    """Record the rates from the first step to the last; their numbers follow from the seed.
+
+    A program whose warm-up starts at 0, or whose cosine is one step early or late, gives other rates.
+    """
     total = stage.env.draw("total_steps").whole(13, 19)
     warmup = stage.env.draw("warmup_steps").whole(3, 6)
     _record_rates(stage, warmup, total, range(total), "학습률")
@@ -69,7 +72,10 @@ def _shape(stage: Stage) -> None:
 
 @driver.scenario("groups", "두 매개변수 그룹", check="shape")
 def _groups(stage: Stage) -> None:
-    """A program that sets all groups to one rate, or reads `opt.defaults["lr"]`, gives other rates."""
+    """Record the rates of two groups with different base rates.
+
+    A program that sets all groups to one rate, or reads `opt.defaults["lr"]`, gives other rates.
+    """
     warmup = stage.env.draw("warmup_steps").whole(2, 4)
     total = warmup + stage.env.draw("falling").whole(2, 4)
     _record_rates(stage, warmup, total, range(total), "그룹마다의 학습률", two_base_rates=True)
@@ -77,7 +83,10 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("end", "total_steps를 넘긴 학습")
 def _end(stage: Stage) -> None:
-    """A program that goes on with the cosine after `total_steps` lets the rates rise again."""
+    """Record the rates after `total_steps`.
+
+    A program that goes on with the cosine after `total_steps` lets the rates rise again.
+    """
     warmup = stage.env.draw("warmup_steps").whole(2, 3)
     decay_steps = stage.env.draw("falling").whole(3, 5)
     total = warmup + decay_steps
@@ -86,14 +95,20 @@ def _end(stage: Stage) -> None:
 
 @driver.scenario("no-warmup", "warmup_steps=0")
 def _no_warmup(stage: Stage) -> None:
-    """A program that divides by `warmup_steps` before it looks whether there is a warm-up raises."""
+    """Record the rates without a warm-up.
+
+    A program that divides by `warmup_steps` before it looks whether there is a warm-up raises.
+    """
     total = stage.env.draw("total_steps").whole(5, 9)
     _record_rates(stage, 0, total, range(total), "학습률")
 
 
 @driver.scenario("edges", "한 스텝짜리 워밍업, 워밍업뿐인 학습")
 def _edges(stage: Stage) -> None:
-    """A program that divides by `warmup_steps - 1`, or by the length of a decay that does not exist, raises."""
+    """Record the rates with a warm-up of one step, and with nothing but a warm-up.
+
+    A program that divides by `warmup_steps - 1`, or by the length of a decay that does not exist, raises.
+    """
     total = stage.env.draw("total_steps").whole(4, 7)
     _record_rates(stage, 1, total, range(total), "워밍업이 한 스텝일 때의 학습률")
     warmup = stage.env.draw("warmup_steps").whole(3, 5)

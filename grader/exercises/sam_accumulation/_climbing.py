@@ -1,4 +1,4 @@
-"""Record how far and in which direction the `first_step` of the student's SAM climbs; for the exercise `SAM`."""
+"""Record how far and in which direction the `first_step` of the learner's SAM climbs; for the exercise `SAM`."""
 
 from typing import Any
 

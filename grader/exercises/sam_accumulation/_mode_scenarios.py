@@ -40,7 +40,7 @@ def add_mode_scenarios(driver: Driver, call: Callable[[Stage, Net], object], *, 
 
     Args:
         driver: the exercise's driver.
-        call: calls the student's function with the model.
+        call: calls the learner's function with the model.
         check: id of the check that the scenarios decide.
     """
     for mode, title in _TITLES.items():

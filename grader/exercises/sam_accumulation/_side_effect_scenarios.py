@@ -29,9 +29,9 @@ from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
 RANDOM_STATE_SALT = "dropout"
-"""Salt of the random state that is set before each call of the student's function."""
+"""Salt of the random state that is set before each call of the learner's function."""
 Measure = Callable[[Stage, Net, Batch], Any]
-"""Attaches the recorder to the model, sets the random state from `RANDOM_STATE_SALT`, and calls the student's function
+"""Attaches the recorder to the model, sets the random state from `RANDOM_STATE_SALT`, and calls the learner's function
 once with the model and the batch; returns its result.
 """
 
@@ -41,7 +41,7 @@ def add_weight_scenarios(driver: Driver, measure: Measure, *, check: str) -> Non
 
     Args:
         driver: the exercise's driver.
-        measure: calls the student's function.
+        measure: calls the learner's function.
         check: id of the check that the scenarios decide.
     """
 
@@ -94,7 +94,7 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
 
     Args:
         driver: the exercise's driver.
-        measure: calls the student's function.
+        measure: calls the learner's function.
         check: id of the check that the scenarios decide.
     """
 
@@ -148,8 +148,8 @@ def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) 
 
     Args:
         stage: the scenario's stage.
-        measure: calls the student's function once, with the model and a batch of its own choice.
-        model: the model.
+        measure: calls the learner's function once, with the model and a batch of its own choice.
+        model: what `measure` is called with.
     """
     witness = ForwardWitness(stage.env, model)
     value = measure(stage, model)
@@ -158,7 +158,7 @@ def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) 
 
 
 def _record_model_was_called(stage: Stage, passes_before: Sequence[int] = ()) -> None:
-    """Record whether each call of the student's function called the model.
+    """Record whether each call of the learner's function called the model.
 
     Args:
         stage: the scenario's stage.

@@ -1,4 +1,4 @@
-"""The student's SAM over a model that the recorder watches; the scenarios of the exercise `SAM` work with it.
+"""The learner's SAM over a model that the recorder watches; the scenarios of the exercise `SAM` work with it.
 
 In all of them, w is the weights before an update, and w + e is the point to which `first_step` climbs.
 """
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from grader.exercises.fixtures.classifiers import Batch, Net, batches, fixture_loss
+from grader.exercises.fixtures.classifiers import Batch, Net, batches, fixture_loss, mlp
 from grader.observe.play import Env, Stage
 
 RHO = 0.2
@@ -21,7 +21,7 @@ Gradients = Sequence[Tensor | None]
 
 
 class WatchedSAM:
-    """A model, the SAM that the student's class made over it, and the base optimizer that this SAM made."""
+    """A model, the SAM that the learner's class made over it, and the base optimizer that this SAM made."""
 
     def __init__(
         self,
@@ -33,11 +33,11 @@ class WatchedSAM:
         watch: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Make the student's SAM over `model`.
+        """Make the learner's SAM over `model`.
 
         Args:
             stage: the scenario's stage.
-            model: the model.
+            model: the model whose parameters the SAM moves.
             params: its parameters, or groups of them.
             base_class: class of the base optimizer.
             watch: record what happens to the parameters.
@@ -53,9 +53,9 @@ class WatchedSAM:
         self.sam = self.recorder.call(
             stage.student("SAM"), params, _tracked_class(base_class, made), **kwargs
         )
-        # The last one, in case the student's class made one to throw away.
+        # The last one, in case the learner's class made one to throw away.
         self.base: Optimizer | None = made[-1] if made else None
-        """The base optimizer; None if the student's class made none."""
+        """The base optimizer; None if the learner's class made none."""
         if watch and self.base is not None:
             self.recorder.watch_optimizer(self.base)
 
@@ -73,7 +73,7 @@ class WatchedSAM:
     def compute_gradients(self, batch: Batch) -> None:
         """Compute the gradients of one batch at the current weights.
 
-        Old gradients are cleared before: whether the student's steps clear them is judged in scenarios of their own.
+        Old gradients are cleared before: whether the learner's steps clear them is judged in scenarios of their own.
         """
         self.model.zero_grad()
         fixture_loss(self.model(batch[0])).backward()
@@ -137,3 +137,10 @@ def _tracked_class(base_class: type[Optimizer], made: list[Optimizer]) -> type[O
 
     Tracked.__name__ = Tracked.__qualname__ = base_class.__name__
     return Tracked
+
+
+def sam_over_sgd(stage: Stage, *, watch: bool = True, **kwargs: Any) -> WatchedSAM:
+    """Return a SAM over SGD with one group; `kwargs` are further arguments of the SAM."""
+    model = mlp(stage.env)
+    kwargs = {"rho": RHO, "lr": 0.03, **kwargs}
+    return WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=watch, **kwargs)

@@ -70,12 +70,12 @@ _FLOAT32_VALUE_ATOL = 1e-3
 def _measure(
     stage: Stage, model: Net, batch: Batch, loss_fn: LossFn | None = None, iterations: int | None = None
 ) -> Any:
-    """Call the student's function once, from a random state that follows from the scenario, and return its result.
+    """Call the learner's function once, from a random state that follows from the scenario, and return its result.
 
     Args:
         stage: the scenario's stage.
-        model: the model.
-        batch: the batch.
+        model: the model whose Hessian is asked for.
+        batch: inputs and targets of the loss.
         loss_fn: the loss function; None: `loss_function`.
         iterations: the number of products; None: the argument is left out.
     """
@@ -88,12 +88,12 @@ def _measure(
 
 
 def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
-    """Call the student's function once with few iterations, for scenarios that do not compare the value."""
+    """Call the learner's function once with few iterations, for scenarios that do not compare the value."""
     return _measure(stage, model, batch, iterations=3)
 
 
 def _measure_new_batch(stage: Stage, model: Net) -> Any:
-    """Call the student's function once with few iterations and with a batch that follows from the scenario."""
+    """Call the learner's function once with few iterations and with a batch that follows from the scenario."""
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 
@@ -157,7 +157,7 @@ def _record_values(
 
 
 def _measure_eigenvalues(stage: Stage, eigenvalues: Sequence[float], iterations: int) -> Any:
-    """Call the student's function where the Hessian has the given eigenvalues, and return its result.
+    """Call the learner's function where the Hessian has the given eigenvalues, and return its result.
 
     The model is one linear layer of `FEATURES` weights without bias, and the loss is the mean of squares. With as many
     samples X, the Hessian is 2/FEATURES · Xᵀ X. If X is an orthogonal matrix Q whose row i is scaled by

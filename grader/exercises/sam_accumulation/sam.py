@@ -17,8 +17,6 @@ where everything acts together, decide a check of their own: `together`, `adapti
 
 import copy
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import torch
@@ -42,7 +40,14 @@ from grader.exercises.sam_accumulation._resuming import (
     sam_with_state,
     state_to_load,
 )
-from grader.exercises.sam_accumulation._watched_sam import RHO, RandomGradients, WatchedSAM, sam_batches
+from grader.exercises.sam_accumulation._watched_sam import (
+    RHO,
+    RandomGradients,
+    WatchedSAM,
+    sam_batches,
+    sam_over_sgd,
+)
+from grader.exercises.sam_accumulation._without_slope import add_scenarios_without_slope
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("SAM")
@@ -171,132 +176,14 @@ def _float32(stage: Stage) -> None:
         watched.update((xb.float(), yb))
 
 
-# ---- gradients that are None or zero -------------------------------------------------------------
-
-
-def _sam_over_sgd(stage: Stage, *, watch: bool = True, **kwargs: Any) -> WatchedSAM:
-    """Return a SAM over SGD with one group; `kwargs` are further arguments of the SAM."""
-    model = mlp(stage.env)
-    kwargs = {"rho": RHO, "lr": 0.03, **kwargs}
-    return WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=watch, **kwargs)
-
-
-def _update_without(stage: Stage, missing: Sequence[tuple[int | None, int | None]]) -> None:
-    """Make one update for each pair in `missing`.
-
-    A pair holds the number of the parameter without a gradient in the first pass, and of that in the second pass; None
-    where each parameter has one.
-    """
-    watched = _sam_over_sgd(stage)
-    gradients = RandomGradients(stage.env, watched.model)
-    for in_first, in_second in missing:
-        watched.update_with(gradients.next(without=in_first), gradients.next(without=in_second))
-
-
-@driver.scenario("none", "첫 번째 그레이디언트가 None인 매개변수", atol=_WEIGHTS_ATOL)
-def _none(stage: Stage) -> None:
-    """Make three updates with a parameter that has no gradient in the first pass, in the third update another one.
-
-    A wrong program raises on None, or puts a parameter back to what an earlier update remembered.
-    """
-    _update_without(stage, ((1, None), (1, None), (0, None)))
-
-
-@driver.scenario("none-second", "두 번째 그레이디언트가 None인 매개변수", check="none", atol=_WEIGHTS_ATOL)
-def _none_second(stage: Stage) -> None:
-    """Make two updates with a parameter that has no gradient in the second pass.
-
-    A wrong program goes back to w only where there is a gradient, and leaves this parameter at w + e.
-    """
-    _update_without(stage, ((None, 2), (None, 0)))
-
-
-@driver.scenario(
-    "none-climbs", "그레이디언트가 None인 매개변수의 first_step", check="none", atol=_WEIGHTS_ATOL
-)
-def _none_climbs(stage: Stage) -> None:
-    """Record how far `first_step` moves a parameter without a gradient, whatever the others do.
-
-    A wrong program raises on None, or moves the parameter all the same.
-    """
-    watched = _sam_over_sgd(stage, watch=False)
-    watched.set_gradients(RandomGradients(stage.env, watched.model).next(without=1))
-    before = watched.parameters[1].detach().clone()
-    stage.recorder.call(watched.sam.first_step)
-    stage.recorder.array("움직인 거리", (watched.parameters[1].detach() - before).norm().reshape(1))
-
-
-def _climb_without_slope(stage: Stage, **kwargs: Any) -> None:
-    """Record how far `first_step` moves the weights if all gradients are zero."""
-    watched = _sam_over_sgd(stage, watch=False, **kwargs)
-    before = flat_weights(watched.model)
-    watched.set_gradients([torch.zeros_like(p) for p in watched.parameters])
-    stage.recorder.call(watched.sam.first_step)
-    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
-
-
-@driver.scenario("zero", "그레이디언트가 모두 0일 때", check="none", atol=_WEIGHTS_ATOL)
-def _zero(stage: Stage) -> None:
-    """Climb on gradients that are all zero.
-
-    A wrong program divides by their norm, and makes NaN of the weights.
-    """
-    _climb_without_slope(stage)
-
-
-@driver.scenario("adaptive-zero", "그레이디언트가 모두 0일 때의 ASAM", check="none", atol=_WEIGHTS_ATOL)
-def _adaptive_zero(stage: Stage) -> None:
-    """Climb with ASAM on gradients that are all zero.
-
-    A wrong program divides by their norm, and makes NaN of the weights.
-    """
-    _climb_without_slope(stage, adaptive=True)
-
-
-@driver.scenario(
-    "zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", check="none", atol=_WEIGHTS_ATOL
-)
-def _zero_later(stage: Stage) -> None:
-    """After a normal update, make one with zero gradients in the first pass; its step is from the current weights.
-
-    A wrong program remembers nothing where it does not climb, and goes back to what the earlier update remembered.
-    """
-    watched = _sam_over_sgd(stage, watch=False)
-    gradients = RandomGradients(stage.env, watched.model)
-    watched.update_with(gradients.next(), gradients.next())
-    before = flat_weights(watched.model)
-    watched.update_with([torch.zeros_like(p) for p in watched.parameters], gradients.next())
-    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
-
-
-@driver.scenario(
-    "none-later", "업데이트한 다음에 그레이디언트가 모두 None일 때", check="none", atol=_WEIGHTS_ATOL
-)
-def _none_later(stage: Stage) -> None:
-    """After a normal update, one without any gradient in either pass: the weights must stay where they are.
-
-    A program may raise because it finds no gradient.
-    """
-    watched = _sam_over_sgd(stage, watch=False)
-    given = RandomGradients(stage.env, watched.model)
-    watched.update_with(given.next(), given.next())
-    before = flat_weights(watched.model)
-    watched.set_gradients([None] * len(watched.parameters))
-
-    def both_steps() -> None:
-        with suppress(Exception):
-            watched.sam.first_step()
-            watched.sam.second_step()
-
-    stage.recorder.call(both_steps)
-    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
+add_scenarios_without_slope(driver, check="none", atol=_WEIGHTS_ATOL)
 
 
 # ---- promises of an Optimizer --------------------------------------------------------------------
 
 
 def _update_with_scheduler(stage: Stage, *, on_sam: bool) -> None:
-    """Make three updates with a scheduler over two groups, then over a as_fact list of parameters.
+    """Make three updates with a scheduler over two groups, then over a plain list of parameters.
 
     Two optimizers that are given the same dicts as groups share these dicts without further code. Two that are given a
     list of parameters do not share their groups.
@@ -459,7 +346,7 @@ def _optimizer(stage: Stage) -> None:
 
     A wrong program is a class of its own, which schedulers and other tools refuse.
     """
-    sam = _sam_over_sgd(stage, watch=False).sam
+    sam = sam_over_sgd(stage, watch=False).sam
     stage.recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))
 
 

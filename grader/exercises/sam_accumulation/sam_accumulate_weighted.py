@@ -193,5 +193,5 @@ add_usual(
     driver,
     lambda stage: _case(stage, _SIZES[:6], watch=False),
     lambda case, data: case.call(data, 3),
-    memory="memory",  # the usual scenario `memory` decides the check of the same name
+    checks={"memory": "memory"},
 )

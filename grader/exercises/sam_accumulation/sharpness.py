@@ -56,16 +56,16 @@ _RHO = 0.3
 
 
 def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn | None = None) -> Any:
-    """Call the student's function once, from a random state that follows from the scenario, and return its result.
+    """Call the learner's function once, from a random state that follows from the scenario, and return its result.
 
     The model reports its forward passes, but the recorder does not watch it: a solution may go back to w by subtracting
     e again, which is right but off in the last bit, and would count as one more state.
 
     Args:
         stage: the scenario's stage.
-        model: the model.
-        batch: the batch.
-        rho: the radius.
+        model: the model whose sharpness is asked for.
+        batch: inputs and targets of the loss.
+        rho: length of the climb from w to w + e.
         loss_fn: the loss function; None: `loss_function`.
     """
     model.observer = stage.recorder
@@ -76,12 +76,12 @@ def _measure(stage: Stage, model: Net, batch: Batch, rho: float, loss_fn: LossFn
 
 
 def _measure_batch(stage: Stage, model: Net, batch: Batch) -> Any:
-    """Call the student's function once, for scenarios that do not compare the value."""
+    """Call the learner's function once, for scenarios that do not compare the value."""
     return _measure(stage, model, batch, _RHO)
 
 
 def _measure_new_batch(stage: Stage, model: Net) -> Any:
-    """Call the student's function once with a batch that follows from the scenario; the value is not compared."""
+    """Call the learner's function once with a batch that follows from the scenario; the value is not compared."""
     (batch,) = batches(stage.env, (6,))
     return _measure_batch(stage, model, batch)
 
@@ -194,11 +194,11 @@ def _frozen(stage: Stage) -> None:
     before = flat_weights(model)
     (batch,) = batches(stage.env, (6,))
 
-    def attempt(*args: Any, **kwargs: Any) -> None:
+    def call_and_catch(*args: Any, **kwargs: Any) -> None:
         with contextlib.suppress(RuntimeError):
             stage.student("sharpness")(*args, **kwargs)
 
-    stage.recorder.call(attempt, model, loss_function(stage.env), *batch, rho=_RHO)
+    stage.recorder.call(call_and_catch, model, loss_function(stage.env), *batch, rho=_RHO)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
     kept = [

@@ -77,7 +77,7 @@ def _train(
     accum_steps: int = ACCUM_STEPS,
     **kwargs: Any,
 ) -> Any:
-    """Call the student's function once and return its result.
+    """Call the learner's function once and return its result.
 
     Args:
         stage: the scenario's stage.
@@ -86,7 +86,7 @@ def _train(
         epochs: number of epochs.
         decay: factor by which a scheduler multiplies the rate after each update; None: there is no scheduler.
         watch: record what happens to the parameters.
-        inspect: called with the checkpoint's path while the file is there. The student's function is then given the
+        inspect: called with the checkpoint's path while the file is there. The learner's function is then given the
             path as a `Path`, otherwise as a `str`: it must take both.
         accum_steps: micro-batches in a window.
         kwargs: further arguments of the function.
@@ -247,7 +247,7 @@ def _record_losses(stage: Stage, returned: Any) -> None:
 
 
 def _train_without_moving(stage: Stage, case: QACase, epochs: int) -> Any:
-    """Call the student's function with rates of zero, so that no update changes a loss, and return its result."""
+    """Call the learner's function with rates of zero, so that no update changes a loss, and return its result."""
     return _train(stage, case, zero_rate_sgd, epochs=epochs, watch=False, max_norm=_NO_CLIP)
 
 
@@ -297,6 +297,7 @@ def _record_best_epoch(stage: Stage, case: QACase, returned: Any) -> None:
 
 
 _TIED_EPOCHS = 3
+"""Number of epochs in the case of `_make_tied_case`, of which the last two are tied."""
 
 
 def _make_tied_case(stage: Stage) -> QACase:

@@ -25,6 +25,7 @@ from grader.sandbox.attempts_spent import AttemptsSpent
 _FEW_EVENTS = 60
 """Number of events up to which plays are quick."""
 _BUDGET_FOR_FEW_EVENTS = 300
+"""Budget for exercises with at most `_FEW_EVENTS`, whose plays take the least time."""
 _MANY_EVENTS = 330
 """Number of events above which plays are slow, and the budget shrinks in proportion."""
 _USUAL_BUDGET = 160

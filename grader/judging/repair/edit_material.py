@@ -18,6 +18,7 @@ _MAX_DIVISORS = 8
 _MAX_LOOP_LENGTHS = 3
 _MAX_NAMES_USED_ALIKE = 6
 _MAX_SIMILAR_NAMES = 4
+
 _SIMILAR_NAME_COST = 0.5
 """Extra cost (see `Mutation.extra_cost`) of a name that shares a word with the one in the program."""
 _INNER_PARAMETER_COST = -0.8

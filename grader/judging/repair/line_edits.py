@@ -28,6 +28,7 @@ _GUARD_COST = 2.4
 _DELETION_COST = 2.0
 _UNWRAPPING_COST = 2.6
 _MOVE_COST = 2.6
+
 _VERSION_COST = 1.5
 """Added cost of each version of a translated statement after the first, which is the likeliest."""
 _OVERWRITE_COST = 1.5

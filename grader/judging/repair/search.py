@@ -29,9 +29,9 @@ import numpy as np
 
 from grader.course.course import Exercise
 from grader.judging.compare_runs import Difference, find_difference
-from grader.judging.edits import exercise_source, solution_text
-from grader.judging.repair.imports_and_helpers import import_statements
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
+from grader.judging.repair.surroundings import import_statements
+from grader.judging.solution import exercise_source, solution_source
 from grader.observe.trace import Event, Run
 from grader.sandbox.attempts_spent import AttemptsSpent
 
@@ -124,7 +124,7 @@ class _RepairSearch:
         self._budget = budget
         self._plays = 0
         self._solution_definition = exercise_source(exercise)
-        self._imports = import_statements(solution_text(exercise.lesson))
+        self._imports = import_statements(solution_source(exercise.lesson))
 
     def find(self, source: str, runs: dict[str, Run]) -> Repair | None:
         """Make one edit after the other; return those that helped, or None if no edit repaired a scenario.
@@ -231,7 +231,7 @@ class _RepairSearch:
         """Play an edit in the target and, if it repairs the target, in all other scenarios.
 
         Args:
-            edit: the edit.
+            edit: what is changed in the learner's program.
             target: the failing scenario to repair.
             others: the other failing scenarios.
             passing: the scenarios that pass.

@@ -23,8 +23,8 @@ from typing import NamedTuple
 from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.edit_drafts import KINDS, Draft, Kind
 from grader.judging.repair.expression_edits import expression_drafts
-from grader.judging.repair.imports_and_helpers import helper_names, top_level_names
 from grader.judging.repair.line_edits import line_drafts
+from grader.judging.repair.surroundings import helper_names, top_level_names
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.judging.repair.unbound_variables import reads_before_binding
 from grader.submission.syntax import Definition, ParseError, names_in, parse
@@ -254,7 +254,7 @@ def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequ
     """Return the draft as an edit of the whole program, with the imports that it needs.
 
     Args:
-        draft: the draft.
+        draft: says which lines of `before` are replaced, and by what.
         before: lines of the program without the edit.
         after: lines of the program with the edit made.
         imports: import statements to add.

@@ -35,6 +35,7 @@ _INDESCRIBABLE = Failure("BaseException", ("BaseException",), "")
 """Failure that is reported if describing an exception raises another one. It is made here, before a submission runs,
 because a submission may replace `Failure.__init__`."""
 _NO_TIME_LIMIT = 0.0
+"""Argument of `_limit_processor_time` that switches the timer off."""
 
 
 @dataclass(frozen=True)

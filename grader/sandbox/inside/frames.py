@@ -1,4 +1,4 @@
-"""Exchange frames between the grader, the sandbox's server and its children.
+"""The protocol between grader, server and children: frames, and names that both ends share.
 
 A frame is a header, a JSON object, and a body of any bytes. Nothing is pickled, because unpickling can execute code. On
 the wire, two lengths come first:
@@ -20,14 +20,23 @@ _LENGTHS = struct.Struct(">II")
 _MAX_HEADER_BYTES = 64 * 2**10
 """Maximum length of a header from an untrusted side; honest ones have less than a thousand bytes."""
 _CHUNK_BYTES = 2**16
-"""Maximum number of bytes to read at once."""
+"""Maximum number of bytes to read at once, and of those that are sent together with file descriptors."""
 MAX_ACT_REPORTS = 20
-"""Maximum number of reports of suspicious acts that a child sends."""
+"""Maximum number of suspicious acts that a child reports: acts by which a submission looks at the grader's code around
+it, such as `sys._getframe()`. `inside.suspicious_acts` notices them, and the instructor reads of them."""
 
 Header = dict[str, Any]
 KillReason = Literal["kill", "time", "memory", "threads", "processes"]
-"""Why the server killed a child: the grader asked for it (`kill`), or the child exceeded the limit of processor time,
-memory or threads, or the sandbox that of processes."""
+"""Why the server killed a child:
+
+    kill: the grader asked for it.
+    time: the child exceeded its limit of processor time.
+    memory: the child exceeded its limit of memory.
+    threads: the child exceeded its limit of threads.
+    processes: the sandbox exceeded its limit of processes.
+
+`client` says how each but `kill` is reported (`_STATUS_OF_REASON`, `_DETAIL_OF_REASON`).
+"""
 
 
 @dataclass(frozen=True)
@@ -52,9 +61,9 @@ def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequenc
     """Write one frame.
 
     Args:
-        channel: the socket.
-        header: the header.
-        body: the body.
+        channel: a stream socket; its timeout holds.
+        header: what JSON can hold.
+        body: any bytes.
         fds: open file descriptors that the other side receives with the frame.
     """
     text = json.dumps(header).encode()
@@ -67,7 +76,7 @@ def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, li
     """Read one frame from a side that is trusted; `FrameReader` reads from one that is not.
 
     Args:
-        channel: the socket.
+        channel: a stream socket; its timeout holds.
         max_fds: maximum number of file descriptors that may come with the frame.
 
     Returns:
@@ -119,7 +128,10 @@ class FrameReader:
 
     @property
     def is_overfull(self) -> bool:
-        """True if so many bytes wait that a complete frame must be among them, or none will ever be."""
+        """True if the buffer exceeds the largest allowed frame: stop feeding and call `next_frame`.
+
+        It then returns a frame or raises FrameError, but never returns None.
+        """
         return len(self._buffer) > _LENGTHS.size + _MAX_HEADER_BYTES + self._max_body_bytes
 
     def feed(self, data: bytes) -> None:

@@ -76,7 +76,7 @@ def set_limits(bounds: Bounds, *, address_space: bool) -> None:
     """Set the resource limits of this process.
 
     Args:
-        bounds: the limits.
+        bounds: the limits that the kernel enforces.
         address_space: limit the address space too, which includes shared mappings. False for CUDA, which reserves far
             more addresses than it uses.
     """

@@ -1,8 +1,8 @@
-"""Remember what scenarios rely on (torch, numpy, `random`, builtins, our own observers), and restore it.
+"""Remember what scenarios rely on (torch, numpy, `random`, builtins, `grader.observe`, drivers), and restore it.
 
 A submission runs in the same process as the code that observes it. If it replaced `Optimizer.__init__` or
-`numpy.random.seed`, it would be judged by its own replacement. So the server remembers the originals before any
-submission runs, and `child` restores them:
+`numpy.random.seed`, it would be judged by its own replacement. So the server remembers the libraries' originals before
+any submission runs, and the child those of each driver when it receives it. The child restores them all:
 
 - what a submission replaces while it is loaded is restored before an exercise is played, and costs nothing;
 - if it replaces something while an exercise is played, that exercise fails and what was observed is discarded.
@@ -31,7 +31,8 @@ from grader.sandbox.inside.protected_functions import ProtectedFunctions
 # `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
-_LIBRARIES = (
+# Each `*(…),` below is one line of names; a formatter would give each name a line of its own.
+_FULLY_REMEMBERED = (
     *("torch", "torch._tensor", "torch.random", "torch.serialization", "torch.nn.functional"),
     *("torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.clip_grad", "torch.autograd", "torch.amp"),
     *("torch.amp.grad_scaler", "torch.amp.autocast_mode", "torch.utils.data.dataloader"),
@@ -39,9 +40,9 @@ _LIBRARIES = (
     *("builtins", "random", "math", "copy", "numpy", "numpy.random", "numpy.random.mtrand"),
 )
 """Modules that scenarios and submissions use directly. Every attribute of them is remembered."""
-_LIBRARY_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
+_FULLY_REMEMBERED_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
 """Beginnings of the names of more such modules. Every imported module with such a name is remembered."""
-_LIBRARY_INTERNALS = (
+_CALLABLES_REMEMBERED = (
     *("torch._compile", "torch._utils", "torch.functional", "torch.nn.init", "torch.nn._reduction"),
     *("torch.storage", "torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler"),
     *("torch.compiler", "torch.overrides", "torch.utils._contextlib", "torch.utils._foreach_utils"),
@@ -51,13 +52,13 @@ _LIBRARY_INTERNALS = (
 )
 """Modules that the modules above call. Only their functions, classes and submodules are remembered, because they change
 their other attributes, such as counters and caches, themselves."""
-_LIBRARY_INTERNAL_PREFIXES = ("numpy._core.", "numpy.lib._")
+_CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
 """Beginnings of the names of more such modules: those that define numpy's functions."""
 _IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}
 """Attributes that may change: `copy` and `pickle` store `__slotnames__` in a class, and `__doc__` changes nothing that
 runs."""
 
-_HOOK_DICTS = (
+_HOOK_DICT_NAMES = (
     *("_global_forward_hooks", "_global_forward_pre_hooks"),
     *("_global_backward_hooks", "_global_backward_pre_hooks"),
     *("_global_parameter_registration_hooks", "_global_module_registration_hooks"),
@@ -82,7 +83,7 @@ class _OriginalAttributes(NamedTuple):
 
 
 class Originals:
-    """What modules, the classes defined in them and their functions were before any submission ran.
+    """The original attributes of modules and of the classes defined in them, and the originals of their functions.
 
     Create only one in a process: it installs an audit hook, which Python never removes.
     """
@@ -97,36 +98,38 @@ class Originals:
         self._functions = ProtectedFunctions()
         sys.addaudithook(self._functions.note_assignment)
         self._hook_dicts: dict[str, Any] = {}
-        """Name in `_HOOK_DICTS` -> the dict, which is empty unless a submission left a hook."""
+        """Name in `_HOOK_DICT_NAMES` -> torch's dict, which is empty unless a submission left a hook in it."""
         self._dispatch_state = DispatchState()
 
     def remember_libraries(self) -> None:
-        """Remember torch, numpy and the standard library, as far as scenarios rely on them, and our imported observers.
+        """Remember torch, numpy and the standard library, as far as scenarios rely on them, and `grader.observe`.
 
         Call it after an optimizer was created for the first time, because torch then wraps some of its own functions.
         """
-        self.remember(importlib.import_module(name) for name in _LIBRARIES)
-        self.remember(_imported_modules(_LIBRARY_PREFIXES))
+        self.remember(importlib.import_module(name) for name in _FULLY_REMEMBERED)
+        self.remember(_imported_modules(_FULLY_REMEMBERED_PREFIXES))
         self.remember(
             [
-                *(importlib.import_module(name) for name in _LIBRARY_INTERNALS),
-                *_imported_modules(_LIBRARY_INTERNAL_PREFIXES),
+                *(importlib.import_module(name) for name in _CALLABLES_REMEMBERED),
+                *_imported_modules(_CALLABLES_REMEMBERED_PREFIXES),
             ],
-            only_callables=True,
+            skip_data=True,
         )
         for module in (sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]):
-            self._hook_dicts |= {name: value for name, value in vars(module).items() if name in _HOOK_DICTS}
+            self._hook_dicts |= {
+                name: value for name, value in vars(module).items() if name in _HOOK_DICT_NAMES
+            }
 
-    def remember(self, modules: Iterable[types.ModuleType], *, only_callables: bool = False) -> None:
+    def remember(self, modules: Iterable[types.ModuleType], *, skip_data: bool = False) -> None:
         """Remember the attributes of these modules and of the classes defined in them.
 
         Also remember the modules' entries in `sys.modules`, and protect the functions among the attributes. Before
         that, wrap the `step` of optimizers' classes (see `_wrap_step`).
 
         Args:
-            modules: the modules.
-            only_callables: of a module's attributes, remember only functions, classes and other callables, and
-                submodules. Of a class, remember all attributes anyway.
+            modules: each is followed by the classes defined in it.
+            skip_data: of a module's attributes, leave out those that are neither callable nor a module, because the
+                module changes them itself. Of a class, remember all attributes anyway.
         """
         for owner in _owners(modules):
             _wrap_step(owner)
@@ -134,7 +137,7 @@ class Originals:
             attributes = {
                 name: value for name, value in vars(owner).items() if not isinstance(value, StandIn)
             }
-            if only_callables and isinstance(owner, types.ModuleType):
+            if skip_data and isinstance(owner, types.ModuleType):
                 attributes = {
                     name: value for name, value in attributes.items() if _is_callable_or_module(value)
                 }
@@ -147,7 +150,10 @@ class Originals:
                 self._functions.protect(value)
 
     def restore(self) -> list[str]:
-        """Restore everything that was changed, and return the names of what was changed."""
+        """Restore what was changed, and return the names of what was changed.
+
+        New attributes of a class are removed. New attributes of a module stay, and are not named.
+        """
         changed: list[str] = []
         for position in self._versions.written_positions():
             changed += _restore_attributes(*self._original_attributes[position])
@@ -225,7 +231,7 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
 def _wrap_step(owner: Owner) -> None:
     """If `owner` is an optimizer's class, wrap its `step` as torch does when it creates the first instance.
 
-    Otherwise, when torch does so while a submission runs, it would look like a change made by the submission.
+    If torch did this first while a submission runs, the wrapped `step` would look like a replacement by the submission.
     """
     from torch.optim import Optimizer
 

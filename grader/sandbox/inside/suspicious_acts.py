@@ -28,7 +28,9 @@ _ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code
 _ATTRIBUTE_EVENTS = {"object.__getattr__", "object.__setattr__"}
 """Audit events of reading and setting an attribute. Their second argument is its name."""
 _WATCHED_EVENTS = _EVENTS | _ATTRIBUTE_EVENTS
+"""All audit events that the hook looks at."""
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
+"""Folder of Python's own modules, whose acts are not the submission's."""
 _NAMEDTUPLE_FILE = os.path.join(_STANDARD_LIBRARY, "collections", "__init__.py")
 """File of `namedtuple`, which looks at its caller's frame to find out the module's name. Every program may call it."""
 

@@ -10,7 +10,6 @@ from torch import nn
 
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, NamedMistake
-from grader.judging.edits import exercise_source, solution_with_needed_imports
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair import search as repair_search
@@ -18,6 +17,7 @@ from grader.judging.repair.add_repair import with_repair
 from grader.judging.repair.edit_drafts import KINDS, Kind
 from grader.judging.repair.search import Repair, search_repair
 from grader.judging.repair.small_edits import SmallEdit, small_edits
+from grader.judging.solution import exercise_source, solution_with_needed_imports
 from grader.observe.memory import GraphMeter
 from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program

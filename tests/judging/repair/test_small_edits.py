@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.judging.repair.imports_and_helpers import import_statements
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
+from grader.judging.repair.surroundings import import_statements
 
 EARLY = 40
 """Edits within the smallest budgets of plays."""

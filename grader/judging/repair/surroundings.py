@@ -1,4 +1,7 @@
-"""Find what a definition needs of the program around it: imports, other top-level names, and helpers that it calls."""
+"""Find what a definition needs of the program around it: imports, other top-level names, and helpers that it calls.
+
+Only a program's top-level statements are read. Imports and definitions inside a top-level `if` or `try` are not found.
+"""
 
 import ast
 
@@ -7,13 +10,13 @@ from grader.judging.repair.definition import DefinitionText
 from grader.submission.syntax import DEFINITIONS, definitions, names_imported, names_in, top_level
 
 
-def import_statements(text: str) -> dict[str, str]:
+def import_statements(source: str) -> dict[str, str]:
     """Return the import statement for each name that a program's top level imports.
 
     `import a.b` without `as` is left out, because it imports the name `a`, not `a.b`.
     """
     found: dict[str, str] = {}
-    for node in top_level(text):
+    for node in top_level(source):
         if isinstance(node, ast.Import):
             found |= {
                 a.asname or a.name: f"import {ast.unparse(a)}"

@@ -1,0 +1,133 @@
+"""Scenarios in which gradients are None or zero, so that SAM has nothing to climb; for the exercise `SAM`."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import torch
+
+from grader.exercises.fixtures.classifiers import distance_moved, flat_weights
+from grader.exercises.sam_accumulation._watched_sam import RandomGradients, sam_over_sgd
+from grader.observe.play import Driver, Stage
+
+
+def add_scenarios_without_slope(driver: Driver, *, check: str, atol: float) -> None:
+    """Add `none`, `none-second`, `none-climbs`, `zero`, `adaptive-zero`, `zero-later` and `none-later`.
+
+    Args:
+        driver: the driver of `SAM`.
+        check: id of the check that the scenarios decide.
+        atol: absolute tolerance of weights and distances.
+    """
+    for name, title, record in _SCENARIOS:
+        driver.scenario(name, title, check=check, atol=atol)(record)
+
+
+def _update_without(stage: Stage, missing: Sequence[tuple[int | None, int | None]]) -> None:
+    """Make one update for each pair in `missing`.
+
+    A pair holds the number of the parameter without a gradient in the first pass, and of that in the second pass; None
+    where each parameter has one.
+    """
+    watched = sam_over_sgd(stage)
+    gradients = RandomGradients(stage.env, watched.model)
+    for in_first, in_second in missing:
+        watched.update_with(gradients.next(without=in_first), gradients.next(without=in_second))
+
+
+def _none(stage: Stage) -> None:
+    """Make three updates with a parameter that has no gradient in the first pass, in the third update another one.
+
+    A wrong program raises on None, or puts a parameter back to what an earlier update remembered.
+    """
+    _update_without(stage, ((1, None), (1, None), (0, None)))
+
+
+def _none_second(stage: Stage) -> None:
+    """Make two updates with a parameter that has no gradient in the second pass.
+
+    A wrong program goes back to w only where there is a gradient, and leaves this parameter at w + e.
+    """
+    _update_without(stage, ((None, 2), (None, 0)))
+
+
+def _none_climbs(stage: Stage) -> None:
+    """Record how far `first_step` moves a parameter without a gradient, whatever the others do.
+
+    A wrong program raises on None, or moves the parameter all the same.
+    """
+    watched = sam_over_sgd(stage, watch=False)
+    watched.set_gradients(RandomGradients(stage.env, watched.model).next(without=1))
+    before = watched.parameters[1].detach().clone()
+    stage.recorder.call(watched.sam.first_step)
+    stage.recorder.array("움직인 거리", (watched.parameters[1].detach() - before).norm().reshape(1))
+
+
+def _climb_without_slope(stage: Stage, **kwargs: Any) -> None:
+    """Record how far `first_step` moves the weights if all gradients are zero."""
+    watched = sam_over_sgd(stage, watch=False, **kwargs)
+    before = flat_weights(watched.model)
+    watched.set_gradients([torch.zeros_like(p) for p in watched.parameters])
+    stage.recorder.call(watched.sam.first_step)
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
+
+
+def _zero(stage: Stage) -> None:
+    """Climb on gradients that are all zero.
+
+    A wrong program divides by their norm, and makes NaN of the weights.
+    """
+    _climb_without_slope(stage)
+
+
+def _adaptive_zero(stage: Stage) -> None:
+    """Climb with ASAM on gradients that are all zero.
+
+    A wrong program divides by their norm, and makes NaN of the weights.
+    """
+    _climb_without_slope(stage, adaptive=True)
+
+
+def _zero_later(stage: Stage) -> None:
+    """After a normal update, make one with zero gradients in the first pass; its step is from the current weights.
+
+    A wrong program remembers nothing where it does not climb, and goes back to what the earlier update remembered.
+    """
+    watched = sam_over_sgd(stage, watch=False)
+    gradients = RandomGradients(stage.env, watched.model)
+    watched.update_with(gradients.next(), gradients.next())
+    before = flat_weights(watched.model)
+    watched.update_with([torch.zeros_like(p) for p in watched.parameters], gradients.next())
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
+
+
+def _none_later(stage: Stage) -> None:
+    """After a normal update, one without any gradient in either pass: the weights must stay where they are.
+
+    A program may raise because it finds no gradient.
+    """
+    watched = sam_over_sgd(stage, watch=False)
+    given = RandomGradients(stage.env, watched.model)
+    watched.update_with(given.next(), given.next())
+    before = flat_weights(watched.model)
+    watched.set_gradients([None] * len(watched.parameters))
+
+    def both_steps() -> None:
+        with suppress(Exception):
+            watched.sam.first_step()
+            watched.sam.second_step()
+
+    stage.recorder.call(both_steps)
+    stage.recorder.array("움직인 거리", distance_moved(watched.model, before))
+
+
+_SCENARIOS = (
+    ("none", "첫 번째 그레이디언트가 None인 매개변수", _none),
+    ("none-second", "두 번째 그레이디언트가 None인 매개변수", _none_second),
+    ("none-climbs", "그레이디언트가 None인 매개변수의 first_step", _none_climbs),
+    ("zero", "그레이디언트가 모두 0일 때", _zero),
+    ("adaptive-zero", "그레이디언트가 모두 0일 때의 ASAM", _adaptive_zero),
+    ("zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", _zero_later),
+    ("none-later", "업데이트한 다음에 그레이디언트가 모두 None일 때", _none_later),
+)
+"""Id, title and function of each scenario, in the order in which they are played."""
