@@ -151,11 +151,9 @@ def mark_in_points(feedback: Feedback, unit: str = "") -> str:
 
 
 def _named_headline(mark: str, mistakes: Sequence[NamedMistake]) -> Headline:
-    number = len(mistakes)
-    if number > 1:
-        # The native numerals end in a consonant, `개` in a vowel.
-        counted = f"{_NUMERALS[number]}이에요" if number in _NUMERALS else f"{number}개예요"
-        return Headline(mark, f"실수가 {counted}")
+    if len(mistakes) > 1:
+        # There may be more than were found, so this does not say how many there are.
+        return Headline(mark, f"실수를 {_NUMERALS.get(len(mistakes), f'{len(mistakes)}개')} 찾았어요")
     titles = mistakes[0].titles
     if len(titles) == 1:
         return Headline(mark, titles[0])
