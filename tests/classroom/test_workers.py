@@ -205,7 +205,7 @@ def test_what_a_worker_raises_is_raised_here(handed_in: Class, name: str) -> Non
 
 
 def test_a_sandbox_that_cannot_be_had_is_told(handed_in: Class, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="kind must be"):
+    with pytest.raises(ValueError, match="isolation must be"):
         list(results_from_workers(replace(RUN, sandbox="glass"), handed_in("a"), work))
 
 
