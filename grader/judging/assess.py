@@ -198,8 +198,8 @@ def _at_location(named: NamedMistake, location: Location, origin: Origin) -> Nam
         named,
         line=place.line if place else None,
         cell=place.cell if place else None,
-        before=location.is_before,
-        after=location.is_after,
+        before=location.side == "before",
+        after=location.side == "after",
         source_line=None if text is None else text[:_MAX_LINE_CHARACTERS],
     )
 

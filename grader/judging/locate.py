@@ -108,7 +108,7 @@ def _line_like_variant(
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     with_others = reference.source_with_mistakes(others) if others else None
     if with_others and not mistake.near:
-        # `program_of_all` wants the order of the course file.
+        # `source_with_mistakes` wants the order of the course file, which `variants` has.
         all_variants = tuple(v for v in reference.variants if v == variant or v in others)
         with_all = reference.source_with_mistakes(all_variants)
         if with_all:
@@ -122,7 +122,7 @@ def _line_like_variant(
         near=mistake.near,
         only_near=mistake.only_near,
         side=mistake.side,
-        with_other_mistakes=with_others or "",
+        with_other_mistakes=with_others,
     )
 
 

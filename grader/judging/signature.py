@@ -36,7 +36,7 @@ _MAX_SIGNATURE_CHARACTERS = 300
 _OTHER_ORDER = "매개변수의 순서가 문제와 달라요"
 """Korean for "the parameters are in another order than the exercise's"."""
 _NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
-"""Decorators of methods that are not called with the object as their first argument, so they are not compared."""
+"""Decorators after which the grader's call isn't a plain method call with `self`; such methods are not compared."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class SignatureDifference:
     right: str
     """The exercise's parameters, in the same form."""
     line: int
-    """Line of the `def`, counted in the text that was read."""
+    """Line of the `def`, counted from 1 in the `source` given to `signature_difference`."""
 
 
 def signature_difference(exercise: Exercise, source: str) -> SignatureDifference | None:
@@ -66,11 +66,9 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
     solution = definition_of(exercise_source(exercise), exercise.name)
     if learner is None or solution is None:
         return None
+    is_method = isinstance(solution, ast.ClassDef)
     for name, yours, right in _functions_called(learner, solution):
-        is_method = isinstance(solution, ast.ClassDef)
-        title = _first_difference(
-            _Parameters(yours.args, is_method=is_method), _Parameters(right.args, is_method=is_method)
-        )
+        title = _first_difference(_Parameters(yours.args), _Parameters(right.args), is_method=is_method)
         if title is not None:
             return SignatureDifference(
                 title, _signature_text(name, yours.args), _signature_text(name, right.args), yours.lineno
@@ -97,7 +95,7 @@ def _functions_called(
 
 
 def _is_plain_method(method: ast.FunctionDef) -> bool:
-    """Return True if the method is called with the object as its first argument."""
+    """Return True if the grader calls the method as a plain method, with `self` as its first parameter."""
     names = {decorator.id for decorator in method.decorator_list if isinstance(decorator, ast.Name)}
     return not names & _NON_PLAIN_DECORATORS
 
@@ -105,13 +103,8 @@ def _is_plain_method(method: ast.FunctionDef) -> bool:
 class _Parameters:
     """The parameters of one function, by how they can be passed."""
 
-    def __init__(self, arguments: ast.arguments, *, is_method: bool) -> None:
-        """Read them.
-
-        Args:
-            arguments: the definition's parameters, as `ast` lists them.
-            is_method: True for a method, whose first parameter is the object.
-        """
+    def __init__(self, arguments: ast.arguments) -> None:
+        """Read the parameters from a definition's `ast.arguments`."""
         positional = [*arguments.posonlyargs, *arguments.args]
         self.positional = [argument.arg for argument in positional]
         """Parameters that can be passed by position."""
@@ -122,7 +115,6 @@ class _Parameters:
         """Parameters after `*`; True for those that are required."""
         self.has_varargs = arguments.vararg is not None
         self.has_kwargs = arguments.kwarg is not None
-        self.is_method = is_method
 
     @property
     def optional(self) -> list[str]:
@@ -135,48 +127,61 @@ class _Parameters:
         return name in self.positional or name in self.keyword_only or self.has_kwargs
 
 
-def _first_difference(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return a Korean sentence on the first difference that makes a call fail; None if there is none."""
-    # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted. In `*args`,
-    # it does no harm.
-    if right.is_method and (not yours.positional or yours.positional[0] in right.positional[1:]):
+def _first_difference(yours: _Parameters, right: _Parameters, *, is_method: bool) -> str | None:
+    """Return a Korean sentence on the first difference that makes a call fail; None if none is found.
+
+    Args:
+        yours: the learner's parameters.
+        right: the exercise's parameters.
+        is_method: True if both are methods, whose first parameter is the object.
+    """
+    # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted. `*args`
+    # takes the object only if no named parameter stands before it. A shift in front of `*args` is not reported.
+    if is_method and (not yours.positional or yours.positional[0] in right.positional[1:]):
         return None if yours.has_varargs else "메서드의 첫 매개변수 `self`가 없어요"
     return _difference_by_position(yours, right) or _difference_by_keyword(yours, right)
 
 
 def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | None:
     """Return what differs in the parameters that the grader passes by position; None if nothing does."""
-    wanted = right.required
+    right_required = right.required
     translated = _with_exercise_names([*yours.positional, *yours.keyword_only], right)
-    names = translated[: len(yours.positional)]
-    common = [name for name in names if name in wanted]
-    if common != sorted(common, key=wanted.index):
+    yours_renamed = translated[: len(yours.positional)]
+    common = [name for name in yours_renamed if name in right_required]
+    if common != sorted(common, key=right_required.index):
         return _OTHER_ORDER
-    missing_count = 0 if yours.has_varargs else len(wanted) - len(names)  # below 0 if there are more
+    # Below 0 if there are more than required.
+    missing_count = 0 if yours.has_varargs else len(right_required) - len(yours_renamed)
     # A parameter after `*` cannot be passed by position. With a default it does no harm, unless it is needed here.
-    keyword_only = zip(translated[len(names) :], yours.keyword_only.values(), strict=True)
-    behind_star = [
-        name for name, is_required in keyword_only if name in wanted and (is_required or missing_count > 0)
+    keyword_only = zip(translated[len(yours_renamed) :], yours.keyword_only.values(), strict=True)
+    after_star = [
+        name
+        for name, is_required in keyword_only
+        if name in right_required and (is_required or missing_count > 0)
     ]
-    if behind_star:
-        return f"{_list_of_parameters(behind_star, '이/가')} 문제와 달리 `*` 뒤에 있어요"
+    if after_star:
+        return f"{_list_of_parameters(after_star, '이/가')} 문제와 달리 `*` 뒤에 있어요"
     if missing_count > 0:
-        return _missing_from(wanted, names, missing_count)
-    # All are there and in order, but one that the exercise does not know stands before some of them.
-    if any(names.index(name) != wanted.index(name) for name in common):
-        inserted = [name for name in names[: names.index(common[-1])] if name not in wanted]
-        if len(names) == len(wanted) or not inserted:
+        return _missing_from(right_required, yours_renamed, missing_count)
+    # Enough parameters, known ones in order, but some shifted.
+    if any(yours_renamed.index(name) != right_required.index(name) for name in common):
+        inserted = [
+            name for name in yours_renamed[: yours_renamed.index(common[-1])] if name not in right_required
+        ]
+        if len(yours_renamed) == len(right_required) or not inserted:
+            # Then the name that the exercise does not know is no extra parameter, but a required one, renamed and in
+            # another place: `(model, z, opt)` for `(model, opt, xb)`.
             return _OTHER_ORDER
         return f"{_list_of_parameters(inserted, '이/가')} 문제와 다른 자리에 있어요"
     return None
 
 
-def _missing_from(wanted: Sequence[str], names: Sequence[str], missing_count: int) -> str:
+def _missing_from(right_required: Sequence[str], yours_renamed: Sequence[str], missing_count: int) -> str:
     """Return a Korean sentence that names the missing parameters, or only counts them if the names are not certain.
 
-    Example: where `model, opt, xb` are wanted, `(model, opt)` lacks `xb`, but `(model, z)` lacks `opt` or `xb`.
+    Example: where `model, opt, xb` are required, `(model, opt)` lacks `xb`, but `(model, z)` lacks `opt` or `xb`.
     """
-    missing = [name for name in wanted if name not in names]
+    missing = [name for name in right_required if name not in yours_renamed]
     if len(missing) == missing_count:
         return f"{_list_of_parameters(missing, '이/가')} 없어요"
     return f"매개변수가 {missing_count}개 모자라요"
@@ -204,6 +209,7 @@ def _difference_by_keyword(yours: _Parameters, right: _Parameters) -> str | None
         return f"문제에 없는 {_list_of_parameters(superfluous, '이/가')} 더 있어요"
     without_default = [name for name in still_required if name in right.optional]
     if without_default:
+        # `에는` is the same after a consonant and after a vowel.
         return f"{_list_of_parameters(without_default, '에는/에는')} 기본값이 없어요"
     return None
 
@@ -228,9 +234,11 @@ def _with_exercise_names(names: Sequence[str], right: _Parameters) -> list[str]:
 
     Names that would become the same one stay as they are: nobody knows which of `y` and `target` is `yb`.
     """
-    exercise_names = {
-        synonym: name for name in right.required for group in _SYNONYMS if name in group for synonym in group
-    }
+    exercise_names: dict[str, str] = {}
+    for name in right.required:
+        for group in _SYNONYMS:
+            if name in group:
+                exercise_names.update(dict.fromkeys(group, name))
     translated = [name if name in right.positional else exercise_names.get(name, name) for name in names]
     count = Counter(translated)
     return [new if count[new] == 1 else name for name, new in zip(names, translated, strict=True)]

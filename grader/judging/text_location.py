@@ -11,7 +11,7 @@ Four ways to find the line are tried, the surest first, and the first that finds
    statement almost word for word. There the learner wrote the mistake itself.
 2. The place where one of the learner's blocks lacks an old statement that a similar block of the learner's has
    (`twin_blocks`). There the learner's own program shows what is missing.
-3. If there is a `near`: the learner's line that corresponds to it.
+3. If there is a `near`: the learner's line that corresponds to it, or a gap: beside that line, or where it belongs.
 4. The learner's line most like a new statement, preferably one that is aligned with it. If the mistake only removes
    statements, it is the line before which they should stand. Guards and returned values have rules of their own
    (`_LineFinder.place_of_first_change`).
@@ -39,11 +39,12 @@ from grader.judging.variable_roles import match_variables
 from grader.submission.syntax import Definition, is_compound, methods
 
 _MIN_LIKENESS_OF_CHANGE = 0.25
-"""A line is taken for a new statement if it is at least this like it; else the gap where the statement belongs is."""
+"""Minimum likeness of a line that is taken for a new statement; below it, the gap where that belongs is taken."""
 _MIN_LIKENESS_OF_COPY = 0.95
 """Minimum likeness of a line that counts as a new statement written almost word for word."""
 _MIN_LIKENESS_OF_RETURN = 0.5
-"""The same limit if the mistake is about the returned value; below it, the learner's `return` is taken."""
+"""Replaces `_MIN_LIKENESS_OF_CHANGE` if the mistake is about the returned value; below it, `_line_of_returned_value`
+decides."""
 _MIN_LIKENESS_BESIDE_NEAR = 0.4
 """Minimum likeness of a line that is taken for the statement that the mistake puts in the place of `near`."""
 _FIT_OF_ABSENCE = 0.5
@@ -66,10 +67,8 @@ class Location:
 
     line: int
     """Number of the line, counted from 1."""
-    is_before: bool = False
-    """True if the place is before the line, because something is missing there."""
-    is_after: bool = False
-    """True if the place is after the line, because something is missing there."""
+    side: Side = ""
+    """On which side of the line something is missing; empty if the place is the line itself."""
     fit: float = field(default=0.0, compare=False)
     """How well the mistake fits the learner's text, up to slightly above 1, to choose between variants of the mistake.
 
@@ -87,13 +86,13 @@ def locate_in_text(
     near: str = "",
     only_near: bool = False,
     side: Side = "",
-    with_other_mistakes: str = "",
+    with_other_mistakes: str | None = None,
 ) -> Location | None:
-    """Return the line of the learner's program that does what the program with a mistake does.
+    """Return where in the learner's program the mistake is: a line, or the gap where something is missing.
 
     Args:
-        solution: source of the exercise's solution.
-        wrong: the same source with a mistake made.
+        solution: source of the solution, or, without `near`, of the solution with the learner's other mistakes made.
+        wrong: the same source with this mistake added.
         learner: the learner's whole program.
         name: name of the exercise's function or class in the learner's program.
         at: what the mistake is about (see `Mistake.at`); only `return`, the returned value, makes a difference here.
@@ -101,7 +100,7 @@ def locate_in_text(
         only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
         with_other_mistakes: source of the solution with the learner's other mistakes made, which may have changed the
-            line `near`; empty if there are none. Not read without `near`.
+            line `near`; None if there are none. Not read without `near`.
 
     Returns:
         None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
@@ -130,10 +129,10 @@ def locate_in_text(
     if found is None:
         found = _place_in_twin_block(definition, changed, aligned_with_solution, has_near=bool(near))
     if found is None and near:
-        other_program = course_program(with_other_mistakes)
+        other_program = None if with_other_mistakes is None else course_program(with_other_mistakes)
         aligned = aligned_with_solution if other_program is None else align_learner_with(other_program)
         near_finder = _LineFinder(right_program.statements, changed, aligned)
-        found = near_finder.place_near(near, side, otherwise=finder.line_replacing(near))
+        found = near_finder.place_near(near, side, otherwise=finder.replacement_of(near))
     if found is None:
         found = finder.place_of_first_change(at)
     return None if found is None else replace(found, fit=finder.fit())
@@ -180,7 +179,7 @@ def _place_in_twin_block(
         is_old = statement.text in old and (has_near or not is_compound(statement.node))
         place = twins.missing_place(statement.node) if is_old else None
         if place is not None:
-            return Location(place.line, is_before=place.is_before, is_after=not place.is_before)
+            return Location(place.line, side="before" if place.is_before else "after")
     return None
 
 
@@ -247,18 +246,20 @@ class _LineFinder:
                 return None if line is None else Location(line)
         return None
 
-    def line_replacing(self, line: str) -> Location | None:
-        """Return the learner's line most like what the mistake puts in the place of the solution's statement `line`.
+    def replacement_of(self, near_text: str) -> Location | None:
+        """Return the learner's line most like what the mistake puts in the place of the statement `near_text`.
 
         None if the mistake does not replace that statement, or if no learner's line is like its replacement.
         """
-        changes = [c for c in self._changed.changes if c.new and any(is_written_as(s, line) for s in c.old)]
+        changes = [
+            c for c in self._changed.changes if c.new and any(is_written_as(s, near_text) for s in c.old)
+        ]
         match = self._best_match(changes[0]) if changes else BestMatch()
         is_like = match.likeness >= _MIN_LIKENESS_BESIDE_NEAR
         return Location(match.line) if match.line is not None and is_like else None
 
-    def place_near(self, line: str, side: Side, otherwise: Location | None = None) -> Location | None:
-        """Return the place in the learner's program of the solution's statement `line`.
+    def place_near(self, near_text: str, side: Side, otherwise: Location | None = None) -> Location | None:
+        """Return the place in the learner's program of the solution's statement `near_text`.
 
         If the solution has several such statements, the one nearest to the first change counts. If other mistakes
         replace it, the statement in its place counts. If no learner's statement is aligned with it, the place is:
@@ -267,11 +268,11 @@ class _LineFinder:
         2. else `otherwise`, and if that is None, the gap where the statement belongs.
 
         Args:
-            line: a statement of the solution, as `is_line_of` says.
+            near_text: a statement of the solution, as `is_line_of` says.
             side: the side of the learner's statement at which something is missing; empty: as the mistake says.
             otherwise: the place if no learner's statement is aligned with the solution's.
         """
-        positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, line))
+        positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, near_text))
         position = min(positions, key=lambda i: abs(i - self._changed.first_changed_position))
         counterpart = self._position_in_course(position)
         partner = self._alignment.learner_positions.get(counterpart)
@@ -307,7 +308,7 @@ class _LineFinder:
             found = next(conditions, guard) if is_condition else guard
             return Location(found.line)
         first_line = next((s.line for s in statements if s.kind != "FunctionDef"), None)
-        return None if first_line is None else Location(first_line, is_before=True)
+        return None if first_line is None else Location(first_line, side="before")
 
     def _last_return(self) -> Location | None:
         """Return the learner's last `return`; None without one."""
@@ -350,8 +351,8 @@ class _LineFinder:
         """
         before, after = self._alignment.neighbours(start, end)
         if after is not None and (before is None or not self._leaves_method(before, after)):
-            return Location(after.line, is_before=True)
-        return None if before is None else Location(before.line, is_after=True)
+            return Location(after.line, side="before")
+        return None if before is None else Location(before.line, side="after")
 
     def _leaves_method(self, before: Statement, after: Statement) -> bool:
         """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
@@ -383,13 +384,12 @@ class _LineFinder:
         if line != statement.line:
             return Location(line)
         first_missing = self._changed.first_removed_position
-        is_missing_before = first_missing is not None and first_missing < position
+        if side:
+            return Location(line, side=side)
+        if first_missing is not None and first_missing < position:
+            return Location(line, side="before")
         is_missing_next = any(not c.new and c.position == position + 1 for c in self._changed.changes)
-        return Location(
-            line,
-            is_before=side == "before" or (not side and is_missing_before),
-            is_after=side == "after" or (not side and is_missing_next),
-        )
+        return Location(line, side="after" if is_missing_next else "")
 
     def _fit_of(self, change: Change) -> float:
         """Return the fit of the learner's line most like a new statement.

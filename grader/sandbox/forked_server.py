@@ -1,9 +1,12 @@
 """Fork this process to serve as the sandbox's server, which saves the seconds that importing torch again would take.
 
 This is only for checking one's own file: the memory of the forked server holds everything that this process holds,
-answers included. A forked server differs from a started one (`server_command`) in two more ways, which do no harm to a
-file of one's own: it keeps this interpreter's import path and options, and environment variables that are read when a
-process starts, such as PYTHONHASHSEED and GLIBC_TUNABLES, have no effect on it.
+answers included. A forked server differs from a started one (`server_command`) in three more ways, which do no harm to
+a file of one's own:
+
+- It keeps this interpreter's import path and options.
+- Environment variables that are read when a process starts, such as PYTHONHASHSEED and GLIBC_TUNABLES, have no effect.
+- It does not call `isolation.exit_on_hangup`: torch is usually imported already, so it soon reads its control socket.
 """
 
 import os
@@ -14,17 +17,16 @@ import sys
 import threading
 import time
 import traceback
-from contextlib import suppress
 from typing import IO, NoReturn
 
 from grader.sandbox.server_command import server_environment
 
 
 def can_fork(device: str) -> bool:
-    """Return True if a fork of this process can serve: on Linux, for the CPU, with one thread and without a GPU.
+    """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread and without a GPU.
 
     Another thread might hold a lock, which would stay locked for ever in the fork. Where torch sees a GPU, a backward
-    pass starts threads, even on the CPU. A process that has run one has forks that cannot run one
+    pass starts threads, even on the CPU. After a backward pass with those threads, no fork can run one
     (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
 
     Args:
@@ -44,29 +46,32 @@ def _sees_a_gpu() -> bool:
     return bool(accelerator.is_available())
 
 
-class ForkedServer:
-    """A server forked from this process, with the part of `subprocess.Popen`'s interface that `Server` needs."""
+class ForkedProcess:
+    """A fork of this process that serves, with the part of `subprocess.Popen`'s interface that `Server` needs."""
 
-    def __init__(self, control: socket.socket, errors: IO[bytes], home: str, device: str) -> None:
-        """Fork; in the child, serve until the other end of `control` is closed, and never return.
+    def __init__(self, control: socket.socket, errors: IO[bytes], home: str) -> None:
+        """Fork; in the fork, serve on the CPU until the other end of `control` is closed, and never return.
+
+        The caller makes sure that `can_fork("cpu")` is true at this moment.
 
         Args:
             control: the server's end of the control socket.
             errors: file that receives the server's standard error.
             home: the server's working directory, HOME and TMPDIR.
-            device: `cpu`; see `can_fork`.
         """
         self._ended = False
         self.pid = os.fork()
         if self.pid == 0:
-            _become_server(control, errors, home, device)
+            _become_server(control, errors, home)
 
     def poll(self) -> int | None:
         """Return None while the process runs, then 0, whatever its exit status: `Server` does not look at that."""
         if not self._ended:
-            with suppress(ChildProcessError):
+            try:
                 ended_pid, _ = os.waitpid(self.pid, os.WNOHANG)
                 self._ended = ended_pid != 0  # 0: it still runs
+            except ChildProcessError:  # it has ended, and something else in this process has waited for it
+                self._ended = True
         return 0 if self._ended else None
 
     def kill(self) -> None:
@@ -87,13 +92,13 @@ class ForkedServer:
             time.sleep(0.002)
 
 
-def _become_server(control: socket.socket, errors: IO[bytes], home: str, device: str) -> NoReturn:
+def _become_server(control: socket.socket, errors: IO[bytes], home: str) -> NoReturn:
     """Serve in the forked process, with no open files but the control socket and the error file, then exit."""
-    # Imported only here, because it needs torch. A process that forks has torch already; one that starts a server by
-    # the command does not need it.
-    from grader.sandbox.inside import server
-
+    # Everything stands in the `try`: an exception that left it would go on in the grader's code, in the fork.
     try:
+        # Imported only here, because it needs torch, which a grader that starts its server by the command does without.
+        from grader.sandbox.inside import server
+
         os.setsid()  # Ctrl-C in the terminal must reach only the parent
         os.chdir(home)
         null_device = os.open(os.devnull, os.O_RDWR)
@@ -104,7 +109,7 @@ def _become_server(control: socket.socket, errors: IO[bytes], home: str, device:
         # that the socket was closed.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
-        os.environ.update(server_environment(device, home))
+        os.environ.update(server_environment("cpu", home))
         server.main()
     except BaseException:
         traceback.print_exc()

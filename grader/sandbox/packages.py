@@ -27,15 +27,15 @@ def undeclared_entries(site: Path, added_packages: Sequence[str] = ()) -> list[P
         site: a folder of installed packages (`site-packages`).
         added_packages: names of further distributions that submissions may use.
     """
-    declared = _top_level_names(_COURSE_DISTRIBUTION)
+    declared = _entries_with_dependencies(_COURSE_DISTRIBUTION)
     if not declared:
         return []
-    declared = declared.union(*map(_top_level_names, added_packages))
+    declared = declared.union(*map(_entries_with_dependencies, added_packages))
     return sorted(path for path in site.iterdir() if path.name not in declared and _is_importable(path))
 
 
 def _is_importable(path: Path) -> bool:
-    """Return True if a file or folder in a packages folder may be a module or a package, judged by its name."""
+    """Return True for any folder but `__pycache__`, and for module files."""
     return (path.is_dir() and path.name != "__pycache__") or path.suffix in (".py", ".so", ".pyc")
 
 
@@ -49,7 +49,7 @@ def is_installed(name: str) -> bool:
 
 
 @functools.cache
-def _top_level_names(distribution: str) -> frozenset[str]:
+def _entries_with_dependencies(distribution: str) -> frozenset[str]:
     """Return the names of the files and folders that a distribution and all its dependencies put in `site-packages`."""
     waiting, seen = [distribution], set()
     names: set[str] = set()
@@ -62,7 +62,7 @@ def _top_level_names(distribution: str) -> frozenset[str]:
             installed = metadata.distribution(name)
         except metadata.PackageNotFoundError:  # for example a dependency on other platforms only
             continue
-        names |= _installed_names(installed, name)
+        names |= _entries_of(installed, name)
         waiting += _dependencies(installed, extra=_LESSON_EXTRA if name == _COURSE_DISTRIBUTION else None)
     return frozenset(names)
 
@@ -83,7 +83,7 @@ def _dependencies(distribution: metadata.Distribution, *, extra: str | None) -> 
     return names
 
 
-def _installed_names(distribution: metadata.Distribution, name: str) -> set[str]:
+def _entries_of(distribution: metadata.Distribution, name: str) -> set[str]:
     """Return the names of the files and folders that a distribution puts directly in `site-packages`.
 
     Args:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from grader.base.errors import HanstepError
 from grader.base.removal import temporary_folder
 from grader.sandbox import bubblewrap, cgroups
-from grader.sandbox.forked_server import ForkedServer
+from grader.sandbox.forked_server import ForkedProcess
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.server_command import import_path, python_command, server_environment
@@ -52,7 +52,7 @@ class Server:
             memory_bytes: memory limit of one child, from which the cgroup's limit is derived.
             added_packages: installed packages that submissions can import beside those of the course; has no effect
                 without isolation.
-            forked: fork this process instead of starting a new one; only without isolation.
+            forked: fork this process instead of starting a new one; only without isolation, and if `can_fork(device)`.
         """
         self._is_warm = False
         with ExitStack() as stack:
@@ -67,7 +67,7 @@ class Server:
                 command = cgroups.wrap_in_cgroup(command, memory_bytes, stack)
             with server_end:  # the server has a copy of it
                 self._process = (
-                    ForkedServer(server_end, self._errors, home, device)
+                    ForkedProcess(server_end, self._errors, home)
                     if forked
                     else subprocess.Popen(
                         command,

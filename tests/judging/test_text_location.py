@@ -45,7 +45,7 @@ def without(line: str) -> str:
 
 def test_what_is_missing_belongs_before_the_line_that_follows_it() -> None:
     assert locate_in_text(SOLUTION, without("    opt.zero_grad()\n"), LEARNER, "f") == Location(
-        4, is_before=True
+        4, side="before"
     )
 
 
@@ -154,8 +154,8 @@ TWO_WAYS = """class C:
 
 def test_the_last_lines_of_a_method_are_missing_in_it_and_not_before_the_next() -> None:
     wrong = TWO_WAYS.replace("        if clear:\n            self.zero()\n\n", "\n")
-    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4, is_after=True)
-    assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4, is_after=True)
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C") == Location(4, side="after")
+    assert locate_in_text(TWO_WAYS, wrong, wrong, "C", near="if clear:") == Location(4, side="after")
 
 
 def test_a_line_that_plays_another_part_is_left_to_it() -> None:
@@ -187,7 +187,7 @@ CHECKED = """class C:
 def test_a_missing_check_belongs_to_its_own_method() -> None:
     wrong = CHECKED.replace("        if rho < 0:\n            raise ValueError(rho)\n", "")
     learner = wrong.replace("return self.rho", "raise NotImplementedError")
-    assert locate_in_text(CHECKED, wrong, learner, "C") == Location(3, is_before=True)
+    assert locate_in_text(CHECKED, wrong, learner, "C") == Location(3, side="before")
 
 
 def test_a_line_to_look_at_stands_in_the_solution() -> None:

@@ -29,7 +29,7 @@ class _Lengths(NamedTuple):
 
 
 def _lengths(env: Env) -> _Lengths:
-    """Return three lengths of which none equals another or the sum of others."""
+    """Return three different lengths, so that a program that takes one for another is found out."""
     draw = env.draw("lengths")
     return _Lengths(draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8))
 
@@ -51,7 +51,7 @@ def _record_curve(stage: Stage, title: str, steps: Sequence[int], lengths: _Leng
 
 
 def _record_tiny_curve(stage: Stage, title: str, steps: Sequence[int], lengths: _Lengths) -> None:
-    """Record the same for tiny rates; see `record_tiny_rates`."""
+    """Record the rates at `steps` as one array for tiny `max_lr` and `min_lr`, as `record_tiny_rates` does."""
     record_tiny_rates(stage, title, "wsd_at", steps, _rates(stage.env), **lengths._asdict())
 
 
@@ -115,7 +115,9 @@ def _no_warmup(stage: Stage) -> None:
 
 @driver.scenario("no-stable", "유지하지 않고", check="missing", atol=FLOAT32_ATOL)
 def _no_stable(stage: Stage) -> None:
-    """Ask for steps around the peak of a schedule without stable phase: the peak lasts one step, the decay's first.
+    """Ask for steps before, at and after the peak of a schedule without stable phase.
+
+    Its peak lasts one step, the first of the decay.
 
     A wrong program begins the decay below the peak.
     """
@@ -126,12 +128,12 @@ def _no_stable(stage: Stage) -> None:
 
 @driver.scenario("short-decay", "내리막이 한 스텝이거나 없을 때", check="missing", atol=FLOAT32_ATOL)
 def _short_decay(stage: Stage) -> None:
-    """Ask for the last steps of a schedule with a decay of one step, of none, and of nothing but a warm-up.
+    """Ask for the last steps of three schedules: with a decay of one step, without decay, and with only a warm-up.
 
     A single step of decay is the last one, so it is at the minimum. Without decay the last step is still at the peak,
     if there is one; after nothing but a warm-up, the next step is already past the end.
 
-    A wrong program divides by `decay_steps - 1`, which is zero for one step.
+    A wrong program divides by `decay_steps - 1`, which is zero for a decay of one step.
     """
     lengths = _lengths(stage.env)
     for decay in (1, 0):
@@ -149,7 +151,7 @@ def _refuses(stage: Stage) -> None:
     """Call with possible arguments, then with impossible ones at steps in several parts of the schedule.
 
     A wrong program accepts some of them, or notices them only in the part of the schedule that uses them. The possible
-    ones come first because a program that always raises must fail here too.
+    arguments come first: a program that refuses everything raises there, and so fails too.
     """
     lengths = _lengths(stage.env)
     rate = _call(stage, lengths.warmup_steps, lengths)
@@ -157,7 +159,9 @@ def _refuses(stage: Stage) -> None:
     low, high = sorted(_rates(stage.env).values())
     possible = {"max_lr": high, "min_lr": low, **lengths._asdict()}
     no_steps = _Lengths(0, 0, 0)._asdict()
-    impossible: dict[str, tuple[int, dict[str, float]]] = {  # name of the fact: step, other arguments
+    impossible: dict[
+        str, tuple[int, dict[str, float]]
+    ] = {  # name of the fact -> step, and the arguments that differ from `possible`
         "`step=-1`일 때": (-1, {}),
         "`warmup_steps=-1`일 때": (0, {"warmup_steps": -1}),
         "`stable_steps=-1`일 때": (0, {"stable_steps": -1}),

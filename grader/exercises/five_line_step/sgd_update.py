@@ -36,8 +36,9 @@ def _update_twice(
         stage: the scenario's stage.
         change: changes the parameters' gradients before each update; by default nothing.
         as_argument: turns the list of parameters into the function's argument; by default into an iterator.
-        states: True to compare the parameters with the solution's. False to record facts instead: whether gradients,
-            `requires_grad` and everything else but the parameters' values stay as they were.
+        states: True to record the parameters after each update. False to record instead whether any parameter moved,
+            and whether gradients and `requires_grad` stayed as they were. Both record whether a `.grad` of None
+            stayed None, and whether the model still has the same tensors.
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
@@ -55,7 +56,9 @@ def _update_twice(
             unchanged = (_unchanged(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
             recorder.append_fact("그레이디언트", "그대로" if all(unchanged) else "바뀜")
             recorder.append_fact("requires_grad", true_or_false(all(p.requires_grad for p in parameters)))
-        appeared = any(p.grad is not None for p, grad in zip(parameters, before, strict=True) if grad is None)
+        appeared = any(
+            grad is None and p.grad is not None for p, grad in zip(parameters, before, strict=True)
+        )
         recorder.append_fact("None이던 .grad", "텐서" if appeared else "None")
         for parameter in parameters:
             parameter.grad = None
@@ -86,7 +89,7 @@ def _enlarge_gradients(parameters: Sequence[nn.Parameter]) -> None:
 def _moves(stage: Stage) -> None:
     """Update twice, and record the parameters.
 
-    A program with another sign, another rate or `p = p - lr * p.grad` (a new tensor) leaves other parameters.
+    A program with another sign, another rate or `p = p - lr * p.grad` (a new tensor) ends with wrong parameter values.
     """
     _update_twice(stage)
 
@@ -118,7 +121,7 @@ def _leaves(stage: Stage) -> None:
     A program that replaces parameters, clears gradients or switches off `requires_grad` breaks the next backward
     pass.
 
-    Two updates after backward passes, then one on random gradients.
+    Make two updates after backward passes, then one of another model with random gradients.
     """
     parameters = _update_twice(stage, states=False)
     recorder = stage.recorder

@@ -1,14 +1,15 @@
 """Driver of `Snapshot`, which saves the whole state of a run to one file and restores it into new objects.
 
 Promises of the exercise, and the scenarios that check them:
-    model and optimizer go on as without an interruption: `sgd`, `adamw`; the scaler: `scaler`
-    so do the random numbers of random, NumPy and torch: `python`, `numpy`, `torch`
-    so does the order of a shuffling loader: `loader`
+    model and optimizer go on as without an interruption: `sgd`, `adamw`; so does the scaler: `scaler`
+    the random numbers of random, NumPy and torch go on, too: `python`, `numpy`, `torch`
+    the order of a shuffling loader goes on, too: `loader`
+    loading changes no modes: `sgd`, `adamw`
     one file, with the given name, that opens with `weights_only=True`; saving changes nothing: `file`
     saving and loading again, with everything together: `together`, `same-file`
 
-A program that keeps state elsewhere than in the file loses it, because the file is moved before it is loaded, and
-random states are changed.
+The file is usually moved before loading; `together` also reseeds and loads an older file, which exposes state kept in
+memory.
 """
 
 import random
@@ -49,17 +50,17 @@ _SAMPLES, _BATCH_SIZE = 12, 4
 
 @dataclass
 class _RunObjects:
-    """The objects of one run in one process; None for a scaler or loader generator that it has not."""
+    """The objects of one run in one process; None if there is no scaler or loader generator."""
 
     model: nn.Module
     opt: Optimizer
     scaler: torch.amp.GradScaler | None = None
-    generator: torch.Generator | None = None
+    loader_generator: torch.Generator | None = None
 
 
 def _snapshot(stage: Stage, run: _RunObjects) -> Any:
     """Make the learner's Snapshot of these objects; arguments that would be None are left out."""
-    optional = {"scaler": run.scaler, "loader_generator": run.generator}
+    optional = {"scaler": run.scaler, "loader_generator": run.loader_generator}
     given = {name: value for name, value in optional.items() if value is not None}
     return stage.recorder.call(stage.student("Snapshot"), run.model, run.opt, **given)
 
@@ -70,7 +71,7 @@ def _save(stage: Stage, run: _RunObjects, path: Path | str) -> None:
 
 
 def _load(stage: Stage, run: _RunObjects, path: Path) -> None:
-    """Load into the objects by a new Snapshot, as another process would: from a moved file, in other random states."""
+    """Load into the objects by a new Snapshot, as another process would, from a moved file."""
     stage.recorder.call(_snapshot(stage, run).load, _move(path))
 
 
@@ -128,7 +129,7 @@ def _record_continued_updates(stage: Stage, make_opt: MakeOptimizer, *, batch_no
         model = norm_dropout_mlp(env, salt) if batch_norm else mlp(env, salt)
         for module in model.modules():
             if isinstance(module, nn.Dropout):
-                module.p = 0.0
+                module.p = 0.0  # it would draw random numbers, which other scenarios check
         return _RunObjects(model, make_opt(model))
 
     data = batches(env, (4,) * 6)
@@ -273,10 +274,10 @@ def _loader(stage: Stage) -> None:
 
     def make_run(salt: str) -> _RunObjects:
         model = mlp(env, salt)
-        return _RunObjects(model, sgd(model), generator=env.generator(f"order of {salt}"))
+        return _RunObjects(model, sgd(model), loader_generator=env.generator(f"order of {salt}"))
 
     uninterrupted, resumed = make_run("saved"), make_run("new")
-    loaders = [_shuffling_loader(run.generator) for run in (uninterrupted, resumed)]
+    loaders = [_shuffling_loader(run.loader_generator) for run in (uninterrupted, resumed)]
     _epoch_order(loaders[0])
     with scratch_folder() as folder:
         _save(stage, uninterrupted, folder / "run.pt")
@@ -294,12 +295,21 @@ def _make_full_run(env: Env, salt: str) -> _RunObjects:
     return _RunObjects(model, sgd(model, momentum=0.9), scaler, env.generator(f"order of {salt}"))
 
 
-def _train_epochs(env: Env, run: _RunObjects, count: int) -> Iterator[None]:
-    """Train for `count` epochs, with shuffled samples and noise from NumPy and random; yield before each epoch."""
+def _train_epochs(
+    env: Env, run: _RunObjects, count: int, before_each: Callable[[int], None] = lambda _: None
+) -> None:
+    """Train for `count` epochs, with shuffled samples and noise from NumPy and random.
+
+    Args:
+        env: the scenario's environment.
+        run: the objects to train.
+        count: number of epochs.
+        before_each: called before each epoch with its number, from 0; by default nothing happens.
+    """
     ((inputs, labels),) = batches(env, (_SAMPLES,))
-    loader = _shuffling_loader(run.generator)
-    for _ in range(count):
-        yield
+    loader = _shuffling_loader(run.loader_generator)
+    for number in range(count):
+        before_each(number)
         for rows in loader:
             noise = torch.from_numpy(np.random.normal(0, 0.1, (len(rows), inputs.shape[1]))).to(inputs)
             xb = inputs[rows.to(inputs.device)] * random.uniform(0.9, 1.1) + noise
@@ -319,14 +329,16 @@ def _together(stage: Stage) -> None:
     uninterrupted, resumed = _make_full_run(env, "saved"), _make_full_run(env, "new")
     with scratch_folder() as folder:
         saving = _snapshot(stage, uninterrupted)
-        for number, _ in enumerate(_train_epochs(env, uninterrupted, 4)):
+
+        def save(number: int) -> None:
             recorder.call(saving.save, folder / f"epoch-{number}.pt")
+
+        _train_epochs(env, uninterrupted, 4, before_each=save)
         loading = _snapshot(stage, resumed)
         for number in (3, 1):
             _change_random_states(env)
             recorder.call(loading.load, _move(folder / f"epoch-{number}.pt"))
-            for _ in _train_epochs(env, resumed, 4 - number):
-                pass
+            _train_epochs(env, resumed, 4 - number)
             _record_ends(stage, uninterrupted, resumed)
 
 
@@ -370,13 +382,13 @@ def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
 
     def states() -> dict[str, Any]:
         kind, keys, *rest = np.random.get_state()
-        assert run.generator is not None
+        assert run.loader_generator is not None
         assert run.scaler is not None
         return {
             "random": random.getstate(),
             "np.random": [kind, np.asarray(keys).tolist(), *rest],
             "torch": torch.get_rng_state().tolist(),
-            "로더": run.generator.get_state().tolist(),
+            "로더": run.loader_generator.get_state().tolist(),
             "스케일러": run.scaler.state_dict(),
             "모델": flat_state(run.model.state_dict(), run.model).tolist(),
             "옵티마이저": _without_tensors(run.opt.state_dict()),
@@ -395,19 +407,19 @@ def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
 def _file(stage: Stage) -> None:
     """Save once, and record what that changes and what the file is like.
 
-    A program that draws random numbers, clears gradients, adds a suffix or pickles objects while it saves, shows.
+    A program that draws random numbers, clears gradients, adds a suffix or pickles objects while saving is found out.
 
     Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. Of the file,
     only whether it opens is recorded: keys and layout are free.
     """
     env = stage.env
     run = _make_full_run(env, "saved")
-    for _ in _train_epochs(env, run, 1):
-        pass
+    _train_epochs(env, run, 1)
     last_layer_to_eval(run.model)
     with scratch_folder() as folder:
         with _recorded_changes(stage, run):
             _save(stage, run, str(folder / "run.state"))
         how = read_checkpoint(folder / "run.state")[1]
+        # `read_checkpoint` also says if the file holds no dict. Here any layout is right, so such a file is opened too.
         stage.recorder.fact("weights_only=True로 연 파일", "열림" if how == "dict가 아님" else how)
         stage.recorder.fact("파일의 수", len([*folder.iterdir()]))

@@ -344,7 +344,7 @@ def _focus(run: Run | None, solution: Run, atol: float) -> Focus:
         frozenset(lines),
         missing_events=frozenset((solution_kinds - kinds).keys()),
         extra_events=frozenset((kinds - solution_kinds).keys()),
-        only_returned="return" in name,
+        returned_differs_first="return" in name,
         # These two are names of ours, not words of the learner's code.
         field_words=frozenset(_CODE_WORD.findall(name)) - {_STATES, "returned"},
     )

@@ -6,7 +6,8 @@
    inserting a call of which there are too few.
 3. The drafts are sorted by cost. One that resembles cheaper drafts moves back, so that one line inserted at every place
    does not crowd out the rest.
-4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is bound.
+4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is bound, except those
+   that the learner's program already reads too early.
 
 Example: the learner has `count = len(xb)` in a loop, the solution `count += len(xb)`. The first edit proposed
 replaces the operator; inserting `count += len(xb)` before the line and deleting the line come next.
@@ -46,7 +47,7 @@ _CODE_OF_EVENTS = {
     "step": (".step(", "second_step"),
     "scheduler": ("scheduler.step",),
 }
-"""By kind of event: texts in an edit's code, each of which shows that the edit adds or removes such an event."""
+"""By kind of event: texts in an edit's code, each of which suggests that the edit adds or removes such an event."""
 _ROUND_EVENTS = {"forward", "step"}
 """Kinds of events that belong to every round of a loop: a run with too few (or too many) of both lacks (or has extra)
 whole rounds."""
@@ -68,7 +69,7 @@ _LOOP_CONTROL_BONUS = 0.9
 """Bonus for an edit of a condition or loop, if whole rounds are missing or too many."""
 _FIELD_WORD_BONUS = 0.5
 """Bonus for an edit of a line that mentions the name of what differs first (`Focus.field_words`)."""
-_COST_PER_PLACE = 0.12
+_COST_PER_SAME_INSERTION = 0.12
 """Cost of each earlier draft that inserts the same line elsewhere."""
 _COST_PER_EDIT_OF_LINE = 0.05
 """Cost of each earlier draft of the same kind on the same line."""
@@ -86,7 +87,7 @@ class Focus:
     """Kinds of events of which the learner's run has too few."""
     extra_events: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too many."""
-    only_returned: bool = False
+    returned_differs_first: bool = False
     """True if the first difference is in what is returned; parameters agree then, because they are compared first."""
     field_words: frozenset[str] = frozenset()
     """Words in the name of the array or fact that differs first: `buffers`, `train_losses`."""
@@ -142,6 +143,7 @@ def small_edits(
     imports = imports or {}
     names_of_program = top_level_names(source)
     dumps_seen = {ast.dump(definition.node) for definition in definitions}
+    # What the learner's program itself reads too early is no reason against an edit: it may be the mistake.
     early_reads_before = {definition: reads_before_binding(definition.node) for definition in definitions}
     for draft, definition in _likeliest_first(definitions, solution, focus or Focus()):
         lines = draft.applied_to(definition.program_lines)
@@ -189,12 +191,12 @@ def _likeliest_first(
                 cost += _HELPER_COST
             drafts.append(_PricedDraft(cost, draft, definition))
     drafts.sort(key=attrgetter("cost"))
-    spread_out = sorted(_spread_out(drafts), key=attrgetter("cost"))
+    spread_out = sorted(_with_crowding_cost(drafts), key=attrgetter("cost"))
     return [(draft, definition) for _, draft, definition in spread_out]
 
 
-def _spread_out(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:
-    """Yield the drafts, sorted by cost, with an added cost for each draft before that resembles them.
+def _with_crowding_cost(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:
+    """Yield each draft of a list sorted by cost, with an added cost for each draft before it that resembles it.
 
     Two drafts resemble each other if they insert the same line, or are of the same kind and about the same line.
     """
@@ -203,8 +205,8 @@ def _spread_out(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:
     for cost, draft, definition in drafts:
         inserts_line = KINDS[draft.kind].inserts_line
         in_common = (draft.kind, draft.changed_code if inserts_line else draft.line)
-        extra_cost = (_COST_PER_PLACE if inserts_line else _COST_PER_EDIT_OF_LINE) * counts[in_common]
-        yield _PricedDraft(cost + extra_cost, draft, definition)
+        cost_per_draft = _COST_PER_SAME_INSERTION if inserts_line else _COST_PER_EDIT_OF_LINE
+        yield _PricedDraft(cost + cost_per_draft * counts[in_common], draft, definition)
         counts[in_common] += 1
 
 
@@ -217,7 +219,7 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
     cost = _cost_with_events(cost, draft, focus)
     line = definition.program_lines[draft.line - 1]
     text = line + draft.changed_code
-    if focus.only_returned:
+    if focus.returned_differs_first:
         mentions_returned = any(name in text for name in definition.names_returned)
         cost -= _RETURN_BONUS if "return" in text else _RETURNED_NAME_BONUS * mentions_returned
     if focus.missing_events >= _ROUND_EVENTS or focus.extra_events >= _ROUND_EVENTS:
@@ -227,16 +229,16 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
 
 def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
     """Return the cost of a draft, changed by whether it may add missing events or remove extra ones."""
-    code, kind = draft.changed_code, KINDS[draft.kind]
+    code, kind_of_edit = draft.changed_code, KINDS[draft.kind]
     events = {event for event, texts in _CODE_OF_EVENTS.items() if any(text in code for text in texts)}
-    is_about_missing, is_about_extra = events & focus.missing_events, events & focus.extra_events
-    if kind.may_add_events and is_about_missing:
+    missing_touched, extra_touched = events & focus.missing_events, events & focus.extra_events
+    if kind_of_edit.may_add_events and missing_touched:
         cost -= _RIGHT_EVENT_BONUS
-    if kind.may_remove_events and is_about_extra:
+    if kind_of_edit.may_remove_events and extra_touched:
         cost -= _RIGHT_EVENT_BONUS
-    if kind.may_remove_events and not kind.may_add_events and is_about_missing:
+    if kind_of_edit.may_remove_events and not kind_of_edit.may_add_events and missing_touched:
         cost += _WRONG_EVENT_COST
-    if kind.may_add_events and not kind.may_remove_events and is_about_extra:
+    if kind_of_edit.may_add_events and not kind_of_edit.may_remove_events and extra_touched:
         cost += _WRONG_EVENT_COST
     return cost
 

@@ -70,11 +70,11 @@ def become_child(
         if setting.device != "cpu":
             import torch
 
-            # Start CUDA before `mount_own_tmp_and_proc` hides /proc, which its driver reads.
+            # Start CUDA before `mount_small_tmp_and_hide_proc` hides /proc, which its driver reads.
             torch.zeros(1, device=setting.device)
-        isolation.set_limits(bounds, address_space=setting.device == "cpu")
+        isolation.set_limits(bounds, limit_address_space=setting.device == "cpu")
         if setting.isolate:
-            isolation.mount_own_tmp_and_proc(bounds, setting.visible_folders)
+            isolation.mount_small_tmp_and_hide_proc(bounds, setting.visible_folders)
             isolation.drop_rights(uses_gpu=setting.device != "cpu")
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), objects, setting.device)
     except EOFError:  # the grader has closed the channel: the usual end

@@ -2,7 +2,7 @@
 
 Bubblewrap isolates the server as a whole. In addition, these functions isolate each child of the server, in this order:
 
-    create_namespaces (in the child's parent), set_limits, mount_own_tmp_and_proc, drop_rights
+    create_namespaces (in the child's parent), set_limits, mount_small_tmp_and_hide_proc, drop_rights
 
 Other functions end a process together with the one that it works for (`die_with_parent`, `exit_on_hangup`), or measure
 what a process uses (`process_status`, `processor_seconds`). Nothing here imports torch.
@@ -24,11 +24,11 @@ from typing import Any
 from grader.sandbox.inside import seccomp
 
 # <linux/sched.h>, <linux/mount.h>, <linux/prctl.h>, <linux/capability.h>
-_NEW_MOUNTS, _NEW_IPC, _NEW_PIDS = 0x20000, 0x8000000, 0x20000000
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
-_BIND, _RECURSIVE = 0x1000, 0x4000
+_NEW_MOUNTS, _NEW_IPC, _NEW_PIDS = 0x20000, 0x8000000, 0x20000000  # CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8  # MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC
+_BIND, _RECURSIVE = 0x1000, 0x4000  # MS_BIND, MS_REC
 _PR_SET_PDEATHSIG, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 47, 4
-_CAPABILITY_VERSION_3 = 0x20080522
+_CAPABILITY_VERSION_3 = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 _NO_CAPABILITIES = bytes(24)
 """The three empty sets for `capset` (effective, permitted, inheritable): two structs of three 32-bit numbers."""
 
@@ -37,13 +37,14 @@ _NO_CAPABILITIES = bytes(24)
 class Bounds:
     """Resource limits of one child that the kernel and the server enforce.
 
-    The grader enforces others (`client.Limits`). All are plain numbers, so that they can be sent as JSON.
+    Memory and processor time are derived from `client.Limits`, which also holds the limits that the grader enforces.
+    All are plain numbers, so that they can be sent as JSON.
     """
 
     memory_bytes: int
     """Memory beyond what the warmed server already holds."""
     cpu_seconds: float
-    """Processor time of all the child's threads."""
+    """Processor time of all the child's threads, for all its exercises together."""
     file_bytes: int = 64 * 2**20
     """Maximum size of a file, and of everything in the child's /tmp together."""
     open_files: int = 256
@@ -58,13 +59,14 @@ def create_namespaces(*, own_pids: bool = True) -> None:
     All children share bubblewrap's empty network namespace. One for each child would cost 5 ms, and is not needed: a
     child cannot create network sockets, so it leaves nothing there for the next child.
 
-    All share bubblewrap's user namespace, too. It gives this process the capability to create the others, which
-    `drop_rights` gives up. A second user namespace would fail where AppArmor or a nested container allows only one.
+    All share bubblewrap's user namespace, too. In it this process has the capability to create the other namespaces;
+    each child gives that capability up in `drop_rights`. A user namespace for each child would fail where AppArmor or a
+    nested container allows only one.
 
     Args:
-        own_pids: create the PID namespace too. False for CUDA, which does not start in a PID namespace other than that
-            of /proc (`cuInit` fails with error 304, seen with driver 580), and no new /proc can be mounted (see
-            `mount_own_tmp_and_proc`).
+        own_pids: create the PID namespace too. False for CUDA, which starts only if /proc shows the process's own PID
+            namespace (otherwise `cuInit` fails with error 304, seen with driver 580). A new /proc for a new PID
+            namespace cannot be mounted (see `mount_small_tmp_and_hide_proc`).
 
     Raises:
         OSError: the kernel refused it.
@@ -72,13 +74,13 @@ def create_namespaces(*, own_pids: bool = True) -> None:
     _raise_if_failed("unshare", _libc().unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_PIDS if own_pids else 0)))
 
 
-def set_limits(bounds: Bounds, *, address_space: bool) -> None:
+def set_limits(bounds: Bounds, *, limit_address_space: bool) -> None:
     """Set the resource limits of this process.
 
     Args:
         bounds: the limits that the kernel enforces.
-        address_space: limit the address space too, which includes shared mappings. False for CUDA, which reserves far
-            more addresses than it uses.
+        limit_address_space: limit the address space too, which includes shared mappings. False for CUDA, which
+            reserves far more addresses than it uses.
     """
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
@@ -88,15 +90,15 @@ def set_limits(bounds: Bounds, *, address_space: bool) -> None:
         return  # macOS does not enforce the limits below, and has no /proc
     status = process_status("self")
     _set_limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
-    if address_space:
+    if limit_address_space:
         # 1 GiB more, because malloc reserves 128 MiB of addresses for each thread, most of which it never uses.
         _set_limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
 
 
-def mount_own_tmp_and_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) -> None:
-    """Mount an empty, small /tmp as working directory, and an empty /proc.
+def mount_small_tmp_and_hide_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) -> None:
+    """Mount an empty, small /tmp as working directory, and hide /proc under an empty folder.
 
-    The /proc is an empty folder and not a new procfs, because the kernel refuses a new procfs where the existing one is
+    It is hidden and not replaced by a new procfs, because the kernel refuses a new procfs where the existing one is
     partly masked, as bubblewrap's is.
 
     Args:
@@ -124,7 +126,7 @@ def mount_own_tmp_and_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) 
 
 
 def drop_rights(*, uses_gpu: bool = False) -> None:
-    """Give up all capabilities and forbid all but harmless system calls, in all threads and irrevocably.
+    """Give up all capabilities, and forbid all but harmless system calls where seccomp is supported, irrevocably.
 
     Args:
         uses_gpu: allow this process to talk to a GPU. It has no PID namespace of its own then, so it is allowed to send
@@ -236,21 +238,21 @@ def self_test() -> None:
     """
     bounds = Bounds(memory_bytes=2**28, cpu_seconds=5)
     create_namespaces()
-    problem_pipe, to_problem_pipe = os.pipe()
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         problem = ""
         try:
-            set_limits(bounds, address_space=True)
-            mount_own_tmp_and_proc(bounds)
+            set_limits(bounds, limit_address_space=True)
+            mount_small_tmp_and_hide_proc(bounds)
             drop_rights()
             Path("/tmp/test").write_text("")
         except Exception as error:
             problem = str(error)
-        os.write(to_problem_pipe, problem.encode())
+        os.write(write_end, problem.encode())
         os._exit(0)
-    os.close(to_problem_pipe)
-    with os.fdopen(problem_pipe) as pipe:
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
         problem = pipe.read()
     _, status = os.waitpid(child, 0)
     if problem or status:
