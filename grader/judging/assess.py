@@ -326,7 +326,7 @@ def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: O
         unexplained=feedback.diagnosis.unexplained,
         unexplained_checks=feedback.diagnosis.unexplained_checks,
         exception_apart=feedback.diagnosis.exception_apart,
-        signature=found.title,
+        signature=found.sentence,
         first_difference=FirstDifference("", SIGNATURE_PLACE, expected=found.right, got=found.yours),
     )
     if diagnosis.mistakes:  # message and line stay those of the first mistake

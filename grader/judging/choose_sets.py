@@ -1,8 +1,9 @@
 """Choose the smallest of the candidates of a beam search, after a check with all edits of a set in one program.
 
-The beam search assumes that only acting mistakes matter (see `trials`), and it grows sets but never shrinks them. So
-the first set is played whole here, and then made smaller. In the end its twins are added: sets with one mistake
-exchanged for another that behaves alike, so that feedback can name both.
+The beam search assumes that in each scenario only the *acting* mistakes matter: those that change the scenario when
+made alone (see `trials`). It also grows sets but never shrinks them. So the first set is played whole here, and then
+made smaller. In the end its twins are added: sets with one mistake exchanged for another that behaves alike, so that
+feedback can name both.
 
 Example: the candidate {no-division, drops-leftover, no-accum-check} explains every scenario. Without any one of the
 three some scenario stays unexplained, so it is returned as it is. If `leaks-leftover` behaved like `drops-leftover` in
@@ -44,9 +45,9 @@ class SetChooser:
         Args:
             reference: the reference of the exercise and seed that was played.
             trials: compares sets with the learner's runs, and counts the plays.
-            wrong: names of the scenarios, with a run, in which the learner's run differs from the solution's.
-            right: names of the scenarios in which it does not.
-            representatives: the variants for which others may be exchanged, one for each behaviour of a mistake.
+            wrong: names of the scenarios that have a run of the learner, and where it differs from the solution's.
+            right: names of the scenarios that have a run of the learner, and where it equals the solution's.
+            representatives: the variants that may take another's place in a set, one for each behaviour of a mistake.
         """
         self._reference, self._trials = reference, trials
         self._wrong, self._right = wrong, right
@@ -64,7 +65,9 @@ class SetChooser:
             return best
         size = min(map(len, best.sets))
         smallest = [mistakes for mistakes in best.sets if len(mistakes) == size]
-        # `_twins` tries the mistakes most alike first, so a few plays tell if another one explains the same.
+        # Reserve two plays for each scenario, so that twins can be found although the search used up its plays. A twin
+        # takes up to two plays in a scenario: one with its acting mistakes and one with all. `_twins` tries the
+        # mistakes most alike first, so the plays of one twin usually tell if another mistake explains the same.
         self._trials.ensure_plays_left(2 * len(self._scenarios))
         twins = self._twins(smallest[0], best.explained)
         return ChosenSets(tuple(dict.fromkeys((*smallest, *twins))), best.explained)
@@ -78,10 +81,10 @@ class SetChooser:
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
         for candidate in candidates:
-            mistakes = self._without_unneeded(candidate)
+            mistakes = self._drop_unneeded_cheaply(candidate)
             if not mistakes or (sets and len(candidate.explained) < len(explained)):
                 continue
-            checked = self._check_acting(mistakes) if sets else self._check_whole_and_reduce(mistakes)
+            checked = self._check_acting(mistakes) if sets else self._check_whole_and_shrink(mistakes)
             if checked is None:
                 continue
             if not sets or len(checked.explained) > len(explained):
@@ -90,7 +93,7 @@ class SetChooser:
                 sets.append(checked.mistakes)
         return ChosenSets(tuple(sets), explained)
 
-    def _without_unneeded(self, candidate: Candidate) -> MistakeSet:
+    def _drop_unneeded_cheaply(self, candidate: Candidate) -> MistakeSet:
         """Return the candidate's set without mistakes that are not needed for any scenario that it explains.
 
         This takes few plays, because only scenarios in which a mistake acts are looked at, with acting mistakes only.
@@ -114,28 +117,29 @@ class SetChooser:
             return None
         return Candidate(mistakes, explained)
 
-    def _check_whole_and_reduce(self, mistakes: MistakeSet) -> Candidate | None:
+    def _check_whole_and_shrink(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set made smaller, with the scenarios that it explains when played with all its edits.
 
         None if it explains none, or changes a scenario in which the learner is right.
         """
         explained = self._explained_whole(mistakes)
-        if len(explained) < len(self._wrong) and self._explains_despite_conflicts(mistakes):
-            return Candidate(self._reduce(mistakes, self._wrong), tuple(self._wrong))
+        if len(explained) < len(self._wrong) and self._acts_or_whole_agree_everywhere(mistakes):
+            return Candidate(self._shrink_played_whole(mistakes, self._wrong), tuple(self._wrong))
         if not explained or not self._trials.agrees_everywhere(mistakes, self._right):
             return None
-        reduced = self._reduce(mistakes, explained)
+        shrunk = self._shrink_played_whole(mistakes, explained)
         # A removed mistake may have hidden the others in some scenario, so find the explained ones again.
-        return Candidate(reduced, self._explained_whole(reduced))
+        return Candidate(shrunk, self._explained_whole(shrunk))
 
     def _explained_whole(self, mistakes: MistakeSet) -> tuple[str, ...]:
         """Return the names of the wrong scenarios that the program with all these mistakes explains."""
         return tuple(s for s in self._wrong if self._trials.all_mistakes_agree(mistakes, s))
 
-    def _explains_despite_conflicts(self, mistakes: MistakeSet) -> bool:
+    def _acts_or_whole_agree_everywhere(self, mistakes: MistakeSet) -> bool:
         """Return True if the set agrees in every scenario, played whole or with its acting mistakes only.
 
-        The learner can make two mistakes that one text of the course cannot make together.
+        The learner can make two mistakes whose edits cannot both take effect in one program. Played whole, such a set
+        does not explain the scenarios of the one that is hidden; with its acting mistakes only, it does.
         """
         return all(
             self._trials.all_or_acting_mistakes_agree(mistakes, s) for s in (*self._wrong, *self._right)
@@ -143,10 +147,10 @@ class SetChooser:
 
     # ---- making a set smaller ------------------------------------------------------------------------
 
-    def _reduce(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
+    def _shrink_played_whole(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
         """Return a smaller set that agrees in all these scenarios as well, played whole; else the set itself.
 
-        Unlike `_without_unneeded`, this does not rely on what a mistake changes alone.
+        Unlike `_drop_unneeded_cheaply`, this does not rely on what a mistake changes alone.
         """
         for variant in self._trials.in_course_order(mistakes):
             rest = mistakes - {variant}
@@ -202,6 +206,9 @@ class SetChooser:
         The two mistakes need to behave alike, each made alone, in one scenario only; mistakes that do so in most
         scenarios are tried first. In other scenarios, the rest of the set may bring out a mistake that does not show
         alone: a sum instead of a mean shows under AdamW only if clipping is left out, too.
+
+        Twins are tested on explained scenarios only, to save plays. So a twin may change a scenario in which the
+        learner is right.
         """
         ids = ids_of(mistakes)
         for variant in self._trials.in_course_order(mistakes):

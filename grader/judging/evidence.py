@@ -11,12 +11,13 @@ import torch
 from grader.course.feedback import FirstDifference, Moment, Recipe
 from grader.judging.event_orders import timelines, unpaired_events
 from grader.judging.explain import Explanation
-from grader.judging.first_difference import RETURN_TYPES, describe_first_difference, first_wrong_update
+from grader.judging.first_difference import describe_first_difference, first_wrong_update
 from grader.judging.judge import Verdict
 from grader.judging.recipe import recover_recipe
 from grader.judging.reference import Reference
 from grader.observe.play import Env
 from grader.observe.trace import Trace
+from grader.observe.wording import RETURN_TYPES
 
 _MAX_TYPE_CHARACTERS = 60
 """Maximum number of characters shown of a type's name, which in a forged trace may be any text."""

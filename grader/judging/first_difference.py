@@ -15,7 +15,7 @@ from grader.judging.compare_runs import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run
 from grader.observe.values import is_none
-from grader.observe.wording import ordinal, with_ordinals
+from grader.observe.wording import RETURN_TYPES, ordinal, with_ordinals
 
 _MAX_FACT_CHARACTERS = 300
 """Maximum number of characters shown of a fact, which in a forged trace may be as long as the whole trace."""
@@ -30,8 +30,6 @@ _NO_EXCEPTION = "예외 없이 끝남"
 """Value of a run that did not raise: Korean for "ended without an exception"."""
 UPDATE_COUNT = "매개변수가 바뀐 횟수"
 """`FirstDifference.what` if one run has more updates than the other: Korean for "number of updates"."""
-RETURN_TYPES = "반환 타입"
-"""Name of the fact that lists the type names of what was returned; for a list, its own type and then its items'."""
 
 
 def describe_first_difference(

@@ -43,7 +43,7 @@ _NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
 class SignatureDifference:
     """How the first line of the learner's function differs from the exercise's."""
 
-    title: str
+    sentence: str
     """Korean sentence that says what differs, without a full stop."""
     yours: str
     """The learner's parameters, as in `train_step(model, opt, xb, yb)`."""
@@ -68,10 +68,10 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
         return None
     is_method = isinstance(solution, ast.ClassDef)
     for name, yours, right in _functions_called(learner, solution):
-        title = _first_difference(_Parameters(yours.args), _Parameters(right.args), is_method=is_method)
-        if title is not None:
+        sentence = _call_problem(_Parameters(yours.args), _Parameters(right.args), is_method=is_method)
+        if sentence is not None:
             return SignatureDifference(
-                title, _signature_text(name, yours.args), _signature_text(name, right.args), yours.lineno
+                sentence, _signature_text(name, yours.args), _signature_text(name, right.args), yours.lineno
             )
     return None
 
@@ -127,7 +127,7 @@ class _Parameters:
         return name in self.positional or name in self.keyword_only or self.has_kwargs
 
 
-def _first_difference(yours: _Parameters, right: _Parameters, *, is_method: bool) -> str | None:
+def _call_problem(yours: _Parameters, right: _Parameters, *, is_method: bool) -> str | None:
     """Return a Korean sentence on the first difference that makes a call fail; None if none is found.
 
     Args:
@@ -150,7 +150,7 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
     common = [name for name in yours_renamed if name in right_required]
     if common != sorted(common, key=right_required.index):
         return _OTHER_ORDER
-    # Below 0 if there are more than required.
+    # Negative: the learner has extra positional parameters.
     missing_count = 0 if yours.has_varargs else len(right_required) - len(yours_renamed)
     # A parameter after `*` cannot be passed by position. With a default it does no harm, unless it is needed here.
     keyword_only = zip(translated[len(yours_renamed) :], yours.keyword_only.values(), strict=True)
@@ -195,8 +195,9 @@ def _difference_by_keyword(yours: _Parameters, right: _Parameters) -> str | None
     passed = [*right.keyword_only, *(name for name in right.positional if name not in right.required)]
     missing = [name for name in passed if not yours.accepts_keyword(name)]
     known = {*right.positional, *right.keyword_only}
-    not_by_position = [*yours.positional[len(right.required) :], *yours.keyword_only]
-    unknown = [name for name in not_by_position if name not in known]
+    # Positional parameters beyond those that the grader passes by position, and those after `*`.
+    beyond_required = [*yours.positional[len(right.required) :], *yours.keyword_only]
+    unknown = [name for name in beyond_required if name not in known]
     if missing and unknown:
         return f"{_list_of_parameters(missing, '이/가')} 없고, 대신 {_list_of_parameters(unknown, '이/가')} 있어요"
     if missing:

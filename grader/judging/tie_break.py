@@ -1,7 +1,7 @@
 """Choose among combinations of known mistakes that give the same results, by how their programs work.
 
 How a program works is read from the events of its runs: which of `backward`, `step`, `clip` it calls, in which order
-and how often. Right programs in every style agree in what is compared here (`_WorkStyle`).
+and how often, coarsely enough that right programs of different styles usually agree (`_WorkFingerprint`).
 
 Example: under SGD, the parameters stay as they are both without `backward` and without `step`. The events of the
 learner's program show which of the two is missing.
@@ -15,26 +15,27 @@ from grader.judging.mistake_search import FoundMistakes
 from grader.judging.reference import Reference
 from grader.observe.trace import Event, Run, Trace
 
-_BEFORE_CLIP_KINDS = frozenset({"backward", "first_step", "step"})
-"""Kinds of events that come before clipping in some programs and after it in others."""
+_KINDS_ORDERED_AGAINST_CLIP = frozenset({"backward", "first_step", "step"})
+"""Kinds of events whose order against clipping is compared: wrong programs may clip too early or too late."""
 
 
 @dataclass(frozen=True)
-class _WorkStyle:
-    """How a program works, so coarsely that right programs in every style agree.
+class _WorkFingerprint:
+    """How a program works, in coarse terms.
 
     The order of the fields counts: a combination that agrees with the learner in an earlier field wins, whatever the
-    later ones say. The last fields come last because they also depend on where a program clears its gradients.
+    later ones say. Right programs usually agree in the fields up to `gradients_at_step`; `leaves_gradients` and the
+    fields after it may vary with where and how gradients are computed and cleared, so they only break remaining ties.
     """
 
     calls_backward: bool
     reaches_parameters: bool
     """True if a gradient arrives at a parameter."""
     calls_step: bool
-    steps_before_backward: bool
+    step_precedes_backward: bool
     """True if the first `step` comes before the first `backward`."""
     kinds_before_clip: frozenset[str] | None
-    """Which of `_BEFORE_CLIP_KINDS` occur before the first clipping; None if the program never clips."""
+    """Which of `_KINDS_ORDERED_AGAINST_CLIP` occur before the first clipping; None if the program never clips."""
     gradients_at_step: frozenset[str | None]
     """What the optimizer found in `.grad` at its steps (see `Event.gradients`), in all calls."""
     leaves_gradients: bool
@@ -49,11 +50,10 @@ class _WorkStyle:
 
 
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
-    """Return those of the combinations found that work most like the submission; several if they work alike.
+    """Return those of the combinations found that work most like the submission.
 
-    Scenarios are compared one after the other until the combinations that are left all make the same mistakes. Only
-    explained scenarios are compared, because in others something unknown is wrong, too. The driver's first scenario is
-    compared even so, unless an exception cut it short.
+    These are several if they work alike, and none if the submission does not touch the model while all of them do.
+    Scenarios are compared one after the other until the combinations that are left all make the same mistakes.
 
     Args:
         found: combinations that explain the submission equally well.
@@ -62,20 +62,15 @@ def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[
     """
     kept = list(found.combinations)
     if not any(run.events for run in trace.runs.values()):
-        # The submission does not touch the model at all, so the programs of other combinations must not, either.
+        # The submission does not touch the model at all. A program that does cannot work like it.
         kept = [c for c in kept if not _has_events(c, trace.runs, reference)]
     if _make_different_mistakes(kept):
-        # The search keeps one of the variants that behave alike; another may work more like the learner's program.
-        with_variants = [other for c in kept for other in (c, *_with_equivalent_variants(c, reference))]
-        kept = list(dict.fromkeys(with_variants))
-    first_scenario = reference.exercise.driver.scenarios[0].name
-    for name, run in trace.runs.items():
+        kept = _add_equivalent_variants(kept, reference)
+    for name in _scenarios_to_compare(found, trace, reference):
         if not _make_different_mistakes(kept):
             break
-        is_cut_short = run.failure is not None
-        if name in found.explained or (name == first_scenario and not is_cut_short):
-            runs = [reference.run_with_mistakes(combination, name) for combination in kept]
-            kept = _break_tie_in_scenario(kept, run, runs)
+        runs = [reference.run_with_mistakes(combination, name) for combination in kept]
+        kept = _break_tie_in_scenario(kept, trace.runs[name], runs)
     return kept
 
 
@@ -89,11 +84,34 @@ def _make_different_mistakes(combinations: Sequence[Combination]) -> bool:
     return len({ids_of(combination) for combination in combinations}) > 1
 
 
+def _add_equivalent_variants(combinations: Sequence[Combination], reference: Reference) -> list[Combination]:
+    """Return each combination, followed by those with one mistake made in another variant that behaves alike.
+
+    The search keeps one of the variants that behave alike; another may work more like the learner's program.
+    """
+    return list(
+        dict.fromkeys(other for c in combinations for other in (c, *_with_equivalent_variants(c, reference)))
+    )
+
+
 def _with_equivalent_variants(combination: Combination, reference: Reference) -> Iterator[Combination]:
     """Yield the combination with one mistake made in another variant that behaves alike in every scenario."""
     for index, variant in enumerate(combination):
         for other in reference.equivalent_variants(variant):
             yield (*combination[:index], other, *combination[index + 1 :])
+
+
+def _scenarios_to_compare(found: FoundMistakes, trace: Trace, reference: Reference) -> Iterator[str]:
+    """Yield the names of the explained scenarios, and of the driver's first one unless an exception cut it short.
+
+    In a scenario that is not explained, something unknown is wrong, too, so its events may mislead. The first one is
+    compared even so: it is usually the plainest call, in which the way of working shows best.
+    """
+    first_scenario = reference.exercise.driver.scenarios[0].name
+    for name, run in trace.runs.items():
+        is_cut_short = run.failure is not None
+        if name in found.explained or (name == first_scenario and not is_cut_short):
+            yield name
 
 
 def _break_tie_in_scenario(
@@ -106,30 +124,30 @@ def _break_tie_in_scenario(
         learner_run: the learner's run.
         runs: the run of each combination, in the same order.
     """
-    style = _work_style(learner_run)
-    agreements = [_agreeing_fields(style, _work_style(run)) for run in runs]
+    fingerprint = _work_fingerprint(learner_run)
+    agreements = [_agreeing_fields(fingerprint, _work_fingerprint(run)) for run in runs]
     best = max(agreements)
     return [c for c, agreement in zip(combinations, agreements, strict=True) if agreement == best]
 
 
-def _agreeing_fields(one: _WorkStyle, other: _WorkStyle) -> tuple[bool, ...]:
+def _agreeing_fields(one: _WorkFingerprint, other: _WorkFingerprint) -> tuple[bool, ...]:
     """Return for each field, in order, True if it is equal. Of two such tuples, the larger agrees in earlier fields."""
-    return tuple(getattr(one, f.name) == getattr(other, f.name) for f in fields(_WorkStyle))
+    return tuple(getattr(one, f.name) == getattr(other, f.name) for f in fields(_WorkFingerprint))
 
 
-def _work_style(run: Run) -> _WorkStyle:
+def _work_fingerprint(run: Run) -> _WorkFingerprint:
     """Return how a program works, by the events of its first call; fields that look at all calls say so."""
     events = [e for e in run.events if e.call == 0]
     kinds = [e.kind for e in events]
     batches = {e.batch for e in events if e.kind == "forward" and e.batch is not None}
     gradients_left = run.evidence.get("gradients_left")
-    return _WorkStyle(
+    return _WorkFingerprint(
         calls_backward="backward" in kinds,
         reaches_parameters="gradient" in kinds,
         calls_step="step" in kinds,
-        steps_before_backward={"step", "backward"} <= set(kinds)
+        step_precedes_backward={"step", "backward"} <= set(kinds)
         and kinds.index("step") < kinds.index("backward"),
-        kinds_before_clip=frozenset(kinds[: kinds.index("clip")]) & _BEFORE_CLIP_KINDS
+        kinds_before_clip=frozenset(kinds[: kinds.index("clip")]) & _KINDS_ORDERED_AGAINST_CLIP
         if "clip" in kinds
         else None,
         gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
@@ -140,7 +158,7 @@ def _work_style(run: Run) -> _WorkStyle:
 
 
 def _backward_surplus(events: Sequence[Event], batch_count: int) -> int:
-    """Return the field `_WorkStyle.backward_surplus`.
+    """Return the field `_WorkFingerprint.backward_surplus`.
 
     Args:
         events: the events of one call.

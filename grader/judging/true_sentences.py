@@ -39,9 +39,9 @@ from grader.course.course import CourseError
 from grader.judging.compare_runs import differing_fields, find_difference, tolerances
 from grader.judging.edits import Combination, MistakeVariant
 from grader.judging.explain import ExplainedMistake, Explanation
-from grader.judging.first_difference import RETURN_TYPES
 from grader.judging.reference import Reference
 from grader.observe.trace import Run, Trace
+from grader.observe.wording import RETURN_TYPES
 
 
 def true_explanation(

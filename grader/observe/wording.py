@@ -10,6 +10,9 @@ by it."""
 AFTER_THE_CALL = "함수가 돌려준 값이나 남긴 상태로"
 """Beginning of the message of an exception that a driver met after the learner's function had ended."""
 
+RETURN_TYPES = "반환 타입"
+"""Name of the fact that lists the type names of what was returned; for a list, its own type and then its items'."""
+
 _COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
 
 

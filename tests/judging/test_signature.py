@@ -33,7 +33,7 @@ def told(exercise: str, text: str) -> Feedback:
 
 
 @pytest.mark.parametrize(
-    ("exercise", "parameters", "title"),
+    ("exercise", "parameters", "sentence"),
     [
         ("train_step", "model, opt, x, y, loss_fn", ORDER),
         ("train_step", "model, loss_fn, opt, xb, yb", ORDER),
@@ -76,11 +76,11 @@ def told(exercise: str, text: str) -> Feedback:
         ("plan_steps", "n_epochs, n_batches, *, warmup_ratio, accum_steps=1", ORDER),
     ],
 )
-def test_other_parameters_are_told_as_what_they_are(exercise: str, parameters: str, title: str) -> None:
+def test_other_parameters_are_told_as_what_they_are(exercise: str, parameters: str, sentence: str) -> None:
     text = f"import torch\n\n\ndef {exercise}({parameters}):\n    return None\n"
     found = signature_difference(load_course().exercise(exercise), text)
     assert found is not None
-    assert found.title == title
+    assert found.sentence == sentence
     assert found.yours == f"{exercise}({parameters})"
     assert found.line == 4
 
@@ -91,10 +91,10 @@ def test_methods_of_a_class_are_compared_too() -> None:
     assert signature_difference(its, head) is None
     found = signature_difference(its, f"{head}    def first_step(zero_grad=False): ...\n")
     assert found is not None
-    assert found.title == "메서드의 첫 매개변수 `self`가 없어요"
+    assert found.sentence == "메서드의 첫 매개변수 `self`가 없어요"
     found = signature_difference(its, head.replace("params, base_optimizer", "base_optimizer, params"))
     assert found is not None
-    assert found.title == ORDER
+    assert found.sentence == ORDER
     assert found.right == "__init__(self, params, base_optimizer, rho=0.05, adaptive=False, **kwargs)"
 
 
@@ -132,11 +132,11 @@ def test_a_huge_signature_is_told_briefly() -> None:
     ):
         found = signature_difference(its, f"def train_step({parameters}): pass")
         assert found is not None
-        assert len(found.title) < 500
+        assert len(found.sentence) < 500
         assert len(found.yours) < 500
     found = signature_difference(its, f"def train_step(model, opt, loss_fn, xb, yb, {many}): pass")
     assert found is not None
-    assert found.title == "문제에 없는 매개변수 `a0`, `a1`, `a2`, `a3`, `a4` 외 29,995개가 더 있어요"
+    assert found.sentence == "문제에 없는 매개변수 `a0`, `a1`, `a2`, `a3`, `a4` 외 29,995개가 더 있어요"
 
 
 def test_no_right_program_and_no_known_mistake_has_other_parameters() -> None:

@@ -73,7 +73,7 @@ ATTACKS_EXPECTED = {
     "takes_memory_bytes": Expected("memory"),
     "takes_memory_shared": Expected("memory"),
     "takes_memory_slowly": Expected("memory|timeout"),
-    # EMFILE, the descriptor limit of `Bounds.open_files`, and ENOSPC, when `Bounds.files` are there.
+    # EMFILE, the descriptor limit of `Bounds.open_files`, and ENOSPC, when `Bounds.tmp_inodes` are there.
     "opens_many_files": Expected(says=r"OSError: open: 2[0-5]\d 24, made: 40\d\d 28"),
     "fills_disk": Expected(says=r"OSError: \[Errno 28\]"),
     "endless_loop": Expected("timeout"),

@@ -29,7 +29,7 @@ _NOT_OF_MODEL = "(모델의 매개변수가 아님)"
 
 
 class _Mixer(nn.Module):
-    """A model whose parameter names do not tell whether they are weights, biases or norms; it has a buffer too."""
+    """A model whose parameter names mislead about what is a weight, a bias or a norm. `BatchNorm1d` adds buffers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,8 +77,8 @@ class _Nested(nn.Module):
         self.start = nn.Parameter(torch.zeros(1, 2))
 
 
-def _weight_decay(stage: Stage) -> float:
-    """Return a weight decay that is no optimizer's default."""
+def _scenario_decay(stage: Stage) -> float:
+    """Return the weight decay that the scenario gives, drawn from the seed: from 0.05 on, so no optimizer's default."""
     return round(stage.env.draw("decay").real(0.05, 0.5), 3)
 
 
@@ -90,10 +90,10 @@ def _call(stage: Stage, model: nn.Module, weight_decay: float | None = None) -> 
     Args:
         stage: the scenario's stage.
         model: the model whose parameters are grouped.
-        weight_decay: the second argument; None: `_weight_decay`.
+        weight_decay: the second argument; None for the scenario's own, `_scenario_decay`.
     """
     if weight_decay is None:
-        weight_decay = _weight_decay(stage)
+        weight_decay = _scenario_decay(stage)
     groups = stage.recorder.call(stage.student("weight_decay_groups"), model, weight_decay)
     return [{**group, "params": _tensors(group["params"])} for group in groups]
 
@@ -113,10 +113,11 @@ def _name_of(tensor: Any, model: nn.Module) -> str:
 def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str]) -> None:
     """Record for each of the named parameters, once for each group it is in, whether it decays.
 
-    How a decay of zero is written is judged in the scenario `values`. Tensors that are no parameters are counted.
+    A group without `weight_decay` counts as one that does not decay, because the scenario `values` judges how a decay
+    of zero is written. Of tensors that are no parameters of the model, only the number is recorded.
     """
     groups = _call(stage, model)
-    given = _weight_decay(stage)
+    given = _scenario_decay(stage)
     for name, parameter in model.named_parameters():
         if name in names:
             decays = [
@@ -138,7 +139,7 @@ def _fill_from_seed(stage: Stage, model: nn.Module) -> None:
 
 
 def _record_memberships(stage: Stage, model: nn.Module) -> None:
-    """Record for each parameter how often it is in any group; the witness is the parameter's sum, once each time."""
+    """Record how many times each parameter is in the groups, with its sum repeated as many times as the witness."""
     _fill_from_seed(stage, model)
     grouped = [tensor for group in _call(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
@@ -199,8 +200,8 @@ def _tied(stage: Stage) -> None:
 def _empty(stage: Stage) -> None:
     """Record the sizes of the groups for models with both kinds of parameters, with one kind, and with none trained.
 
-    A wrong program returns empty groups. The models come once more with a weight decay of zero, where a wrong program
-    makes one group of all.
+    A wrong program returns empty groups. The first three models come once more with a weight decay of zero, where
+    a wrong program makes one group of all.
     """
     models: dict[str, nn.Module] = {
         "둘 다": nn.Linear(2, 2),
@@ -220,7 +221,7 @@ def _empty(stage: Stage) -> None:
 
 
 def _sizes(groups: list[dict[str, Any]]) -> list[Fact]:
-    """Return the number of tensors in each group, sorted as text."""
+    """Return the number of tensors in each group, sorted: the order of the groups is judged in `order`."""
     return sorted((len(group["params"]) for group in groups), key=str)
 
 
@@ -252,11 +253,11 @@ def _order(stage: Stage) -> None:
     model = _Nested()
     groups = _call(stage, model)
     position = {name: number for number, (name, _) in enumerate(model.named_parameters())}
-    misplaced: list[Fact] = []
+    out_of_order: list[Fact] = []
     for group in groups:
         names = [name for tensor in group["params"] if (name := _name_of(tensor, model)) != _NOT_OF_MODEL]
-        misplaced += [name for before, name in pairwise(names) if position[before] > position[name]][:1]
-    stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", misplaced or "없음")
-    first_decays = groups[0].get("weight_decay") == _weight_decay(stage) if groups else None
+        out_of_order += [name for before, name in pairwise(names) if position[before] > position[name]][:1]
+    stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", out_of_order or "없음")
+    first_decays = groups[0].get("weight_decay") == _scenario_decay(stage) if groups else None
     decay_of_first = [as_number(group.get("weight_decay", 0.0)) for group in groups[:1]]
     stage.recorder.claim("첫 그룹이 감쇠하는 그룹", first_decays, decay_of_first)

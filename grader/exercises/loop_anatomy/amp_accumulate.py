@@ -63,10 +63,8 @@ def _problem(env: Env) -> Problem:
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
     """Make one update for each window, with falling learning rates.
 
-    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, one that clips.
-
-    With a scaler, the first call clips and the second has None, because then a program that forgets `scaler.update()`
-    makes no second update.
+    `max_norm` of the four calls: None, clips, too high to clip, clips. With a scaler the first two change places:
+    clips, None, too high to clip, clips. Then a program that forgets `scaler.update()` makes no second update.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -102,9 +100,9 @@ def _zero_norm(stage: Stage) -> None:
 def _fp16(stage: Stage) -> None:
     """Make updates in float16, with a scaler.
 
-    A program that clips scaled gradients, or unscales or updates at each micro-batch, makes other updates or raises.
-
     The scale grows after every second update, so that it changes between the four calls.
+
+    A program that clips scaled gradients, or unscales or updates at each micro-batch, makes other updates or raises.
     """
     _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**10, growth_interval=2))
 
@@ -121,9 +119,10 @@ _LOSS_FACTOR = 1e300
 def _overflow(stage: Stage) -> None:
     """Let gradients overflow in the first window, and record updates and scales.
 
-    A program that calls `opt.step()` makes an update with infinite gradients; one without `update` keeps the scale.
+    The loss of the first window is so large that its scaled gradients are infinite; the second window is ordinary.
 
-    A window whose loss is so large that its scaled gradients are infinite; then an ordinary one.
+    A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients; one that
+    forgets `scaler.update()` keeps the scale.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -131,7 +130,7 @@ def _overflow(stage: Stage) -> None:
     scaler = grad_scaler(env, init_scale=_FIRST_SCALE, backoff_factor=_BACKOFF)
     recorder.watch(problem.model, opt)
     scales = []
-    for window, factor in zip(_windows(env), (_LOSS_FACTOR, 1.0), strict=False):
+    for window, factor in zip(_windows(env)[:2], (_LOSS_FACTOR, 1.0), strict=True):
 
         def loss_fn(output: Tensor, target: Tensor, factor: float = factor) -> Tensor:
             return problem.loss_fn(output, target) * factor
@@ -214,7 +213,7 @@ def _modes(stage: Stage) -> None:
 def _memory(stage: Stage) -> None:
     """Measure how many micro-batches' graphs are alive at the same time.
 
-    A program that concatenates the micro-batches, or runs one backward pass at the end, holds four graphs
+    A program that concatenates the micro-batches, or runs one backward pass at the end, holds all the window's graphs
     together.
     """
     problem, window = _problem(stage.env), _windows(stage.env)[0]

@@ -27,10 +27,10 @@ dicts, and ends the search in a container that contains itself.
 """
 
 
-def sam_with_state(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
-    """Return a SAM over `STATEFUL_BASES[number]` after two updates, which give its base optimizer a state."""
-    base_class, kwargs = STATEFUL_BASES[number]
-    model = mlp(stage.env, f"model {number}")
+def sam_with_state(stage: Stage, base_index: int, *, watch: bool) -> WatchedSAM:
+    """Return a SAM over `STATEFUL_BASES[base_index]` after two updates, which give its base optimizer a state."""
+    base_class, kwargs = STATEFUL_BASES[base_index]
+    model = mlp(stage.env, f"model {base_index}")
     groups = two_groups(model, (0.03, 0.02))
     watched = WatchedSAM(stage, model, groups, base_class, watch=watch, rho=RHO, lr=0.03, **kwargs)
     gradients = RandomGradients(stage.env, model)
@@ -40,12 +40,14 @@ def sam_with_state(stage: Stage, number: int, *, watch: bool) -> WatchedSAM:
     return watched
 
 
-def resume_in_new_sam(stage: Stage, first: WatchedSAM, number: int, saved: Any, *, watch: bool) -> WatchedSAM:
+def resume_in_new_sam(
+    stage: Stage, first: WatchedSAM, base_index: int, saved: Any, *, watch: bool
+) -> WatchedSAM:
     """Return a new SAM over a copy of the first one's model, after loading what was saved.
 
     Its rates differ from the saved ones, which loading must bring back. Its radius is the same.
     """
-    base_class, kwargs = STATEFUL_BASES[number]
+    base_class, kwargs = STATEFUL_BASES[base_index]
     model = copy.deepcopy(first.model)
     groups = two_groups(model, (0.01, 0.01))
     second = WatchedSAM(stage, model, groups, base_class, watch=watch, rho=RHO, lr=0.01, **kwargs)
@@ -54,33 +56,34 @@ def resume_in_new_sam(stage: Stage, first: WatchedSAM, number: int, saved: Any, 
 
 
 def state_to_load(stage: Stage, first: WatchedSAM) -> Any:
-    """Return a copy of the SAM's `state_dict` or, if that lacks some of the base optimizer's state, of the latter's.
+    """Return a copy of the SAM's `state_dict`, or of the base optimizer's if the SAM's lacks some of its state.
 
-    So loading can be judged although saving is wrong.
+    With the second, loading can be judged although saving is wrong.
     """
     saved = stage.recorder.call(first.sam.state_dict)
-    if first.base is not None and _ABSENT in find_state_tensors(saved, first.base):
+    if first.base is not None and _ABSENT in state_tensor_presence(saved, first.base):
         saved = first.base.state_dict()
     return copy.deepcopy(saved)
 
 
-def find_state_tensors(state: object, base: Optimizer | None) -> list[str]:
-    """Return for each tensor of the base optimizer's state `있음` if `state` holds an equal one, else `없음`.
+def state_tensor_presence(state: object, base: Optimizer | None) -> list[str]:
+    """Return a word for each tensor of the base optimizer's state: `있음` if `state` holds an equal one, else `없음`.
 
-    What a `state_dict` looks like is up to the class that loads it. So tensors are recognised by their values, wherever
-    they are.
+    The SAM class alone decides what its `state_dict` looks like. So tensors are recognised by their values, wherever
+    they are. Empty if `base` is None.
     """
     found = list(_tensors_in(state))
-    wanted = [] if base is None else list(_tensors_in(dict(enumerate(base.state.values()))))
+    wanted = [] if base is None else list(_tensors_in(list(base.state.values())))
     return [
         _PRESENT if any(_is_same(tensor, candidate) for candidate in found) else _ABSENT for tensor in wanted
     ]
 
 
 def _tensors_in(value: Any, depth: int = _MAX_DEPTH) -> Iterator[Tensor]:
-    """Yield all tensors inside dicts, lists and tuples, except those of one element, such as AdamW's step counts.
+    """Yield all tensors of more than one element inside dicts, lists and tuples.
 
-    Any number that happens to be stored may equal a count.
+    Those of one element, such as AdamW's step counts, are left out: any other number in the container may equal one by
+    chance.
     """
     if isinstance(value, Tensor):
         if value.numel() > 1:

@@ -35,9 +35,9 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.sam_accumulation._climbing import record_climbs
 from grader.exercises.sam_accumulation._resuming import (
     STATEFUL_BASES,
-    find_state_tensors,
     resume_in_new_sam,
     sam_with_state,
+    state_tensor_presence,
     state_to_load,
 )
 from grader.exercises.sam_accumulation._watched_sam import (
@@ -230,11 +230,11 @@ def _saves(stage: Stage) -> None:
 
     A wrong program saves only its own state, which holds none of them.
     """
-    for number, (base_class, _) in enumerate(STATEFUL_BASES):
-        first = sam_with_state(stage, number, watch=False)
+    for base_index, (base_class, _) in enumerate(STATEFUL_BASES):
+        first = sam_with_state(stage, base_index, watch=False)
         saved = stage.recorder.call(first.sam.state_dict)
         fact = f"{base_class.__name__}의 상태 텐서마다 저장되었는지"
-        stage.recorder.fact(fact, ", ".join(find_state_tensors(saved, first.base)))
+        stage.recorder.fact(fact, ", ".join(state_tensor_presence(saved, first.base)))
 
 
 @driver.scenario("loads", "load_state_dict로 읽기", check="resumes", atol=_WEIGHTS_ATOL)
@@ -243,12 +243,12 @@ def _loads(stage: Stage) -> None:
 
     A wrong program loads only its own state.
     """
-    for number, (base_class, _) in enumerate(STATEFUL_BASES):
-        first = sam_with_state(stage, number, watch=False)
-        second = resume_in_new_sam(stage, first, number, state_to_load(stage, first), watch=False)
+    for base_index, (base_class, _) in enumerate(STATEFUL_BASES):
+        first = sam_with_state(stage, base_index, watch=False)
+        second = resume_in_new_sam(stage, first, base_index, state_to_load(stage, first), watch=False)
         state = {} if second.base is None else dict(enumerate(second.base.state.values()))
         fact = f"{base_class.__name__}의 상태 텐서마다 읽혔는지"
-        stage.recorder.fact(fact, ", ".join(find_state_tensors(state, first.base)))
+        stage.recorder.fact(fact, ", ".join(state_tensor_presence(state, first.base)))
 
 
 @driver.scenario("loads-groups", "읽은 다음의 param_groups", check="resumes", atol=_WEIGHTS_ATOL)
@@ -288,11 +288,11 @@ def _resumes(stage: Stage) -> None:
 
     A wrong program loses the momentum, or whatever else the base optimizer remembers.
     """
-    for number in range(len(STATEFUL_BASES)):
-        first = sam_with_state(stage, number, watch=True)
+    for base_index in range(len(STATEFUL_BASES)):
+        first = sam_with_state(stage, base_index, watch=True)
         # A copy, as a file would hold it: untouched by whatever happens to the first SAM.
         saved = copy.deepcopy(stage.recorder.call(first.sam.state_dict))
-        second = resume_in_new_sam(stage, first, number, saved, watch=True)
+        second = resume_in_new_sam(stage, first, base_index, saved, watch=True)
         gradients = RandomGradients(stage.env, second.model)
         for _ in range(2):
             second.update_with(gradients.next(), gradients.next())

@@ -35,6 +35,7 @@ from grader.exercises.fixtures.usual import add_usual
 from grader.exercises.sam_accumulation._mode_scenarios import add_mode_scenarios
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
+from grader.observe.wording import RETURN_TYPES
 
 driver = Driver("sam_accumulate_weighted")
 
@@ -185,7 +186,7 @@ def _return_types(stage: Stage) -> None:
     """
     case = _case(stage, (3, 1), zero_rate_sgd, watch=False)
     value = case.call(case.data, 2)
-    stage.recorder.fact("반환 타입", type_name(value))
+    stage.recorder.fact(RETURN_TYPES, type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
 
 

@@ -23,7 +23,7 @@ from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
-from grader.sandbox.inside.suspicious_acts import report_suspicious_acts
+from grader.sandbox.inside.suspicious_acts import watch_for_suspicious_acts
 
 _CHANNEL_FD = 3
 """Descriptor of the channel, the socket to the grader: the first one after the standard ones."""
@@ -114,7 +114,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
     """
     player = _Player(objects, device)
     frames.send(channel, {"event": "ready"})
-    report_suspicious_acts(
+    watch_for_suspicious_acts(
         _FILENAME,
         lambda act, line: frames.send(channel, {"event": "suspicious_act", "act": act, "line": line}),
         max_reports=frames.MAX_ACT_REPORTS,

@@ -1,7 +1,8 @@
 """Keep torch's dispatcher as it was before any submission ran.
 
 The dispatcher is C++ code of torch. For each call of an operator, such as `aten::any`, it chooses a *kernel*, the code
-that runs. A submission could change its choice without replacing any function or attribute that `originals` compares:
+that runs. A submission could change the dispatcher's choice without
+replacing any function or attribute that `originals` compares:
 
 - It could register a kernel of its own: one for `aten::any` could tell the recorder that no gradient is left. So
   `refuse_new_kernels` refuses that for torch's operators, before any submission runs.
@@ -43,17 +44,18 @@ _DisablePythonDispatcher = _c._DisablePythonDispatcher
 _TORCH_NAMESPACES = ("aten", "_")
 """Namespaces in which no kernel can be registered: that of torch's operators (`aten`), and that of kernels to which all
 operators fall back (`_`). Others stay open, because torch's compiler and `custom_op` register kernels there."""
-_MAKE_LIBRARY = ""
-"""Stands in a `_RegistrarCall` for the function that makes a library, in place of the name of a method."""
+_MAKE_LIBRARY = "<make library>"
+"""Takes the place of a method's name in a `_RegistrarCall` that makes a library. No method has this name."""
 _RegistrarCall = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A call that the registrar is asked to make: the name of a method of torch's library objects, or `_MAKE_LIBRARY`, and
 the arguments; for a method, the library object is the first one."""
 
 
 def refuse_new_kernels() -> None:
-    """Refuse new kernels for torch's operators in this process from now on, and any registration by existing libraries.
+    """Refuse new kernels for torch's operators in this process from now on.
 
-    A library is torch's object that registers kernels in one namespace.
+    A library is torch's object that registers kernels in one namespace. Libraries that exist already may register
+    nothing more; new ones may, in namespaces other than torch's.
     """
     registrar = _kernel_registrar()
     next(registrar)  # run it to its first `yield`, where it waits for a call
@@ -94,7 +96,7 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
     while True:
         name, args, kwargs = yield answer
         values = (*args, *kwargs.values())
-        # C takes bytes and subclasses of str as names too. Such an object need not compare as its text does, and no
+        # C takes bytes and subclasses of str as names too. The `==` of such an object may lie about its text, and no
         # honest call passes one.
         has_disguised_name = any(
             isinstance(value, str | bytes | bytearray) and type(value) is not str for value in values
@@ -102,15 +104,15 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
         names_torch = any(
             type(value) is str and value.partition("::")[0] in closed_namespaces for value in values
         )
-        is_library_known = name == make_library_name or any(
-            args[0] is library for library in libraries if args
-        )
+        is_ours_or_new = name == make_library_name or any(args[0] is library for library in libraries if args)
         try:
-            if has_disguised_name or names_torch or not is_library_known:
+            if has_disguised_name or names_torch or not is_ours_or_new:
                 raise RuntimeError(f"{LEAVE_ORIGINALS} 연산자의 구현은 더하거나 바꿀 수 없어요.")
             call = make_library if name == make_library_name else methods[name]
             answer = call(*args, **kwargs), None
-        except Exception as error:
+        except (
+            Exception
+        ) as error:  # a KeyboardInterrupt ends the generator; then nothing can be registered any more
             answer = None, error
         if name == make_library_name and answer[0] is not None:
             libraries.append(answer[0])

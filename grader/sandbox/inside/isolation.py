@@ -5,7 +5,7 @@ Bubblewrap isolates the server as a whole. In addition, these functions isolate 
     create_namespaces (in the child's parent), set_limits, mount_small_tmp_and_hide_proc, drop_rights
 
 Other functions end a process together with the one that it works for (`die_with_parent`, `exit_on_hangup`), or measure
-what a process uses (`process_status`, `processor_seconds`). Nothing here imports torch.
+what a process uses (`process_status`, `used_cpu_seconds`). Nothing here imports torch.
 """
 
 import ctypes
@@ -23,7 +23,8 @@ from typing import Any
 
 from grader.sandbox.inside import seccomp
 
-# <linux/sched.h>, <linux/mount.h>, <linux/prctl.h>, <linux/capability.h>
+# Numbers from the kernel's headers, because Python 3.11 does not offer them: <linux/sched.h>, <linux/mount.h>,
+# <linux/prctl.h>, <linux/capability.h>.
 _NEW_MOUNTS, _NEW_IPC, _NEW_PIDS = 0x20000, 0x8000000, 0x20000000  # CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8  # MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC
 _BIND, _RECURSIVE = 0x1000, 0x4000  # MS_BIND, MS_REC
@@ -45,11 +46,11 @@ class Bounds:
     """Memory beyond what the warmed server already holds."""
     cpu_seconds: float
     """Processor time of all the child's threads, for all its exercises together."""
-    file_bytes: int = 64 * 2**20
-    """Maximum size of a file, and of everything in the child's /tmp together."""
+    tmp_bytes: int = 64 * 2**20
+    """Maximum size of everything in the child's /tmp together, and of any single file."""
     open_files: int = 256
     """Maximum number of files that may be open at the same time."""
-    files: int = 4096
+    tmp_inodes: int = 4096
     """Maximum number of files, folders and links in the child's /tmp. Even empty ones take kernel memory."""
 
 
@@ -59,9 +60,9 @@ def create_namespaces(*, own_pids: bool = True) -> None:
     All children share bubblewrap's empty network namespace. One for each child would cost 5 ms, and is not needed: a
     child cannot create network sockets, so it leaves nothing there for the next child.
 
-    All share bubblewrap's user namespace, too. In it this process has the capability to create the other namespaces;
-    each child gives that capability up in `drop_rights`. A user namespace for each child would fail where AppArmor or a
-    nested container allows only one.
+    All children share bubblewrap's user namespace, too, because one for each child would fail where AppArmor or a
+    nested container allows only one. Inside bubblewrap's, this process has the capability to create the other
+    namespaces; each child gives that capability up in `drop_rights`.
 
     Args:
         own_pids: create the PID namespace too. False for CUDA, which starts only if /proc shows the process's own PID
@@ -83,7 +84,7 @@ def set_limits(bounds: Bounds, *, limit_address_space: bool) -> None:
             reserves far more addresses than it uses.
     """
     _set_limit(resource.RLIMIT_CORE, 0)
-    _set_limit(resource.RLIMIT_FSIZE, bounds.file_bytes)
+    _set_limit(resource.RLIMIT_FSIZE, bounds.tmp_bytes)
     _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
     _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
     if sys.platform != "linux":
@@ -102,16 +103,17 @@ def mount_small_tmp_and_hide_proc(bounds: Bounds, visible_folders: Sequence[str]
     partly masked, as bubblewrap's is.
 
     Args:
-        bounds: `file_bytes` limits the size of /tmp, `files` the number of files in it.
+        bounds: `tmp_bytes` limits the size of /tmp, `tmp_inodes` the number of files in it.
         visible_folders: folders below /tmp that stay visible, such as a virtual environment there.
 
     Raises:
         OSError: the kernel refused it.
     """
-    # Open them first: the new /tmp will hide their paths.
+    # The order matters: the folders must be opened before the new /tmp hides their paths, and mounted before /proc is
+    # hidden, because /proc/self/fd is the only way to them then.
     descriptors = {path: os.open(path, os.O_PATH) for path in visible_folders}
     flags = _NO_SUID | _NO_DEVICES
-    options = f"size={bounds.file_bytes},nr_inodes={bounds.files},mode=0700".encode()
+    options = f"size={bounds.tmp_bytes},nr_inodes={bounds.tmp_inodes},mode=0700".encode()
     _raise_if_failed("mount /tmp", _libc().mount(b"tmpfs", b"/tmp", b"tmpfs", flags, options))
     for path, fd in descriptors.items():
         os.makedirs(path, exist_ok=True)
@@ -217,7 +219,7 @@ def process_status(process: int | str) -> dict[str, int]:
     return numbers
 
 
-def processor_seconds(process: int) -> float:
+def used_cpu_seconds(process: int) -> float:
     """Return the processor time of all threads of a process so far; 0.0 if it is gone, or there is no /proc."""
     try:
         # Field 2, the program's name in parentheses, may hold anything, so split only what comes after it.

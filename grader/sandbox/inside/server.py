@@ -241,10 +241,10 @@ def _watch_child(
             if header["op"] == "kill":
                 return "kill"
             if header["op"] == "request":
-                cpu_limit = isolation.processor_seconds(child) + header["cpu_seconds"]
+                cpu_limit = isolation.used_cpu_seconds(child) + header["cpu_seconds"]
         if end_report in ready:
             return None
-        if isolation.processor_seconds(child) > cpu_limit:
+        if isolation.used_cpu_seconds(child) > cpu_limit:
             return "time"
         status = isolation.process_status(child)
         # Under CUDA no resource limit counts shared mappings; this does.

@@ -16,26 +16,38 @@ from typing import Any
 Report = Callable[[str, int], None]
 """Function that receives an act, and the line of the submission that did it: `("sys._getframe", 12)`."""
 
-_EVENTS = {
-    *("sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile"),
+_ACT_EVENTS = {
+    "sys._getframe",
+    "sys._current_frames",
+    "sys._current_exceptions",
+    "sys.settrace",
+    "sys.setprofile",
     "sys.monitoring.register_callback",
-    *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook"),
-    *("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.cdata", "ctypes.addressof"),
+    "sys.addaudithook",
+    "gc.get_objects",
+    "gc.get_referrers",
+    "gc.get_referents",
+    "ctypes.dlopen",
+    "ctypes.dlsym",
+    "ctypes.dlsym/handle",
+    "ctypes.cdata",
+    "ctypes.addressof",
 }
 """Audit events that are reported as acts. Python's documentation lists all events in its "Audit events table"."""
 _ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
 """Attributes that lead to frames and code; reading or setting one is reported as an act."""
 _ATTRIBUTE_EVENTS = {"object.__getattr__", "object.__setattr__"}
 """Audit events of reading and setting an attribute. Their second argument is its name."""
-_WATCHED_EVENTS = _EVENTS | _ATTRIBUTE_EVENTS
+_WATCHED_EVENTS = _ACT_EVENTS | _ATTRIBUTE_EVENTS
 """All audit events that the hook looks at."""
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
-"""Folder of Python's own modules, whose acts are not the submission's."""
+"""Folder of Python's own modules. What they do counts as the act of the code that called them."""
 _NAMEDTUPLE_FILE = os.path.join(_STANDARD_LIBRARY, "collections", "__init__.py")
-"""File of `namedtuple`, which looks at its caller's frame to find out the module's name. Every program may call it."""
+"""File of `namedtuple`, the exception: it looks at its caller's frame to find out the module's name, and every program
+may call it."""
 
 
-def report_suspicious_acts(filename: str, report: Report, *, max_reports: int) -> None:
+def watch_for_suspicious_acts(filename: str, report: Report, *, max_reports: int) -> None:
     """Report the suspicious acts of a file's code from now on, once for each act and line.
 
     Args:
@@ -71,6 +83,8 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
     """Return the line of the file at which an act was done; None if other code did it.
 
     If a function of the standard library did it, such as `inspect.stack`, the line that called this function counts.
+    Only the direct caller is looked at: where one function of the library calls another that does the act, nothing is
+    reported.
 
     Args:
         frame: stack frame in which the act was done.
@@ -88,5 +102,5 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
 
 
 def _acts_for_its_caller(filename: str) -> bool:
-    """Return True if what code of this file does counts as its caller's act: it is in the standard library."""
+    """Return True if acts of this file's code count as its caller's: all of the standard library but `namedtuple`."""
     return filename.startswith((_STANDARD_LIBRARY, "<frozen")) and filename != _NAMEDTUPLE_FILE
