@@ -208,13 +208,12 @@ def test_each_state_must_be_that_of_the_moment_of_saving(state: str) -> None:
     """A scenario that makes the Snapshot only when it saves would call the state of `__init__` right."""
     name, call = STATES_NOTED_TOO_EARLY[state]
     scenario = COURSE.exercise("Snapshot").driver[name]
-    source = solution_source("02")
+    before, header, snapshot = solution_source("02").partition("class Snapshot:")
     start = "        self.loader_generator = loader_generator\n"
     noted = f"        self.noted = {call} if loader_generator is not None or {state != 'loader'} else None\n"
-    assert source.count(call) == source.count(start) == 1
-    early = source.replace(call, "self.noted").replace(start, start + noted)
-    program = load_program(early, name="noted_too_early")
-    right = load_program(source, name="noted_at_saving")
-    runs = [play_scenario(scenario, played, seed=1) for played in (right, program)]
-    assert [run.failure for run in runs] == [None, None]
-    assert find_difference(runs[1], runs[0], scenario.atol) is not None
+    assert snapshot.count(call) == snapshot.count(start) == 1
+    early = snapshot.replace(call, "self.noted").replace(start, start + noted)
+    programs = [load_program(before + header + text, name="noted_state") for text in (snapshot, early)]
+    right, wrong = (play_scenario(scenario, program, seed=1) for program in programs)
+    assert right.failure is wrong.failure is None
+    assert find_difference(wrong, right, scenario.atol) is not None

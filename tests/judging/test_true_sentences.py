@@ -110,8 +110,8 @@ def test_the_words_that_are_read_are_those_that_are_checked() -> None:
 @pytest.mark.parametrize(
     ("exercise", "variants", "false"),
     [
-        ("plan_steps", ["rejects-the-ends#1"], "0.001을 주었는데"),
-        ("plan_steps", ["rejects-the-ends#2"], "0.2를 주었는데"),
+        ("plan_steps", ["rejects-the-ends/1"], "0.001을 주었는데"),
+        ("plan_steps", ["rejects-the-ends/2"], "0.2를 주었는데"),
         ("weight_decay_groups", ["spares-embeddings", "tied-twice"], "그 계층의 감쇠까지 빠져요"),
     ],
 )

@@ -252,8 +252,9 @@ RATE = """def f(step, warmup, high):
 
 
 def kind_of(source: str, solution: str, line: str) -> str:
-    """Kind of the first edit that adds the line."""
-    return next(edit.kind for edit in tried(source, solution) if line in [new.strip() for new in edit.new])
+    """Kind of the first edit that makes another line this one."""
+    edits = [edit for edit in tried(source, solution) if edit.old]
+    return next(edit.kind for edit in edits if line in [new.strip() for new in edit.new])
 
 
 def test_a_case_that_later_lines_get_wrong_is_not_called_a_missing_line() -> None:
@@ -265,13 +266,18 @@ def test_a_case_that_later_lines_get_wrong_is_not_called_a_missing_line() -> Non
     return high
 """
     edits = tried(source, RATE)
-    inserted = next(edit for edit in edits if not edit.old and "        return high * step / warmup" in edit.new)
+    inserted = next(
+        edit for edit in edits if not edit.old and edit.new[1:] == ("        return high * step / warmup",)
+    )
     assert inserted.kind == "case"
     assert "빠졌" not in inserted.phrase
 
 
 def test_several_missing_lines_are_not_called_one() -> None:
-    edits = tried("def f(update, window):\n    pass\n", "def f(update, window):\n    if window:\n        update(window)\n")
+    edits = tried(
+        "def f(update, window):\n    pass\n",
+        "def f(update, window):\n    if window:\n        update(window)\n",
+    )
     inserted = next(edit for edit in edits if not edit.old and len(edit.new) == 2)
     assert "한 줄" not in inserted.phrase
 
