@@ -112,14 +112,14 @@ def test_the_right_mixture_is_not_shown_as_the_fault() -> None:
     assert sam_recipe_of("window") is None
 
 
-def test_an_update_that_is_moved_again_afterwards_has_no_recipe() -> None:
-    """What lies between `step()` and the learner's own move is only a part of what the loop did."""
+def test_an_update_that_is_taken_back_has_no_recipe() -> None:
+    """A sentence on what the update was made of would be about parameters that nobody sees."""
     source = ACCUMULATE.format(weights=[0.5] * 4).replace(
         "        opt.step()",
         "        before = [p.detach().clone() for p in model.parameters()]\n"
         "        opt.step()\n"
         "        with torch.no_grad():\n"
         "            for p, w in zip(model.parameters(), before):\n"
-        "                p.copy_(2 * w)",
+        "                p.copy_(w)",
     )
     assert recipe_of(source) is None
