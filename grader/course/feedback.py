@@ -60,6 +60,8 @@ class Moment:
     """Number of the batch (from 1) that a forward pass saw; None for other events."""
     differs: bool = False
     """True if the event has no counterpart on the other timeline."""
+    goes_before: bool = False
+    """True if this is the first event that is drawn and the call has earlier ones."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ Example: the solution does `zero_grad forward backward step`, the learner `forwa
 All events are paired but `scheduler`. On the solution's timeline `zero_grad` is drawn at the end, too.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 
 from grader.course.feedback import Moment
@@ -15,6 +17,10 @@ from grader.observe.trace import Event, Run
 
 _MAX_MOMENTS = 12
 """Maximum number of events on a timeline."""
+_MAX_COMPARISONS = 100_000
+"""Maximum number of pairs of events that are compared to pair as many as possible: tens of milliseconds."""
+
+_Key = tuple[str, int | None]
 
 
 def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
@@ -30,9 +36,12 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
     """
     yours, expected = _events_to_draw(run, solution, _call_to_show(run, solution, update))
     paired_yours, paired_expected = _pair_events(yours, expected)
+    starts = _starts_of_update(yours, expected, update) or (
+        _starts_before_difference(yours, paired_yours, expected, paired_expected)
+    )
     return (
-        _excerpt(yours, paired_yours, update, with_lines=True),
-        _excerpt(expected, paired_expected, update, with_lines=False),
+        _excerpt(yours, paired_yours, starts[0], with_lines=True),
+        _excerpt(expected, paired_expected, starts[1], with_lines=False),
     )
 
 
@@ -107,16 +116,9 @@ def _pair_events(yours: list[Event], expected: list[Event]) -> tuple[set[int], s
     Pairs are equal events in the same order on both sides. In addition, clearing the gradients at the end of a call is
     paired with clearing them at its start.
     """
-    matcher = SequenceMatcher(
-        a=[_pairing_key(event) for event in yours],
-        b=[_pairing_key(event) for event in expected],
-        autojunk=False,
+    paired_yours, paired_expected = _pair_in_order(
+        [_pairing_key(event) for event in yours], [_pairing_key(event) for event in expected]
     )
-    paired_yours: set[int] = set()
-    paired_expected: set[int] = set()
-    for block in matcher.get_matching_blocks():
-        paired_yours.update(range(block.a, block.a + block.size))
-        paired_expected.update(range(block.b, block.b + block.size))
     at_end = _clears_after_last_step(yours) - paired_yours
     at_start = _clears_before_backward(expected) - paired_expected
     if at_end:
@@ -127,7 +129,42 @@ def _pair_events(yours: list[Event], expected: list[Event]) -> tuple[set[int], s
     return paired_yours, paired_expected
 
 
-def _pairing_key(event: Event) -> tuple[str, int | None]:
+def _pair_in_order(yours: Sequence[_Key], expected: Sequence[_Key]) -> tuple[set[int], set[int]]:
+    """Pair equal keys in the same order on both sides; return their indices, in `yours` and in `expected`.
+
+    The longest equal stretches are paired first, because they are read most easily. If that leaves keys without a
+    partner that could have one, as many as possible are paired instead.
+    """
+    blocks = SequenceMatcher(a=yours, b=expected, autojunk=False).get_matching_blocks()
+    pairs = [(block.a + i, block.b + i) for block in blocks for i in range(block.size)]
+    # The bound is for traces that are forged or very long.
+    if len(pairs) < min(len(yours), len(expected)) and len(yours) * len(expected) <= _MAX_COMPARISONS:
+        pairs = max(pairs, _longest_common_subsequence(yours, expected), key=len)
+    return {i for i, _ in pairs}, {j for _, j in pairs}
+
+
+def _longest_common_subsequence(yours: Sequence[_Key], expected: Sequence[_Key]) -> list[tuple[int, int]]:
+    """Return the index pairs of a longest common subsequence, by the usual dynamic programming from the end."""
+    lengths = [[0] * (len(expected) + 1) for _ in range(len(yours) + 1)]
+    for i in reversed(range(len(yours))):
+        for j in reversed(range(len(expected))):
+            is_equal = yours[i] == expected[j]
+            lengths[i][j] = (
+                lengths[i + 1][j + 1] + 1 if is_equal else max(lengths[i + 1][j], lengths[i][j + 1])
+            )
+    pairs, i, j = [], 0, 0
+    while i < len(yours) and j < len(expected):
+        if yours[i] == expected[j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif lengths[i + 1][j] >= lengths[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _pairing_key(event: Event) -> _Key:
     """Return what two events must have in common to be paired: kind and batch."""
     return event.kind, event.batch
 
@@ -148,25 +185,49 @@ def _clears_before_backward(events: list[Event]) -> set[int]:
     return {i for i, event in enumerate(events) if event.kind == "zero_grad" and i < backwards[0]}
 
 
-def _excerpt(
-    events: list[Event], paired: set[int], update: int | None, *, with_lines: bool
-) -> tuple[Moment, ...]:
+def _starts_of_update(
+    yours: list[Event], expected: list[Event], update: int | None
+) -> tuple[int, int] | None:
+    """Return the indices of the first events after the update before the wrong one; None if a side has none there."""
+    if update is None:
+        return None
+    starts = [
+        next((i for i, event in enumerate(events) if event.state >= update - 1), None)
+        for events in (yours, expected)
+    ]
+    return None if starts[0] is None or starts[1] is None else (starts[0], starts[1])
+
+
+def _starts_before_difference(
+    yours: list[Event], paired_yours: set[int], expected: list[Event], paired_expected: set[int]
+) -> tuple[int, int]:
+    """Return the indices at which to begin so that both timelines surround the first event without a partner.
+
+    Both begin with partners of each other, or with the first events.
+    """
+    equal = min(
+        next((i for i in range(len(events)) if i not in paired), len(events))
+        for events, paired in ((yours, paired_yours), (expected, paired_expected))
+    )
+    skipped = max(0, equal - _MAX_MOMENTS // 2)
+    # Before the first difference, the n-th event of one side is the partner of the n-th of the other.
+    return skipped, skipped
+
+
+def _excerpt(events: list[Event], paired: set[int], start: int, *, with_lines: bool) -> tuple[Moment, ...]:
     """Return the part of a call's events to draw, at most `_MAX_MOMENTS`, as moments.
 
     Args:
         events: the call's events in the order in which they are drawn.
         paired: indices of the events that have a partner on the other timeline.
-        update: number of the first wrong update: the part begins with the first event after the update before it. None
-            if no update is wrong: the part surrounds the first event without a partner.
+        start: index of the first event to draw.
         with_lines: False for the solution's events, whose line numbers mean nothing in the learner's file.
     """
     moments = [_as_moment(event, i not in paired, with_line=with_lines) for i, event in enumerate(events)]
-    if update is not None:
-        start = next((i for i, event in enumerate(events) if event.state >= update - 1), 0)
-    else:
-        first_unpaired = next((i for i in range(len(events)) if i not in paired), 0)
-        start = max(0, first_unpaired - _MAX_MOMENTS // 2)
-    return tuple(moments[start : start + _MAX_MOMENTS])
+    drawn = moments[start : start + _MAX_MOMENTS]
+    if drawn and start > 0:
+        drawn[0] = replace(drawn[0], goes_before=True)
+    return tuple(drawn)
 
 
 def _as_moment(event: Event, differs: bool, *, with_line: bool) -> Moment:

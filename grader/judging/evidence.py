@@ -126,7 +126,7 @@ def _differing_timelines(
     """Return the first of these scenarios whose timelines differ, the learner's timeline in it, and the solution's.
 
     If they differ in none, return the first scenario and its timelines. The trace must have a run of this one; others
-    without a run are passed over.
+    without a run are passed over, and so are those in which an exception came before the call that would be drawn.
     """
     equal = None
     for name in scenarios:
@@ -135,6 +135,8 @@ def _differing_timelines(
             continue
         solution = reference.solution_run(name)
         yours, right = timelines(run, solution, first_wrong_update(verdict.differences[name], run, solution))
+        if run.failure is not None and run.events and not yours:
+            continue
         if any(moment.differs for moment in (*yours, *right)):
             return name, yours, right
         equal = equal or (name, yours, right)

@@ -66,7 +66,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
     """Return the recipe of one of the learner's updates beside the solution's.
 
     None if the scenario is not plain SGD (it has no `problem`), if a run lacks the update or has infinite numbers or
-    NaN there, or if both recipes are the same.
+    NaN there, if the learner's loop takes the update back, or if both recipes are the same.
 
     Args:
         scenario: the scenario that was played.
@@ -75,7 +75,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
         update: number of the update, counted from 1.
         env: the seed and device that the scenario was built from, to build its model and batches again.
     """
-    if scenario.problem is None:
+    if scenario.problem is None or _is_taken_back(run, update):
         return None
     problem = scenario.problem(env)
     got = _solve_mixture(run, problem, update)
@@ -103,6 +103,18 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
         residual=got.residual,
         moved=moved if any(moved) else (),
     )
+
+
+def _is_taken_back(run: Run, update: int) -> bool:
+    """Return True if the learner's loop takes an update back, other than by a `step`: of the update nothing is left.
+
+    SAM with a `second_step` that writes w back after the base optimizer's `step` is an example.
+    """
+    theta = run.arrays.get("theta")
+    if theta is None or not 0 < update < len(theta) - 1:
+        return False
+    is_step = any(event.kind == "step" and event.state == update for event in run.events)
+    return not is_step and bool(np.array_equal(theta[update + 1], theta[update - 1]))
 
 
 def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:

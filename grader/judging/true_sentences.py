@@ -25,8 +25,9 @@ scenario only. FIELD is the name of an array or fact of a run, such as `theta` o
     only FIELD             nothing but this array or fact differs from the solution's
     same SCENARIO          the run of this scenario is that of the usual program with this mistake
 
-Example: `returns-tensor` says `{right returned: 값은 맞지만 float가 아니에요.}`. Beside a loss that is not divided, the
-value that is returned is wrong, and the sentence is left out.
+Example: `returns-tensor` says `{alone: 값은 맞지만 float가 아니에요.}`. Beside a loss that is not divided, the value
+that is returned is wrong, and the sentence is left out. It is left out as well beside an update that is never made: the
+values that were recorded may be right, those of the next call are not.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -115,7 +115,11 @@ def recipe_sentence(recipe: Recipe) -> str:
             return "그레이디언트가 정답보다 훨씬 작게 들어갔어요."
         return "업데이트에 그레이디언트가 하나도 들어가지 않았어요."
     if extra and lacking and not there:
-        return f"{_first_names(lacking)}의 업데이트가 빠졌고, 그 자리에 {_first_names(extra)}의 업데이트가 왔어요."
+        # The others may come later: an update that is made twice pushes the next one back.
+        return (
+            f"이 업데이트에 들어갈 그레이디언트({_first_names(lacking)}) 대신 "
+            f"다른 그레이디언트({_first_names(extra)})가 들어갔어요."
+        )
     if extra:
         sentences.append(f"들어가지 말아야 할 그레이디언트({_first_names(extra)})가 섞였어요.")
     if lacking:

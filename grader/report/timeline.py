@@ -89,9 +89,13 @@ def is_readable(pairs: Sequence[Pair]) -> bool:
 
 
 def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
-    """Return the names of the first `limit` events, as in `zero_grad → forward → backward → step`."""
+    """Return the names of the first `limit` events, as in `zero_grad → forward → backward → step`.
+
+    `…` stands for what is left out at either end.
+    """
     names = [moment_name(moment) for moment in moments[:limit]]
-    return " → ".join([*names, "…"] if len(moments) > limit else names)
+    before = ["…"] if moments and moments[0].goes_before else []
+    return " → ".join([*before, *names, *(["…"] if len(moments) > limit else [])])
 
 
 def moment_name(moment: Moment) -> str:

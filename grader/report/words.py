@@ -57,7 +57,7 @@ EMPTY, FILL_IN = "아직 시작하지 않았어요", "함수 안을 채운 다�
 INSEPARABLE = "어느 쪽이든 결과가 똑같아요. 내 코드에서 어느 쪽인지 찾아보세요."
 SAME_ORDER = "순전파, 역전파, 업데이트 같은 단계의 순서는 정답과 같아요."
 
-NOTHING_HAPPENED = "이 상황에서 내 코드는 정답의 단계를 하나도 실행하지 않았어요."
+NOTHING_HAPPENED = "이 호출에서 내 코드는 정답의 단계를 하나도 실행하지 않았어요."
 NOTHING_EXPECTED = "이 상황에서 정답은 아무 단계도 실행하지 않아요."
 
 NEXT_STEPS: dict[Status, str] = {
@@ -261,7 +261,7 @@ def looks(feedback: Feedback) -> list[str]:
 
 
 def common_cause(feedback: Feedback) -> str:
-    """Return a line saying that the named mistakes explain all failed checks, or how many of them.
+    """Return a line saying that the named mistakes explain all failed checks, or how many of them at least.
 
     Empty if fewer than two checks failed, if no mistake is named, or if none is explained wholly. If the code ended in
     an exception that is not from the learner's own `raise`, the line says that the code after it was not seen yet.
@@ -277,7 +277,9 @@ def common_cause(feedback: Feedback) -> str:
         explained = failed - len(feedback.diagnosis.unexplained_checks)
         # With the edits of a repair, nothing may stay open.
         is_told = explained > 0 and feedback.diagnosis.unexplained_checks and not feedback.diagnosis.repair
-        return f"틀린 항목 {failed}개 가운데 {explained}개를 {these} 설명할 수 있어요." if is_told else ""
+        return (
+            f"틀린 항목 {failed}개 가운데 적어도 {explained}개를 {these} 설명할 수 있어요." if is_told else ""
+        )
     if feedback.error is not None and not feedback.raised:
         return (
             "예외가 난 상황에서는 그다음 코드를 아직 확인하지 못했어요. 여기까지 고치고 다시 확인해 보세요."
@@ -294,6 +296,9 @@ def order_title(feedback: Feedback) -> str:
 def rest(feedback: Feedback) -> str:
     """Return a line naming the scenarios that the named mistakes do not explain.
 
+    It tells what was compared, the results. It rules no cause out: the learner's line may do what the known mistake
+    does and more, so that mending this line mends those scenarios, too.
+
     Empty if the mistakes, a known program or a complete repair explain everything.
     """
     titles = feedback.diagnosis.unexplained
@@ -302,9 +307,9 @@ def rest(feedback: Feedback) -> str:
     # With the edits of a complete repair nothing stays open.
     if feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves:
         return ""
-    these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
+    these = "이 실수를" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들을"
     return (
-        f"{these}만으로는 {_quoted_titles(titles)}에서 달라진 까닭을 다 설명할 수 없어요. "
+        f"정답에 {these} 더해 실행해도 {_quoted_titles(titles)}의 결과는 내 코드와 달라요. "
         "먼저 여기까지 고치고 다시 확인해 보세요."
     )
 

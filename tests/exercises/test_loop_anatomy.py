@@ -18,6 +18,7 @@ from grader.course.reading import load_course
 from grader.exercises.fixtures.checkpoints import read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import Net
 from grader.exercises.fixtures.training import Settings, epoch_loader, settings_for
+from grader.judging.compare_runs import find_difference
 from grader.judging.solution import solution_source
 from grader.observe.play import play, play_scenario
 from grader.observe.program import Program, load_program
@@ -191,3 +192,28 @@ def test_a_whole_model_is_saved_and_refused_like_any_other_object(tmp_path: Path
     assert type(copied) is Net
     assert torch.equal(copied.layers[0].weight, model.layers[0].weight)
     assert copied.layers[0].weight is not model.layers[0].weight
+
+
+STATES_NOTED_TOO_EARLY = {
+    "random": ("python", "random.getstate()"),
+    "numpy": ("numpy", "np.random.get_state()"),
+    "torch": ("torch", "torch.get_rng_state()"),
+    "loader": ("loader", "self.loader_generator.get_state()"),
+}
+"""Which state is noted when the Snapshot is made -> the scenario about that state, the call that reads it."""
+
+
+@pytest.mark.parametrize("state", STATES_NOTED_TOO_EARLY)
+def test_each_state_must_be_that_of_the_moment_of_saving(state: str) -> None:
+    """A scenario that makes the Snapshot only when it saves would call the state of `__init__` right."""
+    name, call = STATES_NOTED_TOO_EARLY[state]
+    scenario = COURSE.exercise("Snapshot").driver[name]
+    before, header, snapshot = solution_source("02").partition("class Snapshot:")
+    start = "        self.loader_generator = loader_generator\n"
+    noted = f"        self.noted = {call} if loader_generator is not None or {state != 'loader'} else None\n"
+    assert snapshot.count(call) == snapshot.count(start) == 1
+    early = snapshot.replace(call, "self.noted").replace(start, start + noted)
+    programs = [load_program(before + header + text, name="noted_state") for text in (snapshot, early)]
+    right, wrong = (play_scenario(scenario, program, seed=1) for program in programs)
+    assert right.failure is wrong.failure is None
+    assert find_difference(wrong, right, scenario.atol) is not None

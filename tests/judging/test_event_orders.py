@@ -113,6 +113,33 @@ def test_a_timeline_surrounds_the_first_difference() -> None:
     assert yours[6] == Moment("clip", 21, None, True)
 
 
+def test_as_many_events_as_possible_have_a_partner() -> None:
+    """The longest equal stretch, `zero_grad … step zero_grad`, would leave a whole update without a partner."""
+    twice, once = "zero_grad zero_grad forward backward step", AT_START
+    run, solution = played(" ".join([twice] * 3)), played(" ".join([once] * 3))
+    yours, expected = drawn(run, solution)
+    assert "*" not in expected
+    assert yours.count("zero_grad*") == 3  # one for each update
+
+
+def test_both_timelines_begin_at_the_same_place() -> None:
+    """The learner's stops early and has no difference of its own that its timeline could surround."""
+    run, solution = played(" ".join([AT_END] * 3)), played(" ".join([AT_START] * 6))
+    yours, expected = drawn(run, solution)
+    assert yours.split() == expected.replace("*", "").split()[: len(yours.split())]
+    assert "*" not in yours
+    assert expected.split()[6] == "forward*"
+
+
+def test_a_timeline_tells_that_it_begins_in_the_middle() -> None:
+    run = played(" ".join(["forward"] * 20 + ["clip"]))
+    yours, expected = timelines(run, played(" ".join(["forward"] * 20)), None)
+    assert yours[0].goes_before
+    assert expected[0].goes_before
+    assert not any(moment.goes_before for moment in (*yours[1:], *expected[1:]))
+    assert not timelines(played(AT_START), played(AT_END), None)[0][0].goes_before
+
+
 def test_numbers_of_calls_may_be_forged() -> None:
     run = Run(events=[Event("clip", call=10**15)])
     assert drawn(run, played(AT_START))[1] == " ".join(f"{kind}*" for kind in AT_START.split())

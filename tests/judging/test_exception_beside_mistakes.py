@@ -149,7 +149,7 @@ def told(exercise: str, text: str) -> Feedback:
         ),
         ("train_step_extras", FORGOTTEN_ARGUMENT, {"missing-zero-grad"}, 6, "`max_norm` 인자를 빠뜨렸어요"),
         ("train_step_extras", SCHEDULER_ARGUMENTS, {"clip-after-step"}, 10, "인자를 너무 많이 주었어요"),
-        ("amp_accumulate", UNSCALED_TWICE, {"no-division"}, 14, "한 업데이트에서 두 번 했어요"),
+        ("amp_accumulate", UNSCALED_TWICE, {"no-division"}, 14, "`scaler.unscale_(opt)`를 두 번 했어요"),
     ],
     ids=["clip-by-hand", "gradient-too-early", "forgotten-argument", "scheduler-arguments", "unscaled-twice"],
 )

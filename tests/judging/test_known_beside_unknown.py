@@ -142,7 +142,14 @@ def test_the_known_mistake_is_told_and_open_checks_keep_their_advice(
 
 def test_the_card_counts_the_checks_that_the_known_mistake_explains() -> None:
     feedback = told("fit", SCALED_LOSS)
-    assert words.common_cause(feedback) == "틀린 항목 4개 가운데 2개를 이 실수로 설명할 수 있어요."
+    assert words.common_cause(feedback) == "틀린 항목 4개 가운데 적어도 2개를 이 실수로 설명할 수 있어요."
     assert words.common_cause(told("lr_at", CURVED_DECAY)) == (
-        "틀린 항목 3개 가운데 2개를 이 실수로 설명할 수 있어요."
+        "틀린 항목 3개 가운데 적어도 2개를 이 실수로 설명할 수 있어요."
+    )
+
+
+def test_what_was_compared_is_told_and_no_cause_ruled_out() -> None:
+    """The same line of the learner's may explain more than the known mistake does: only the results were compared."""
+    assert words.rest(told("lr_at", CURVED_DECAY)) == (
+        "정답에 이 실수를 더해 실행해도 ‘선형 감쇠’의 결과는 내 코드와 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
     )

@@ -110,3 +110,16 @@ def test_gradients_at_two_places_are_told_apart() -> None:
 
 def test_the_right_mixture_is_not_shown_as_the_fault() -> None:
     assert sam_recipe_of("window") is None
+
+
+def test_an_update_that_is_taken_back_has_no_recipe() -> None:
+    """A sentence on what the update was made of would be about parameters that nobody sees."""
+    source = ACCUMULATE.format(weights=[0.5] * 4).replace(
+        "        opt.step()",
+        "        before = [p.detach().clone() for p in model.parameters()]\n"
+        "        opt.step()\n"
+        "        with torch.no_grad():\n"
+        "            for p, w in zip(model.parameters(), before):\n"
+        "                p.copy_(w)",
+    )
+    assert recipe_of(source) is None

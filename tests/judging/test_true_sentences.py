@@ -105,3 +105,20 @@ def test_a_condition_that_cannot_be_read_is_refused(condition: str) -> None:
 
 def test_the_words_that_are_read_are_those_that_are_checked() -> None:
     assert tuple(_PREDICATES) == CONDITION_WORDS
+
+
+@pytest.mark.parametrize(
+    ("exercise", "variants", "false"),
+    [
+        ("plan_steps", ["rejects-the-ends/1"], "0.001을 주었는데"),
+        ("plan_steps", ["rejects-the-ends/2"], "0.2를 주었는데"),
+        ("weight_decay_groups", ["spares-embeddings", "tied-twice"], "그 계층의 감쇠까지 빠져요"),
+    ],
+)
+def test_what_happens_beside_another_mistake_or_variant_is_told_only_if_it_is_true(
+    exercise: str, variants: list[str], false: str
+) -> None:
+    its = cached_reference(exercise, SEED)
+    made = tuple(variant for variant in its.variants if variant.name in variants)
+    assert len(made) == len(variants)
+    assert all(false not in told for told in explanations_of_combined_mistakes(made, its))

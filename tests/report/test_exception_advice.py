@@ -114,6 +114,8 @@ RAISED = {
     ),
     "unscaled-after-step": (
         "scaler.scale(model(x).sum()).backward()\nscaler.step(opt)\nscaler.unscale_(opt)",
+        "scaler.scale(model(x).sum()).backward()\nscaler.unscale_(opt)\nscaler.update()\nscaler.step(opt)\n"
+        "scaler.unscale_(opt)",
     ),
     "scaler-stepped-twice": ("scaler.scale(model(x).sum()).backward()\nscaler.step(opt)\nscaler.step(opt)",),
     "updated-before-step": ("scaler.scale(model(x).sum()).backward()\nscaler.update()",),
@@ -368,3 +370,11 @@ def test_what_a_learner_writes_into_an_exception_is_no_format() -> None:
     for message in ("'{0.__class__}' object has no attribute 'x'", "'A' object has no attribute '{name}'"):
         advise(f"AttributeError: {message}", None)
     assert advise("ValueError: 그냥", "raise ValueError('그냥')") is None
+
+
+def test_advice_on_the_order_of_a_scaler_fits_both_causes() -> None:
+    """PyTorch raises the same in the next update, whose `unscale_` is in order, if `update` came before `step`."""
+    for code in RAISED["unscaled-after-step"]:
+        told = advise(error_of(code), code.splitlines()[-1])
+        assert told is not None
+        assert "`scaler.step(opt)` 다음에 `scaler.update()`를 부르지 않은 채" in told

@@ -53,6 +53,12 @@ def test_recipe_line_is_the_promised_sentence() -> None:
     assert formulas.formulas(both) == ("1.0·g₁(w) + 1.0·g₁(w+e)", "1.0·g₁(w+e)")
 
 
+def test_other_gradients_are_told_of_this_update_only() -> None:
+    """An update that is made twice pushes the next back: the gradients of that one are late, not left out."""
+    told = formulas.recipe_sentence(Recipe(2, (1, 2), (1.0, 0.0), (0.0, 1.0), 0.0))
+    assert told == "이 업데이트에 들어갈 그레이디언트(g₂) 대신 다른 그레이디언트(g₁)가 들어갔어요."
+
+
 def test_small_coefficients_beside_small_ones_are_kept() -> None:
     """A hundredth is noise beside 1 and the whole story when everything is a hundredth."""
     assert formulas.formulas(Recipe(1, (1,), (0.004,), (0.016,), 0.0)) == ("0.004·g₁", "0.016·g₁")

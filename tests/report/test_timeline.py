@@ -77,3 +77,8 @@ def test_code_that_did_nothing_is_told_in_a_sentence() -> None:
         assert "zero_grad → forward → backward → step" in told
         assert "≠ zero_grad" not in told
     assert timeline.order_in_words([Moment("step", None)] * 9, 2) == "step → step → …"
+
+
+def test_an_order_that_begins_in_the_middle_says_so() -> None:
+    order = [Moment("step", None, goes_before=True), Moment("zero_grad", None)]
+    assert timeline.order_in_words(order) == "… → step → zero_grad"

@@ -38,7 +38,7 @@ _LARGE_RATIOS: _Range = (0.1, 0.19)
 part is in `_BELOW_HALF` or `_ABOVE_HALF`. For example, 0.45 + 0.1 = 0.55.
 """
 
-_TOTAL, _WARMUP = "전체 스텝(두 값 가운데 큰 것)", "워밍업(두 값 가운데 작은 것)"
+_TOTAL, _WARMUP = "전체 스텝(돌려준 두 값 가운데 큰 것)", "워밍업(돌려준 두 값 가운데 작은 것)"
 """Korean names of the two returned numbers, told apart by size: their order is judged in the scenario `types` only."""
 
 

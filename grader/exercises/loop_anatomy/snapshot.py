@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     saving and loading again, with everything together: `together`, `same-file`
 
 The file is usually moved before loading; `together` also reseeds and loads an older file, which exposes state kept in
-memory.
+memory. The object is made before anything is trained or drawn, which exposes a state that is noted when it is made.
 """
 
 import random
@@ -63,11 +63,6 @@ def _snapshot(stage: Stage, run: _RunObjects) -> Any:
     optional = {"scaler": run.scaler, "loader_generator": run.loader_generator}
     given = {name: value for name, value in optional.items() if value is not None}
     return stage.recorder.call(stage.student("Snapshot"), run.model, run.opt, **given)
-
-
-def _save(stage: Stage, run: _RunObjects, path: Path | str) -> None:
-    """Save the objects with a new Snapshot."""
-    stage.recorder.call(_snapshot(stage, run).save, path)
 
 
 def _load(stage: Stage, run: _RunObjects, path: Path) -> None:
@@ -135,10 +130,11 @@ def _record_continued_updates(stage: Stage, make_opt: MakeOptimizer, *, batch_no
     data = batches(env, (4,) * 6)
     uninterrupted, resumed = make_run("saved"), make_run("new")
     last_layer_to_eval(resumed.model)
+    saving = _snapshot(stage, uninterrupted)
     _train(uninterrupted, data[:3], env)
     scale_rates(uninterrupted.opt, 0.5)  # as a schedule would have left them
     with scratch_folder() as folder:
-        _save(stage, uninterrupted, folder / "run.pt")
+        stage.recorder.call(saving.save, folder / "run.pt")
         _train(uninterrupted, data[3:], env)
         _load(stage, resumed, folder / "run.pt")
     recorder.fact("불러온 뒤의 모드", [module.training for module in resumed.model.modules()])
@@ -184,9 +180,10 @@ def _scaler(stage: Stage) -> None:
         return _RunObjects(model, sgd(model), scaler)
 
     uninterrupted, resumed = make_run("saved", 2.0**20, 3), make_run("new", 2.0**16, 2000)
+    saving = _snapshot(stage, uninterrupted)
     _train(uninterrupted, data[:5], env)
     with scratch_folder() as folder:
-        _save(stage, uninterrupted, folder / "run.pt")
+        stage.recorder.call(saving.save, folder / "run.pt")
         _train(uninterrupted, data[5:], env)
         _load(stage, resumed, folder / "run.pt")
     assert resumed.scaler is not None
@@ -213,13 +210,17 @@ def _torch_numbers() -> list[float]:
 
 
 def _record_continued_numbers(stage: Stage, draw: Callable[[], list[float]]) -> None:
-    """Save and load, and record whether the numbers drawn after loading are those that were drawn after saving."""
+    """Save and load, and record whether the numbers drawn after loading are those that were drawn after saving.
+
+    Numbers are also drawn between making the object that saves and saving: the state belongs to the moment of saving.
+    """
     env = stage.env
     model, new = mlp(env, "saved"), mlp(env, "new")
+    saving = _snapshot(stage, _RunObjects(model, sgd(model)))
     for _ in range(3):
         draw()
     with scratch_folder() as folder:
-        _save(stage, _RunObjects(model, sgd(model)), folder / "run.pt")
+        stage.recorder.call(saving.save, folder / "run.pt")
         expected = draw()
         _load(stage, _RunObjects(new, sgd(new)), folder / "run.pt")
     found = draw()
@@ -278,9 +279,10 @@ def _loader(stage: Stage) -> None:
 
     uninterrupted, resumed = make_run("saved"), make_run("new")
     loaders = [_shuffling_loader(run.loader_generator) for run in (uninterrupted, resumed)]
+    saving = _snapshot(stage, uninterrupted)
     _epoch_order(loaders[0])
     with scratch_folder() as folder:
-        _save(stage, uninterrupted, folder / "run.pt")
+        stage.recorder.call(saving.save, folder / "run.pt")
         expected = [_epoch_order(loaders[0]) for _ in range(2)]
         _load(stage, resumed, folder / "run.pt")
     found = [_epoch_order(loaders[1]) for _ in range(2)]
@@ -418,7 +420,7 @@ def _file(stage: Stage) -> None:
     last_layer_to_eval(run.model)
     with scratch_folder() as folder:
         with _recorded_changes(stage, run):
-            _save(stage, run, str(folder / "run.state"))
+            stage.recorder.call(_snapshot(stage, run).save, str(folder / "run.state"))
         how = read_checkpoint(folder / "run.state")[1]
         # `read_checkpoint` also says if the file holds no dict. Here any layout is right, so such a file is opened too.
         stage.recorder.fact("weights_only=True로 연 파일", "열림" if how == "dict가 아님" else how)

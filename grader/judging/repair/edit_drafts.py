@@ -9,6 +9,8 @@ from typing import Literal
 
 Kind = Literal[
     "missing",
+    "missing-lines",
+    "case",
     "superfluous",
     "order",
     "place",
@@ -28,6 +30,7 @@ Kind = Literal[
     "method",
     "wrapped",
     "returned",
+    "assigned",
     "expression",
 ]
 """Kind of an edit, as the learner is told it; `KINDS` holds the sentences."""
@@ -72,6 +75,9 @@ class KindOfEdit:
 
 KINDS: Mapping[Kind, KindOfEdit] = {
     "missing": KindOfEdit("inserts", "한 줄이 빠졌어요"),
+    "missing-lines": KindOfEdit("inserts", "여러 줄이 빠졌어요"),
+    # An early `return` also repairs later lines that are there and wrong, so it does not show that lines are missing.
+    "case": KindOfEdit("inserts", "이 줄부터 맞게 다루지 못하는 경우가 있어요. 그 경우를 따로 돌려줘도 돼요"),
     "superfluous": KindOfEdit("deletes", "이 줄은 없어야 해요"),
     "order": KindOfEdit("moves", "줄의 순서를 바꿔야 해요"),
     "place": KindOfEdit("moves", "이 줄은 다른 곳에 있어야 해요"),
@@ -91,6 +97,7 @@ KINDS: Mapping[Kind, KindOfEdit] = {
     "method": KindOfEdit("rewrites", "다른 함수를 불러야 해요"),
     "wrapped": KindOfEdit("rewrites", "값을 감싼 함수 호출이 없어야 해요"),
     "returned": KindOfEdit("rewrites", "돌려주는 값이 달라요"),
+    "assigned": KindOfEdit("rewrites", "이 변수에 담는 값이 달라요"),
     "expression": KindOfEdit("rewrites", "이 줄의 식이 달라요"),
 }
 """What is known of each kind."""

@@ -117,7 +117,7 @@ def _from_translated(
                 yield _replacement_draft(definition, assignment.value, new, cost - 0.05, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
             cost = _WHOLE_STATEMENT_COST + 2 * (1 - translated.likeness) + version_index
-            yield _rewrite_draft(definition, statement, version, cost)
+            yield _rewrite_draft(definition, statement, version, cost, _kind_of_rewrite(statement, version))
 
 
 def _from_unpaired_statements(
@@ -133,7 +133,8 @@ def _from_unpaired_statements(
         version = translated.versions[0]
         if type(version) is type(statement.node) and not is_compound(version):
             if statement.has_own_lines:
-                yield _rewrite_draft(definition, statement, version, _UNPAIRED_STATEMENT_COST)
+                kind = _kind_of_rewrite(statement, version)
+                yield _rewrite_draft(definition, statement, version, _UNPAIRED_STATEMENT_COST, kind)
         elif isinstance(version, ast.If) and isinstance(statement.node, ast.If):
             test = statement.node.test
             yield _replacement_draft(definition, test, version.test, _UNPAIRED_STATEMENT_COST, "condition")
@@ -222,9 +223,26 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
         kind = "condition"
     elif isinstance(old, ast.Call) and isinstance(new, ast.Call):
         kind = "argument" if ast.dump(old.func) == ast.dump(new.func) else "method"
+    elif any(isinstance(call, ast.Call) and call.func is old for call in ast.walk(statement.node)):
+        kind = "method"
     elif isinstance(statement.node, ast.Return):
         kind = "returned"
+    elif isinstance(statement.node, ast.Assign) and old is statement.node.value:
+        kind = "assigned" if all(isinstance(target, ast.Name) for target in statement.node.targets) else kind
     return kind
+
+
+def _kind_of_rewrite(statement: Statement, new: ast.stmt) -> Kind:
+    """Return the kind that a learner is told if the whole statement becomes `new`."""
+    old = statement.node
+    if isinstance(old, ast.Assign) and isinstance(new, ast.Assign):
+        same_targets = [*map(ast.dump, old.targets)] == [*map(ast.dump, new.targets)]
+        return _kind_of(old.value, new.value, statement) if same_targets else "expression"
+    if isinstance(old, ast.Return) and isinstance(new, ast.Return):
+        return _kind_of(old.value, new.value, statement) if old.value and new.value else "returned"
+    if isinstance(old, ast.Expr) and isinstance(new, ast.Expr):
+        return _kind_of(old.value, new.value, statement)
+    return "expression"
 
 
 # ---- around a whole value --------------------------------------------------------------------------
@@ -377,7 +395,7 @@ def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
 
 
 def _rewrite_draft(
-    definition: DefinitionText, statement: Statement, node: ast.stmt, cost: float, kind: Kind = "expression"
+    definition: DefinitionText, statement: Statement, node: ast.stmt, cost: float, kind: Kind
 ) -> Draft:
     """Return a draft that replaces the whole statement by `node`."""
     lines = [statement.block.indent + line for line in ast.unparse(node).split("\n")]

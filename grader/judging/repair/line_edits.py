@@ -144,7 +144,19 @@ def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
     new = [gap.block.indent + line for line in lines]
     line, side = _feedback_place(gap)
     index = gap.lines_before
-    return Draft(cost, "missing", index, index, new, line, side, changed_code="\n".join(lines))
+    kind = _kind_of_insertion(gap, lines)
+    return Draft(cost, kind, index, index, new, line, side, changed_code="\n".join(lines))
+
+
+def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
+    """Return the kind that a learner is told if these lines are inserted.
+
+    An `if` with a `return` before other statements takes a case away from them.
+    """
+    if len(lines) == 1:
+        return "missing"
+    returns = lines[0].startswith("if ") and any(line.lstrip().startswith("return") for line in lines)
+    return "case" if returns and gap.next is not None else "missing-lines"
 
 
 def _feedback_place(gap: Gap) -> tuple[int, Side]:

@@ -228,14 +228,14 @@ _TOOLS = (
     Advice(
         "unscaled-twice",
         r"RuntimeError: unscale_\(\) has already been called",
-        "`scaler.unscale_(opt)`를 한 업데이트에서 두 번 했어요. 클리핑하기 바로 앞에서 한 번만 부르고, 업데이트가 "
-        "끝나면 `scaler.update()`를 부르세요.",
+        "`scaler.update()` 없이 `scaler.unscale_(opt)`를 두 번 했어요. 클리핑하기 바로 앞에서 한 번만 부르고, "
+        "업데이트가 끝나면 `scaler.update()`를 부르세요.",
     ),
     Advice(
         "unscaled-after-step",
         r"RuntimeError: unscale_\(\) is being called after step\(\)",
-        "`scaler.unscale_(opt)`가 `scaler.step(opt)`보다 뒤에 있어요. `unscale_`, 클리핑, `step`, `update`의 "
-        "순서로 옮기세요.",
+        "`scaler.step(opt)` 다음에 `scaler.update()`를 부르지 않은 채 `scaler.unscale_(opt)`를 불렀어요. 앞 업데이트의 "
+        "`step`일 수도 있어요. `unscale_`, 클리핑, `step`, `update`의 순서로 한 번씩 부르세요.",
     ),
     Advice(
         "scaler-stepped-twice",

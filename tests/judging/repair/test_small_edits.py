@@ -242,3 +242,52 @@ def test_decorators_of_methods_are_compared_too() -> None:
     assert position(edits, "@classmethod") < EARLY
     wrong = solution.replace("loads", "load")
     assert ("    @classmethod",) not in [edit.old for edit in tried(wrong, solution)]
+
+
+RATE = """def f(step, warmup, high):
+    if step < warmup:
+        return high * step / warmup
+    return high
+"""
+
+
+def kind_of(source: str, solution: str, line: str) -> str:
+    """Kind of the first edit that makes another line this one."""
+    edits = [edit for edit in tried(source, solution) if edit.old]
+    return next(edit.kind for edit in edits if line in [new.strip() for new in edit.new])
+
+
+def test_a_case_that_later_lines_get_wrong_is_not_called_a_missing_line() -> None:
+    """The learner computes that case too, in another way: which line is wrong is not known."""
+    source = """def f(step, warmup, high):
+    table = np.linspace(0.0, high, warmup).tolist()
+    if step < len(table):
+        return table[step]
+    return high
+"""
+    edits = tried(source, RATE)
+    inserted = next(
+        edit for edit in edits if not edit.old and edit.new[1:] == ("        return high * step / warmup",)
+    )
+    assert inserted.kind == "case"
+    assert "빠졌" not in inserted.phrase
+
+
+def test_several_missing_lines_are_not_called_one() -> None:
+    edits = tried(
+        "def f(update, window):\n    pass\n",
+        "def f(update, window):\n    if window:\n        update(window)\n",
+    )
+    inserted = next(edit for edit in edits if not edit.old and len(edit.new) == 2)
+    assert "한 줄" not in inserted.phrase
+
+
+def test_another_function_and_another_value_are_told_as_such() -> None:
+    load = "def f(opt, state):\n    opt.load_state_dict(state['optimizer'])\n"
+    merge = "def f(opt, state):\n    opt.state_dict().update(state['optimizer'])\n"
+    assert kind_of(merge, load, "opt.load_state_dict(state['optimizer'])") == "method"
+    kept = "def f(groups):\n    return [group for group in groups if group['params']]\n"
+    assert kind_of("def f(groups):\n    return groups\n", kept, kept.splitlines()[1].strip()) == "returned"
+    chosen = "def f(params):\n    small = [p for p in params if p.ndim < 2]\n    return small\n"
+    named = "def f(params):\n    small = [n for n, p in params if 'bias' in n]\n    return small\n"
+    assert kind_of(named, chosen, "small = [p for p in params if p.ndim < 2]") == "assigned"
