@@ -12,7 +12,7 @@ _DEPTH = 3  # levels of nesting to look into: a list of batches, a batch, its te
 class ArgumentGuard:
     """A copy of all data among the arguments of a call, for comparison afterwards.
 
-    The data of a fixture's loader are in its attribute `held`. A tensor that requires a gradient counts as a parameter,
+    The data of a fixture's loader are in its attribute `batches`. A tensor that requires a gradient counts as a parameter,
     not as data.
     """
 
@@ -21,7 +21,7 @@ class ArgumentGuard:
         self._lists: list[tuple[list[Any], list[Any]]] = []
         self._batches: list[tuple[dict[Any, Any], dict[Any, Tensor]]] = []
         for value in values:
-            self._note(getattr(value, "held", value), _DEPTH)
+            self._note(getattr(value, "batches", value), _DEPTH)
 
     def _note(self, value: Any, depth: int) -> None:
         """Copy the data in a value, looking `depth` levels into lists and tuples."""
