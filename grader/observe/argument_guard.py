@@ -12,8 +12,8 @@ _DEPTH = 3  # levels of nesting to look into: a list of batches, a batch, its te
 class ArgumentGuard:
     """A copy of all data among the arguments of a call, for comparison afterwards.
 
-    The data of a fixture's loader are in its attribute `batches`. A tensor that requires a gradient counts as a parameter,
-    not as data.
+    The data of a fixture's loader are in its attribute `batches`. A tensor that requires a gradient counts as a
+    parameter, not as data.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
