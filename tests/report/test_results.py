@@ -94,7 +94,8 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     }
     moment = {"kind": "forward", "line": 4, "batch": 2, "differs": False, "goes_before": False}
     assert found["yours"][0] == moment
-    assert found["right"][0] == {"kind": "zero_grad", "line": None, "batch": None, "differs": True}
+    moment = {"kind": "zero_grad", "line": None, "batch": None, "differs": True, "goes_before": False}
+    assert found["right"][0] == moment
     assert found["recipe"] == {
         **{"update": 2, "batches": [1, 2], "got": [1.0, 1.0], "expected": [0.0, 1.0]},
         **{"residual": 0.0, "moved": [], "scenario": ""},
