@@ -20,6 +20,7 @@ from grader.exercises.fixtures.classifiers import (
     fill_gradients,
     flat_gradients,
     flat_weights,
+    holds_gradients,
     mlp,
     norm_dropout_mlp,
 )
@@ -81,10 +82,7 @@ def add_weight_scenarios(driver: Driver, measure: Measure, *, check: str) -> Non
         model = mlp(stage.env)
         held = fill_gradients(stage.env, model)
         measure(stage, model, *batches(stage.env, (6,)))
-        are_same = all(
-            p.grad is not None and bool(torch.equal(p.grad, before))
-            for p, before in zip(model.parameters(), held, strict=True)
-        )
+        are_same = holds_gradients(list(model.parameters()), held)
         stage.recorder.claim("있던 그레이디언트가 그대로임", are_same, flat_gradients(model))
         _record_model_was_called(stage)
 

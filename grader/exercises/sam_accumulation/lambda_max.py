@@ -32,6 +32,7 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     batches,
     fill_gradients,
+    holds_gradients,
     initialize,
     loss_function,
     mlp,
@@ -313,8 +314,8 @@ def _frozen(stage: Stage) -> None:
     _measure_new_batch(stage, model)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
-    kept = [p.grad is not None and torch.equal(p.grad, g) for p, g in ((first, held[0]), (last, held[-1]))]
-    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", all(kept))
+    kept = holds_gradients((first, last), (held[0], held[-1]))
+    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", kept)
 
 
 add_weight_scenarios(driver, _measure_batch, check="weights")

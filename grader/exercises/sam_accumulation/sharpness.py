@@ -29,6 +29,7 @@ from grader.exercises.fixtures.classifiers import (
     distance_moved,
     fill_gradients,
     flat_weights,
+    holds_gradients,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -201,11 +202,8 @@ def _frozen(stage: Stage) -> None:
     stage.recorder.call(call_and_catch, model, loss_function(stage.env), *batch, rho=_RHO)
     names = [name for name, p in model.named_parameters() if not p.requires_grad]
     stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
-    kept = [
-        p.grad is not None and torch.equal(p.grad, before)
-        for p, before in ((first, held[0]), (last, held[-1]))
-    ]
-    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", all(kept))
+    kept = holds_gradients((first, last), (held[0], held[-1]))
+    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", kept)
     stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
 
 
