@@ -16,7 +16,7 @@ from grader.authoring.measured_behaviour import measured_table
 from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
 from grader.base.files import write_whole
 from grader.base.installing import repository
-from grader.course.course import Course, CourseError, Lesson
+from grader.course.course import Course, CourseError, Lesson, Part
 from grader.course.exercise_cell import exercise_of
 from grader.judging.behaviour_table import format_table
 from grader.judging.edits import variant_source, variants_of
@@ -68,8 +68,8 @@ def build_all(
         if not check:
             report(f"{lesson.name}: 노트북을 만들고 실행해요 …")
         stale += [*build_behaviours(lesson, check=check), *build(lesson, check=check)]
-    known = {lesson.notebook for lesson in course.lessons}
-    for path in sorted(paths.lessons_path().glob("*.ipynb")):
+    known = {part.notebook for part in course.parts}
+    for path in sorted(paths.lessons_path().rglob("*.ipynb")):
         if path not in known:
             stale.append(Stale(path, "course.toml에 없는 노트북이에요"))
     for found in stale:
@@ -115,76 +115,90 @@ def build_behaviours(lesson: Lesson, *, check: bool, only: Collection[str] = ())
 
 
 def build(lesson: Lesson, *, check: bool) -> list[Stale]:
-    """Write a lesson's two notebooks; with `check` write and run nothing and return those that are stale.
+    """Write both notebooks of each part; with `check` write and run nothing and return those that are stale.
 
     Raises:
-        BuildError: the source cannot be built, or its notebook does not run.
+        BuildError: a source cannot be built, or its notebook does not run.
     """
-    learner = to_json(learner_notebook(lesson))
-    solved = solution_notebook(lesson)
-    executed = lesson.solution.with_suffix(".ipynb")
-    if check:
-        return [*_stale_learner(lesson.notebook, learner), *_stale_executed(executed, solved)]
-    write_whole(lesson.notebook, learner)
-    try:
-        execute(solved)
-    except NotebookFailed as error:
-        line = _line_of(lesson, solved, error.cell_id)
-        raise BuildError(f"{lesson.solution.name} {line}번째 줄에서 시작하는 셀: {error}") from error
-    write_whole(executed, to_json(_with_our_metadata(solved, lesson)))
-    return []
+    _check_names(lesson)
+    stale = []
+    for part in lesson.parts:
+        learner, solved = to_json(learner_notebook(lesson, part)), solution_notebook(lesson, part)
+        if check:
+            stale += [*_stale_learner(part.notebook, learner), *_stale_executed(part.executed, solved)]
+            continue
+        part.notebook.parent.mkdir(exist_ok=True)
+        write_whole(part.notebook, learner)
+        try:
+            execute(solved)
+        except NotebookFailed as error:
+            line = _line_of(part, solved, error.cell_id)
+            raise BuildError(f"{part.source.name} {line}번째 줄에서 시작하는 셀: {error}") from error
+        write_whole(part.executed, to_json(_with_our_metadata(solved, part)))
+    return stale
 
 
-def solution_notebook(lesson: Lesson) -> Any:
-    """Return the lesson's notebook with its solutions, not yet executed."""
-    return _notebook(lesson, _read(lesson))
+def solution_notebook(lesson: Lesson, part: Part) -> Any:
+    """Return the part's notebook with its solutions, not yet executed."""
+    return _notebook(lesson, part, _read(part))
 
 
-def learner_notebook(lesson: Lesson) -> Any:
+def learner_notebook(lesson: Lesson, part: Part) -> Any:
     """Return the notebook as a learner opens it: without solutions and outputs, with hint cells."""
-    notebook = _notebook(lesson, starter_text(_read(lesson), lesson.solution.name))
+    notebook = _notebook(lesson, part, starter_text(_read(part), part.source.name))
     for name, cell in _exercise_cells(notebook):
         if PLACEHOLDER not in cell.source:
-            raise BuildError(f"{lesson.solution.name}: {name} 연습 셀에 BEGIN SOLUTION이 없어요.")
+            raise BuildError(f"{part.source.name}: {name} 연습 셀에 BEGIN SOLUTION이 없어요.")
     notebook.cells = list(_with_hints(notebook, {e.name for e in lesson.exercises if e.kind == "bonus"}))
     return notebook
 
 
-def _read(lesson: Lesson) -> str:
+def _check_names(lesson: Lesson) -> None:
+    """Raise `BuildError` unless the parts hold all exercises and ask for all predictions of the lesson."""
+    notebooks = [(part, solution_notebook(lesson, part)) for part in lesson.parts]
+    found = [name for _, notebook in notebooks for name, _ in _exercise_cells(notebook)]
+    wanted = [exercise.name for exercise in lesson.exercises]
+    if sorted(found) != sorted(wanted):
+        raise BuildError(
+            f"연습 문제 이름이 서로 달라요. {lesson.name}/*.py: {sorted(found)}, "
+            f"{lesson.name}/*.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
+        )
+    asked = {one for part, notebook in notebooks for one in check_predictions(lesson, part, notebook)}
+    for prediction in lesson.predictions:
+        if prediction.id not in asked:
+            raise BuildError(
+                f"{lesson.name}: 예측 {prediction.id}: predict 0번, reveal 0번이에요. 한 번씩 불러 주세요."
+            )
+
+
+def _read(part: Part) -> str:
     try:
-        return lesson.solution.read_text(encoding="utf-8")
+        return part.source.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise BuildError(f"{lesson.solution}: UTF-8이 아니에요 ({error})") from error
+        raise BuildError(f"{part.source}: UTF-8이 아니에요 ({error})") from error
 
 
-def _notebook(lesson: Lesson, text: str) -> Any:
-    """Parse the source, name its cells, add the installing cell, and check exercises and predictions."""
+def _notebook(lesson: Lesson, part: Part, text: str) -> Any:
+    """Parse the source, name its cells, add the installing cell, and check its predictions."""
     import jupytext
 
     try:
         notebook = jupytext.reads(text, fmt="py:percent")
     # Jupytext uses many libraries: the header may not be YAML, or may name no usable kernel.
     except Exception as error:
-        raise BuildError(f"{lesson.solution.name}: 맨 위의 머리말이 틀렸어요: {str(error)[:200]}") from error
-    notebook = _with_our_metadata(notebook, lesson)
+        raise BuildError(f"{part.source.name}: 맨 위의 머리말이 틀렸어요: {str(error)[:200]}") from error
+    notebook = _with_our_metadata(notebook, part)
     _name_cells(notebook)
     _put_first_cell(notebook)
-    found = [name for name, _ in _exercise_cells(notebook)]
-    wanted = [exercise.name for exercise in lesson.exercises]
-    if sorted(found) != sorted(wanted):
-        raise BuildError(
-            f"연습 문제 이름이 서로 달라요. {lesson.solution.name}: {sorted(found)}, "
-            f"{lesson.solution.parent.name}/*.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
-        )
-    check_predictions(lesson, notebook)
+    check_predictions(lesson, part, notebook)
     return notebook
 
 
-def _with_our_metadata(notebook: Any, lesson: Lesson) -> Any:
+def _with_our_metadata(notebook: Any, part: Part) -> Any:
     notebook.metadata = _nbformat().NotebookNode(
         kernelspec=_nbformat().NotebookNode(_KERNELSPEC),
         language_info=_nbformat().NotebookNode(_LANGUAGE),
-        title=lesson.title,
+        title=part.title,
     )
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for cell in notebook.cells:
@@ -300,9 +314,9 @@ def _sources(notebook: Any) -> Any:
     return copy.deepcopy((dict(notebook.metadata), cells))
 
 
-def _line_of(lesson: Lesson, notebook: Any, cell_id: str | None) -> int | str:
+def _line_of(part: Part, notebook: Any, cell_id: str | None) -> int | str:
     """Return the line of the source at which a cell begins: that of the n-th cell header, front matter not counted."""
     ids = [cell.get("id") for cell in notebook.cells if cell.get("id") != first_cell.ID]
     number = next((n for n, one in enumerate(ids) if one == cell_id), None)
-    headers = [n for n, line in enumerate(_read(lesson).splitlines(), start=1) if line.startswith("# %%")]
+    headers = [n for n, line in enumerate(_read(part).splitlines(), start=1) if line.startswith("# %%")]
     return headers[number] if number is not None and number < len(headers) else "?"

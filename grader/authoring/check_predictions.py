@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from grader.authoring.strip_solutions import BuildError
-from grader.course.course import Lesson
+from grader.course.course import Lesson, Part
 
 _CHOICE = re.compile(r"^- ([a-d]): ", re.MULTILINE)
 
 
-def check_predictions(lesson: Lesson, notebook: Any) -> None:
+def check_predictions(lesson: Lesson, part: Part, notebook: Any) -> set[str]:
     """Refuse a notebook whose questions do not match `predictions.toml`, or that gives an answer away.
+
+    Returns:
+        Ids of the predictions that the notebook asks for.
 
     Raises:
         BuildError: names the prediction and what is wrong with it.
@@ -28,30 +31,31 @@ def check_predictions(lesson: Lesson, notebook: Any) -> None:
         for name, prediction, gives_answer in _calls(cell.source):
             if gives_answer:
                 raise _refused(
-                    lesson, prediction, f"{name}에 답이 적혀 있어요. 답은 predictions.toml에만 적어 주세요"
+                    part, prediction, f"{name}에 답이 적혀 있어요. 답은 predictions.toml에만 적어 주세요"
                 )
             if name == "predict":
                 asked[prediction] += 1
                 choices[prediction] = _CHOICE.findall(above)
             else:
                 revealed[prediction] += 1
-    for one in lesson.predictions:
+    for one in (one for one in lesson.predictions if asked[one.id] or revealed[one.id]):
         if asked[one.id] != 1 or revealed[one.id] != 1:
             raise _refused(
-                lesson,
+                part,
                 one.id,
                 f"predict {asked[one.id]}번, reveal {revealed[one.id]}번이에요. 한 번씩 불러 주세요",
             )
         if choices[one.id] != [*one.choices]:
             raise _refused(
-                lesson,
+                part,
                 one.id,
                 f"바로 위의 글에 있는 보기는 {', '.join(choices[one.id]) or '없음'}, "
                 f"predictions.toml의 글자는 {', '.join(one.choices)}예요. 같아야 해요",
             )
     unknown = sorted({*asked, *revealed} - {one.id for one in lesson.predictions})
     if unknown:
-        raise _refused(lesson, unknown[0], "predictions.toml에 없어요. 답과 까닭을 적어 주세요")
+        raise _refused(part, unknown[0], "predictions.toml에 없어요. 답과 까닭을 적어 주세요")
+    return set(asked)
 
 
 def _calls(source: str) -> Iterator[tuple[str, str, bool]]:
@@ -68,5 +72,5 @@ def _calls(source: str) -> Iterator[tuple[str, str, bool]]:
             yield node.func.id, str(first.value), any(isinstance(other, ast.Constant) for other in others)
 
 
-def _refused(lesson: Lesson, prediction: str, why: str) -> BuildError:
-    return BuildError(f"{lesson.solution.name}: 예측 {prediction}: {why}.")
+def _refused(part: Part, prediction: str, why: str) -> BuildError:
+    return BuildError(f"{part.source.name}: 예측 {prediction}: {why}.")

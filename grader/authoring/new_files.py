@@ -40,19 +40,19 @@ def new_mistake(course: Course, exercise: str, mistake: str) -> list[Path]:
         )
     if mistake in {one.id for one in found.mistakes} | {one.id for one in found.copies}:
         raise CommandError(f"{exercise}에 실수 '{mistake}'가 이미 있어요. 다른 id를 주세요.")
-    path = course.lesson(found.lesson).solution.with_name(f"{exercise}.toml")
+    path = course.lesson(found.lesson).folder / f"{exercise}.toml"
     _append(path, _mistake(mistake, "return value", "return 0 * value"))
     return [path]
 
 
 def new_exercise(lesson: Lesson, name: str) -> list[Path]:
-    """Write the files of a new exercise of the lesson, and return them.
+    """Write the files of a new exercise at the end of the lesson, and return them.
 
     Raises:
         CommandError: the name is no Python identifier, or a file of it is there already.
     """
     _require_identifier(name)
-    source = lesson.solution
+    source = lesson.parts[-1].source
     files = dict(_exercise_files(lesson.name, lesson.module, name))
     _require_new(files)
     _append(source, _CELLS.format(name=name))
@@ -83,7 +83,7 @@ def new_lesson(course: Course, name: str) -> list[Path]:
     _require_identifier(exercise)
     folder = paths.solutions_path(name)
     files = {
-        folder / f"{name}.py": _LESSON_SOURCE.format(id=found["id"], fill=_FILL)
+        folder / f"1_{found['module']}.py": _LESSON_SOURCE.format(id=found["id"], fill=_FILL)
         + _CELLS.format(name=exercise),
         FOLDER / "exercises" / found["module"] / "__init__.py": f'"""Drivers of lesson {found["id"]}."""\n',
         folder / "predictions.toml": _PREDICTIONS.format(id=found["id"], fill=_FILL),
@@ -292,5 +292,4 @@ id = "{id}"
 name = "{name}"
 module = "{module}"
 title = "{fill}: 레슨의 제목"
-minutes = 5
 """

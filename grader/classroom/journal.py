@@ -243,8 +243,7 @@ def _course_fingerprint(run: GradingRun) -> str:
     for path in sorted(_DRIVERS.rglob("*.py")):
         state.update(f"\0{path.relative_to(_DRIVERS)}\0".encode() + path.read_bytes())
     for lesson in run.lessons:
-        folder = lesson.solution.parent
-        for path in sorted([*folder.glob("*.toml"), *folder.glob("*.py")]):
+        for path in sorted([*lesson.folder.glob("*.toml"), *lesson.folder.glob("*.py")]):
             state.update(f"\0{path.name}\0".encode() + path.read_bytes())
     return state.hexdigest()[:16]
 

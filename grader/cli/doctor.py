@@ -85,7 +85,7 @@ def _course_files() -> Finding:
     from grader.paths import course_root, is_checkout
 
     course = load_course()
-    missing = [lesson.notebook.name for lesson in course.lessons if not lesson.notebook.is_file()]
+    missing = [part.place for part in course.parts if not part.notebook.is_file()]
     if missing:
         remedy = "grader build" if is_checkout() else f"{_PIP} install --force-reinstall hanstep"
         return Finding("강의 파일", False, f"노트북이 없어요: {', '.join(missing)}", remedy)

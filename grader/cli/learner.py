@@ -45,7 +45,8 @@ def start(
 
 def check(
     file: Annotated[
-        Path, typer.Argument(help="확인할 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step.ipynb")
+        Path,
+        typer.Argument(help="확인할 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step/1_five_lines.ipynb"),
     ],
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
     seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
@@ -62,7 +63,8 @@ def check(
 
 def watch(
     file: Annotated[
-        Path, typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step.ipynb")
+        Path,
+        typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step/1_five_lines.ipynb"),
     ],
     pairs: _Pairs = None,
     data_dir: DataDir = None,
@@ -169,11 +171,13 @@ def update(folder: Annotated[Path, typer.Argument(help="레슨이 있는 폴더"
 
 
 def reset(
-    name: Annotated[str, typer.Argument(help="연습 문제 이름 또는 레슨 번호")],
+    name: Annotated[
+        str, typer.Argument(help="연습 문제, 노트북 또는 레슨. 예: train_step, 1_five_lines, 01")
+    ],
     folder: Annotated[Path, typer.Option(help="레슨이 있는 폴더")] = Path("."),
     data_dir: DataDir = None,
 ) -> None:
-    """연습 문제나 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
+    """연습 문제, 노트북, 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
     from grader.workspace import start as starting
 
     starting.reset(folder, name, say)

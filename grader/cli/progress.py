@@ -79,9 +79,9 @@ def next_(
         say("모든 연습 문제를 통과했어요. 첫 레슨을 열어요.")
     else:
         say(f"다음: {describe(locate_exercise(course, following))}")
-    wanted = course.lessons[0] if following is None else course.lesson(following.lesson)
+    wanted = course.parts[0] if following is None else course.lesson(following.lesson).part_of(following.name)
     places = (Path("hanstep"), Path()) if folder is None else (folder,)
-    place = next((p for p in places if (p / wanted.notebook.name).is_file()), None)
+    place = next((p for p in places if (p / wanted.place).is_file()), None)
     if place is None:
         place = places[0]
         prepare(place, say)

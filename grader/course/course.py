@@ -199,8 +199,44 @@ class Exercise:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One sitting of a lesson: a source file, and the two notebooks that are built from it."""
+
+    lesson: str
+    """Name of the lesson, which is the folder of the files: `01_five_line_step`."""
+    name: str
+    """Stem of the files: `2_two_more_lines`. The number in front gives the order."""
+    title: str
+    """Its first heading."""
+    minutes: int
+    """Estimated minutes to read, predict and run; exercises are not included."""
+    exercises: tuple[str, ...] = ()
+    """Names of the graded functions in it, in their order."""
+
+    @property
+    def source(self) -> Path:
+        """Path of the source, from which both notebooks are built."""
+        return paths.solutions_path(self.lesson, f"{self.name}.py")
+
+    @property
+    def executed(self) -> Path:
+        """Path of the notebook with solutions and outputs."""
+        return self.source.with_suffix(".ipynb")
+
+    @property
+    def notebook(self) -> Path:
+        """Path of the notebook that a learner opens."""
+        return paths.lessons_path(self.lesson, f"{self.name}.ipynb")
+
+    @property
+    def place(self) -> str:
+        """Path of the notebook below a learner's folder: `01_five_line_step/1_five_lines.ipynb`."""
+        return f"{self.lesson}/{self.name}.ipynb"
+
+
+@dataclass(frozen=True)
 class Lesson:
-    """One lesson: its notebook and the exercises in it."""
+    """One lesson: its parts and the exercises in them."""
 
     id: str
     name: str
@@ -210,12 +246,14 @@ class Lesson:
     minutes: int
     """Estimated minutes to read, predict and run; exercises are not included."""
     exercises: tuple[Exercise, ...]
-    """All graded functions in the notebook's order, warm-ups and bonus tasks included."""
+    """All graded functions in the order of the parts, warm-ups and bonus tasks included."""
     predictions: tuple[Prediction, ...] = ()
     needs: tuple[str, ...] = ()
     """Ids of the lessons to take first; they come earlier in the course."""
     english: str = ""
     """Summary for the site's English page; empty if nobody has written one."""
+    parts: tuple[Part, ...] = ()
+    """Its notebooks, in the order in which they are taken."""
 
     @property
     def counted(self) -> tuple[Exercise, ...]:
@@ -223,19 +261,25 @@ class Lesson:
         return tuple(exercise for exercise in self.exercises if exercise.kind == "exercise")
 
     @property
-    def solution(self) -> Path:
-        """Path of the lesson's single source file, from which its notebooks are built."""
-        return paths.solutions_path(self.name, f"{self.name}.py")
+    def folder(self) -> Path:
+        """Folder of its sources, texts and tables in `solutions/`."""
+        return paths.solutions_path(self.name)
+
+    def part_of(self, exercise: str) -> Part:
+        """Return the part that holds the exercise.
+
+        Raises:
+            KeyError: it is not in this lesson.
+        """
+        for part in self.parts:
+            if exercise in part.exercises:
+                return part
+        raise KeyError(exercise)
 
     @property
     def behaviours(self) -> Path:
         """Path of the file that says which known mistakes change which scenarios, as `grader build` measured it."""
-        return paths.solutions_path(self.name, "behaviours.json")
-
-    @property
-    def notebook(self) -> Path:
-        """Path of the notebook that a learner opens."""
-        return paths.lessons_path(f"{self.name}.ipynb")
+        return self.folder / "behaviours.json"
 
 
 @dataclass(frozen=True)
@@ -250,6 +294,11 @@ class Course:
     def exercises(self) -> dict[str, Exercise]:
         """Every exercise by name, in the course's order."""
         return {e.name: e for lesson in self.lessons for e in lesson.exercises}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Every part of every lesson, in order."""
+        return tuple(part for lesson in self.lessons for part in lesson.parts)
 
     def lesson(self, key: str) -> Lesson:
         """Return the lesson with this id (`01`, `1`) or name (`01_five_line_step`).

@@ -25,6 +25,7 @@ from grader.course.course import (
     Kind,
     Lesson,
     Mistake,
+    Part,
     Prediction,
     Promise,
     SharedTexts,
@@ -46,7 +47,6 @@ class _LessonEntry(Struct, frozen=True, forbid_unknown_fields=True):
     name: Text
     module: Text
     title: Text
-    minutes: Annotated[int, Meta(ge=1)]
     needs: tuple[Text, ...] = ()
     english: str = ""
 
@@ -87,7 +87,6 @@ _VALUE_RULES = {
     "predictions": "[[predictions]] 표로 적어 주세요.",
     "id": "소문자와 숫자를 붙임표(-)로 이어 적어 주세요.",
     "points": "0보다 큰 수로 적어 주세요.",
-    "minutes": "1 이상의 정수로 적어 주세요.",
     "at": "쓸 수 있는 것: zero_grad, forward, backward, clip, first_step, step, scheduler, return, def, def 메서드이름",
     "edits": '[["바꿀 글", "새 글"], …]처럼 적어 주세요.',
     "variants": '[[["바꿀 글", "새 글"]], …]처럼 적어 주세요.',
@@ -148,12 +147,12 @@ def _check_prerequisites(entries: Sequence[_LessonEntry], path: Path) -> None:
 def _lesson(entry: _LessonEntry) -> Lesson:
     """Read a lesson; raise `CourseError` unless source cells, TOML files and drivers name the same exercises."""
     folder = paths.solutions_path(entry.name)
-    source = folder / f"{entry.name}.py"
-    tagged = _TAG.findall(_read(source))
+    parts = _parts(entry.name, folder)
+    sources = {name: part.source for part in parts for name in part.exercises}
     described = {path.stem: path for path in folder.glob("*.toml") if path.name != _PREDICTIONS}
     drivers = _driver_modules(entry.name, entry.module)
     places: Mapping[str, Collection[str]] = {
-        f"{source}의 exercise 셀": tagged,
+        f"{folder}/*.py의 exercise 셀": sources,
         f"{folder}의 TOML 파일": described,
         f"grader/exercises/{entry.module}의 드라이버": drivers,
     }
@@ -165,19 +164,59 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     ]
     if missing:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(missing)}. 이름을 맞춰 주세요.")
-    exercises = tuple(_exercise(name, entry.id, source, described[name], drivers[name]) for name in tagged)
+    exercises = tuple(
+        _exercise(name, entry.id, source, described[name], drivers[name]) for name, source in sources.items()
+    )
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
         entry.id,
         entry.name,
         entry.module,
         entry.title,
-        entry.minutes,
+        sum(part.minutes for part in parts),
         exercises,
         predictions,
         entry.needs,
         entry.english,
+        parts,
     )
+
+
+def _parts(lesson: str, folder: Path) -> tuple[Part, ...]:
+    """Read the parts of a lesson from its sources; raise `CourseError` if there is none."""
+    found = []
+    for path in sorted(folder.glob("[0-9]*_*.py"), key=_number):
+        text = _read(path)
+        title = _TITLE.search(text)
+        found.append(
+            Part(
+                lesson, path.stem, title[1] if title else "", reading_minutes(text), tuple(_TAG.findall(text))
+            )
+        )
+    if not found:
+        raise CourseError(
+            f"{folder}: 레슨의 원본이 없어요. 노트북마다 하나씩 적어 주세요. 예: {folder}/1_begin.py"
+        )
+    return tuple(found)
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.partition("_")[0])
+
+
+def reading_minutes(text: str) -> int:
+    """Return the minutes of a source's sections; those of exercises, warm-ups and bonus tasks are not counted.
+
+    Args:
+        text: the source. The minutes of a section stand below its heading: `약 20분 · ★☆☆`.
+    """
+    minutes, is_task = 0, False
+    for line in text.split("\n"):
+        if line.startswith("#") and (heading := _HEADING.match(line)):
+            is_task = heading[1] is not None
+        elif (spent := _MINUTES.match(line)) and not is_task:
+            minutes += int(spent[1])
+    return minutes
 
 
 def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
@@ -202,7 +241,11 @@ def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
 
 
 _TAG = re.compile(r'^# %%.*"exercise:(\w+)"', re.MULTILINE)
-"""Finds the tagged exercise cells in a lesson's source. Their order there is the order of the course."""
+"""Finds the tagged exercise cells in a part's source. Their order there is the order of the course."""
+_TITLE = re.compile(r'^# %% \[markdown\]\nr?"""\n# ([^\n]+)$', re.MULTILINE)
+"""Finds the title of a part, with which a text cell begins."""
+_HEADING = re.compile(r"#{2,4} (연습|몸풀기|보너스)?")
+_MINUTES = re.compile(r"약 (\d+)분(?: |$)")
 
 
 def _driver_modules(lesson: str, module: str) -> Mapping[str, str]:

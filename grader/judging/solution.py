@@ -39,15 +39,21 @@ def exercise_source(exercise: Exercise) -> str:
 def solution_source(lesson: str) -> str:
     """Return the lesson's solution as the text of one program, read in the way in which submissions are read. Cached.
 
+    The program holds all parts of the lesson, one after the other.
+
     Raises:
         CourseError: the solution cannot be read.
     """
     course = load_course()
-    path = course.lesson(lesson).solution
-    submission = read_submission(path, tuple(course.exercises))
-    if submission.unreadable or not submission.files or submission.files[0].problems:
-        raise CourseError(f"{path}: 해답을 읽을 수 없어요: {submission.unreadable or submission.files}")
-    return submission.files[0].text
+    texts = []
+    for part in course.lesson(lesson).parts:
+        submission = read_submission(part.source, tuple(course.exercises))
+        if submission.unreadable or not submission.files or submission.files[0].problems:
+            raise CourseError(
+                f"{part.source}: 해답을 읽을 수 없어요: {submission.unreadable or submission.files}"
+            )
+        texts.append(submission.files[0].text)
+    return "\n".join(texts)
 
 
 @cache

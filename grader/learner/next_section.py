@@ -24,7 +24,7 @@ class Section:
     stars: str
     """For example `★★☆`; empty if the lesson gives none."""
     link: str
-    """Link from a notebook in the same folder to the exercise's cell, for JupyterLab."""
+    """Link from another notebook of the course to the exercise's cell, for JupyterLab."""
 
 
 def next_exercise(course: Course, passed: Container[str]) -> Exercise | None:
@@ -39,9 +39,10 @@ def section(lesson: Lesson, exercise: str) -> Section:
 
     Raises:
         KeyError: the exercise is not in this lesson.
-        OSError: the lesson's source cannot be read.
+        OSError: the part's source cannot be read.
     """
-    return _sections(lesson.solution, lesson.notebook.name)[exercise]
+    part = lesson.part_of(exercise)
+    return _sections(part.source, f"../{part.place}")[exercise]
 
 
 @cache

@@ -95,9 +95,9 @@ def open_predictions(source: str) -> set[str]:
 def _experiments() -> dict[str, frozenset[str]]:
     """Map each lesson cell between a prediction and its `reveal` to the ids of those predictions."""
     found: dict[str, frozenset[str]] = {}
-    for lesson in load_course().lessons:
+    for part in load_course().parts:
         waiting: set[str] = set()
-        for cell in json.loads(lesson.notebook.read_text(encoding="utf-8"))["cells"]:
+        for cell in json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] != "code":
                 continue
             source = "".join(cell["source"])

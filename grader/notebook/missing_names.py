@@ -67,7 +67,7 @@ def _show(
 @cache
 def _made_in_lessons() -> frozenset[str]:
     """Return the names that the lessons' cells import, assign or define at top level."""
-    notebooks = (json.loads(path.read_text(encoding="utf-8")) for path in lessons_path().glob("*.ipynb"))
+    notebooks = (json.loads(path.read_text(encoding="utf-8")) for path in lessons_path().glob("*/*.ipynb"))
     cells = (cell for notebook in notebooks for cell in notebook["cells"] if cell["cell_type"] == "code")
     return frozenset(name for cell in cells for name in _bound("".join(cell["source"])))
 

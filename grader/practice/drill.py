@@ -190,5 +190,6 @@ def _under(line: str, shown: Shown) -> Shown:
 
 def _starter(course: Course, exercise: Exercise) -> str:
     """Return the exercise's cell of the learner's notebook, as it is handed out."""
-    cells = json.loads(course.lesson(exercise.lesson).notebook.read_text(encoding="utf-8"))["cells"]
+    part = course.lesson(exercise.lesson).part_of(exercise.name)
+    cells = json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]
     return next("".join(cell["source"]) for cell in cells if exercise_of(cell) == exercise.name)

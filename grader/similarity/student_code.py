@@ -48,7 +48,7 @@ def known_texts(course: Course) -> Iterator[str]:
 
     The last hint of an exercise is its answer.
     """
-    for path in sorted((*paths.lessons_path().glob("*.ipynb"), *paths.lessons_path().glob("*.py"))):
+    for path in sorted((*paths.lessons_path().glob("*/*.ipynb"), *paths.lessons_path().glob("*.py"))):
         try:
             yield read_source(path, path.name, tuple(course.exercises)).text
         except ReadError:

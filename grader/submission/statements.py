@@ -2,7 +2,8 @@
 
 A notebook also loads data, trains and plots. None of that may run while grading, but an exercise may need what other
 cells define. So everything in a cell tagged for an exercise is kept; of all other code, imports and definitions are
-kept, and assignments that run no code and read only names that are kept too. In a `.py` file, an assignment that calls
+kept, and assignments that run no code and read only names that are kept too. Imports from `grader.experiments` are not
+kept: these are the data and models of experiments. In a `.py` file, an assignment that calls
 something is kept as well if an exercise needs its name. Dropped statements become blank, so that line numbers remain
 right.
 
@@ -28,6 +29,8 @@ from grader.submission.syntax import DEFINITIONS, Scope, ScopeNames, arguments_o
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _BLOCKS = (ast.If, ast.Try, ast.TryStar)
+_EXPERIMENTS = "grader.experiments"
+"""Package that only experiments in notebooks need; some of its functions show the answers to exercises."""
 _STAR = "*"
 """Placeholder for the unknown names that a star import binds."""
 
@@ -146,6 +149,8 @@ def _is_kept(
         wanted: names that exercises need, for which an assignment may run code; empty for a notebook.
         known: built-in names, and names bound by the statements kept so far.
     """
+    if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith(_EXPERIMENTS):
+        return False
     if isinstance(statement, (*_IMPORTS, *DEFINITIONS)):
         return True
     if not _only_binds(statement):

@@ -14,10 +14,13 @@ from grader.base.files import write_whole
 from grader.workspace.merge_notebooks import Digests, digests
 
 MANIFEST = ".hanstep.json"
-"""File in the learner's folder with the SHA-256 of each copied lesson and template, as last copied or offered."""
+"""File in the learner's folder with the SHA-256 of each copied notebook and template, as last copied or offered.
+
+A name in it is the file's path below the folder, such as `01_five_line_step/1_five_lines.ipynb`.
+"""
 
 CELLS = ".hanstep-cells.json"
-"""File beside it with digests of the cells of the edition that each notebook began as, by file name."""
+"""File beside it with digests of the cells of the edition that each notebook began as, by the same names."""
 
 BACKUPS = "백업"
 """Folder of backups below the learner's folder."""
@@ -42,19 +45,19 @@ class CopyRecord:
         found = self._files.get(name)
         return found if isinstance(found, str) else None
 
-    def began_as(self, file: str) -> Digests | None:
+    def began_as(self, name: str) -> Digests | None:
         """Return the digests of the cells that the learner's notebook began with; None if not known."""
-        found = self._cells.get(file)
+        found = self._cells.get(name)
         return {str(i): str(d) for i, d in found.items()} if isinstance(found, dict) else None
 
     def note(self, name: str, digest: str) -> None:
         """Record that this edition was copied or offered."""
         self._files[name] = digest
 
-    def note_start(self, source: Path) -> None:
-        """Record that the learner's notebook now begins from this edition."""
+    def note_start(self, name: str, source: Path) -> None:
+        """Record that the learner's notebook of this name begins from the edition at `source` now."""
         if source.suffix == ".ipynb":
-            self._cells[source.name] = digests(load(source))
+            self._cells[name] = digests(load(source))
 
     def save(self) -> None:
         """Write the record to the folder."""
@@ -82,7 +85,7 @@ def free_name(path: Path, word: str) -> Path:
 
 
 def back_up(notebook: Path) -> Path:
-    """Copy a notebook into the folder of backups, and return the copy's path."""
+    """Copy a notebook into the folder of backups beside it, and return the copy's path."""
     folder = notebook.parent / BACKUPS
     folder.mkdir(exist_ok=True)
     backup = free_name(folder / notebook.name, time.strftime("%Y%m%d-%H%M%S"))

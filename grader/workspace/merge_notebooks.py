@@ -33,7 +33,7 @@ class Merged:
 
 def digests(notebook: Any) -> Digests:
     """Return the digests of a notebook's cells."""
-    return {cell.id: _digest(cell) for cell in notebook.cells if "id" in cell}
+    return {cell.id: cell_digest(cell) for cell in notebook.cells if "id" in cell}
 
 
 def can_merge(mine: Any, new: Any) -> bool:
@@ -71,7 +71,7 @@ def merge(mine: Any, new: Any, began_as: Mapping[str, str] | None) -> Merged:
             cells.append(_with_new_tags(cell, own))
         elif _is_changed(own, began_as):
             kept += 1
-            if began_as is None or began_as.get(cell.id) != _digest(cell):
+            if began_as is None or began_as.get(cell.id) != cell_digest(cell):
                 behind.append(cell.id)
             cells.append(_with_new_tags(cell, own))
         else:
@@ -89,7 +89,7 @@ def _with_added_cells(
     """Insert the cells that the learner added, each after the cell that it followed."""
     before: str | None = None
     for own in mine:
-        if own.id not in known and ((began_as or {}).get(own.id) != _digest(own)):
+        if own.id not in known and ((began_as or {}).get(own.id) != cell_digest(own)):
             place = next((n + 1 for n, cell in enumerate(cells) if cell.id == before), 0)
             cells.insert(place, own)
         if any(cell.id == own.id for cell in cells):
@@ -101,7 +101,7 @@ def _is_changed(own: Any, began_as: Mapping[str, str] | None) -> bool:
     """Return True if the learner has changed a cell; with the base unknown, True for every code cell."""
     if began_as is None:
         return bool(own.cell_type == "code")
-    return began_as.get(own.id) != _digest(own)
+    return began_as.get(own.id) != cell_digest(own)
 
 
 def _with_new_tags(cell: Any, own: Any) -> Any:
@@ -110,5 +110,6 @@ def _with_new_tags(cell: Any, own: Any) -> Any:
     return own
 
 
-def _digest(cell: Any) -> str:
+def cell_digest(cell: Any) -> str:
+    """Return the SHA-256 of a cell's source."""
     return hashlib.sha256(cell.source.encode("utf-8", "surrogatepass")).hexdigest()

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from grader.base.files import write_whole
 from grader.base.menus import REOPEN
-from grader.course.course import Course, Exercise, Lesson, unknown_exercise
+from grader.course.course import Course, Exercise, Part, unknown_exercise
 from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
 from grader.learner.next_section import next_exercise
@@ -26,6 +26,7 @@ from grader.learner.progress import Progress
 from grader.paths import asset_path, lessons_path
 from grader.workspace import update
 from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
+from grader.workspace.split_notebook import bring_over
 
 
 def prepare(folder: Path, report: Report = print) -> list[Path]:
@@ -99,17 +100,18 @@ def _address_of_running(folder: Path, page: str) -> str | None:
 
 
 def _first_page(folder: Path, course: Course) -> str:
-    """Return the path at which JupyterLab shows the first lesson that is not finished.
+    """Return the path at which JupyterLab shows the first notebook with an exercise that is not passed.
 
     Raises:
         StartError: the folder has no lesson.
     """
-    there = [lesson for lesson in course.lessons if (folder / lesson.notebook.name).is_file()]
+    there = [part for part in course.parts if (folder / part.place).is_file()]
     if not there:
         raise StartError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
-    following = next_exercise(Course(course.title, course.tagline, tuple(there)), Progress.load().passed)
-    lesson = there[0] if following is None else course.lesson(following.lesson)
-    return f"/lab/tree/{quote(lesson.notebook.name)}"
+    elsewhere = course.exercises.keys() - {name for part in there for name in part.exercises}
+    following = next_exercise(course, Progress.load().passed | elsewhere)
+    part = there[0] if following is None else course.lesson(following.lesson).part_of(following.name)
+    return f"/lab/tree/{quote(part.place)}"
 
 
 def lab_command(folder: Path, course: Course) -> list[str]:
@@ -140,16 +142,16 @@ def lab_command(folder: Path, course: Course) -> list[str]:
     return command
 
 
-def reset(place: Path, name: str, report: Report = print) -> Path:
-    """Put an exercise, or a whole lesson, back to its start; the old notebook is kept as a backup.
+def reset(place: Path, name: str, report: Report = print) -> list[Path]:
+    """Put an exercise, a notebook or a whole lesson back to its start; old notebooks are kept as backups.
 
     Args:
         place: the learner's folder, or one notebook.
-        name: an exercise (`train_step`) or a lesson (`01`).
+        name: an exercise (`train_step`), a notebook (`1_five_lines`) or a lesson (`01`).
         report: gets Korean lines on what was done.
 
     Returns:
-        Path of the backup.
+        Paths of the backups.
 
     Raises:
         StartError: there is no such notebook, or it has no such cell.
@@ -157,37 +159,60 @@ def reset(place: Path, name: str, report: Report = print) -> Path:
     """
     course = load_course()
     exercise = course.exercises.get(name)
-    lesson = course.lesson(exercise.lesson if exercise else _lesson_key(course, name))
-    notebook = _find_notebook(place, lesson)
-    try:
-        fresh = None if exercise is None else _with_fresh_cell(notebook, lesson, exercise)
-        backup = back_up(notebook)
-        write_whole(notebook, lesson.notebook.read_bytes() if fresh is None else fresh)
-    except PermissionError as error:
-        raise StartError(
-            f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
-        ) from error
-    if exercise is None:
-        copied = CopyRecord(notebook.parent)
-        copied.note_start(lesson.notebook)
-        copied.save()
+    parts = _parts_to_reset(course, name, place)
+    notebooks = {part: _find_notebook(place, part) for part in parts}
+    backups = []
+    for part, notebook in notebooks.items():
+        try:
+            fresh = None if exercise is None else _with_fresh_cell(notebook, part, exercise)
+            backups.append(back_up(notebook))
+            write_whole(notebook, part.notebook.read_bytes() if fresh is None else fresh)
+        except PermissionError as error:
+            raise StartError(
+                f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
+            ) from error
+        if exercise is None and notebook.parent.name == part.lesson:
+            copied = CopyRecord(notebook.parent.parent)
+            copied.note_start(part.place, part.notebook)
+            copied.save()
     progress = Progress.load()
-    for forgotten in [exercise] if exercise else lesson.exercises:
-        progress.forget(forgotten.name)
-    report(f"처음 상태로 되돌렸어요: {exercise.title if exercise else lesson.title} ({notebook})")
-    report(f"쓰던 것은 여기 있어요: {backup}")
+    for forgotten in [name] if exercise else [one for part in parts for one in part.exercises]:
+        progress.forget(forgotten)
+    titles = [exercise.title] if exercise else [part.title for part in parts]
+    report(f"처음 상태로 되돌렸어요: {', '.join(titles)}")
+    for backup in backups:
+        report(f"쓰던 것은 여기 있어요: {backup}")
     report(REOPEN)
-    return backup
+    return backups
+
+
+def _parts_to_reset(course: Course, name: str, place: Path) -> list[Part]:
+    """Return the notebooks that `grader reset NAME` changes.
+
+    Raises:
+        CourseError: the name is neither an exercise nor a notebook nor a lesson.
+    """
+    if (exercise := course.exercises.get(name)) is not None:
+        return [course.lesson(exercise.lesson).part_of(name)]
+    stem = name.removesuffix(".ipynb").rpartition("/")[2]
+    if named := [part for part in course.parts if part.name == stem]:
+        return named
+    lesson = course.lesson(_lesson_key(course, stem))
+    if place.is_file():
+        return [part for part in lesson.parts if part.name == place.stem] or list(lesson.parts[:1])
+    return list(lesson.parts)
 
 
 def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
     copied = CopyRecord(folder)
-    notebooks = {lesson.name: lesson.notebook for lesson in course.lessons}
-    templates = {path.name: path for path in sorted(lessons_path().glob("*.py"))}
-    for name, source in {**notebooks, **templates}.items():
-        _copy(source, folder / source.name, name, copied, report)
+    bring_over(course, folder, copied, report)
+    sources = {part.place: part.notebook for part in course.parts}
+    templates = {f"{path.parent.name}/{path.name}": path for path in sorted(lessons_path().glob("*/*.py"))}
+    for name, source in {**sources, **templates}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        _copy(source, folder / name, name, copied, report)
     copied.save()
-    return [folder / notebook.name for notebook in notebooks.values()]
+    return [folder / name for name in sources]
 
 
 def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Report) -> None:
@@ -196,7 +221,7 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
     there = digest(target) if target.exists() else None
     copied.note(name, newest)
     if there in (None, newest, last):
-        copied.note_start(source)
+        copied.note_start(name, source)
     if there is None:
         write_whole(target, source.read_bytes())
         report(f"복사했어요: {target}")
@@ -209,7 +234,7 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
         report(f"쓰던 것을 그대로 둬요: {target}")
     elif source.suffix == ".ipynb" and last is not None:
         report(f"쓰던 것을 그대로 둬요: {target}")
-        report(f"강의의 새 판이 있어요. 내가 쓴 셀을 지키며 합치려면: {update.command(target.parent)}")
+        report(f"강의의 새 판이 있어요. 내가 쓴 셀을 지키며 합치려면: {update.command(target.parent.parent)}")
         copied.note(name, last)  # keep reporting the new edition until it has been merged
     else:
         beside = free_name(target, "새판")
@@ -230,39 +255,39 @@ def _lesson_key(course: Course, name: str) -> str:
     raise unknown_exercise(name, course.exercises)
 
 
-def _find_notebook(place: Path, lesson: Lesson) -> Path:
+def _find_notebook(place: Path, part: Part) -> Path:
     if place.is_file():
         if place.suffix != ".ipynb":
             raise StartError(f"노트북(.ipynb)만 되돌릴 수 있어요: {place}")
         return place
-    for folder in (place, place / "hanstep"):
-        if (folder / lesson.notebook.name).is_file():
-            return folder / lesson.notebook.name
+    for found in (place / part.place, place / "hanstep" / part.place, place / f"{part.name}.ipynb"):
+        if found.is_file():
+            return found
     raise StartError(
-        f"{place}에 {lesson.notebook.name}이 없어요. 레슨이 있는 폴더를 알려 주세요: --folder 폴더 "
+        f"{place}에 {part.place}가 없어요. 레슨이 있는 폴더를 알려 주세요: --folder 폴더 "
         "(없으면 grader start가 만들어요)"
     )
 
 
-def _with_fresh_cell(notebook: Path, lesson: Lesson, exercise: Exercise) -> bytes:
+def _with_fresh_cell(notebook: Path, part: Part, exercise: Exercise) -> bytes:
     """Return the learner's notebook with the exercise's cell replaced by the starter."""
     nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
     try:
         document = load(notebook)
     except StartError as error:
-        raise StartError(f"{error} {_whole_lesson(lesson, notebook)}") from error
-    cells, starters = _cells(document, exercise), _cells(load(lesson.notebook), exercise)
+        raise StartError(f"{error} {_whole_notebook(part, notebook)}") from error
+    cells, starters = _cells(document, exercise), _cells(load(part.notebook), exercise)
     if not cells or not starters:
-        raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_lesson(lesson, notebook)}")
+        raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_notebook(part, notebook)}")
     for cell in cells:
         cell.source = starters[0].source
         cell.outputs, cell.execution_count = [], None
     return f"{nbformat.writes(document)}\n".encode()
 
 
-def _whole_lesson(lesson: Lesson, notebook: Path) -> str:
-    command = f"grader reset {lesson.id} --folder {shlex.quote(str(notebook))}"
-    return f"레슨 전체를 되돌리려면 (쓰던 것은 백업으로 남아요): {command}"
+def _whole_notebook(part: Part, notebook: Path) -> str:
+    command = f"grader reset {part.name} --folder {shlex.quote(str(notebook))}"
+    return f"노트북 전체를 되돌리려면 (쓰던 것은 백업으로 남아요): {command}"
 
 
 def _cells(document: Any, exercise: Exercise) -> Sequence[Any]:

@@ -8,11 +8,12 @@ from typing import Any
 from grader.base.errors import HanstepError
 from grader.base.files import write_whole
 from grader.base.menus import REOPEN
-from grader.course.course import Lesson
+from grader.course.course import Part
 from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
 from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
 from grader.workspace.merge_notebooks import Merged, can_merge, merge
+from grader.workspace.split_notebook import bring_over
 
 _MOST_NAMED = 5
 """Maximum cells named in one message."""
@@ -24,59 +25,60 @@ def command(folder: Path) -> str:
 
 
 def update(folder: Path, report: Report = print) -> None:
-    """Merge each lesson found in `folder`; missing lessons are left to `grader start`.
+    """Merge each notebook found in `folder`; missing ones are left to `grader start`.
 
     Raises:
         StartError: the folder has no lesson.
     """
-    lessons = [lesson for lesson in load_course().lessons if (folder / lesson.notebook.name).is_file()]
-    if not lessons:
+    course, copied = load_course(), CopyRecord(folder)
+    bring_over(course, folder, copied, report)
+    parts = [part for part in course.parts if (folder / part.place).is_file()]
+    if not parts:
         raise StartError(
             f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {shlex.quote(str(folder))}"
         )
-    copied = CopyRecord(folder)
-    for lesson in lessons:
+    for part in parts:
         try:
-            _update_one(folder / lesson.notebook.name, lesson, copied, report)
+            _update_one(folder / part.place, part, copied, report)
         except HanstepError as error:  # one broken notebook must not keep the others from their update
             report(str(error))
     copied.save()
 
 
-def _update_one(mine: Path, lesson: Lesson, copied: CopyRecord, report: Report) -> None:
+def _update_one(mine: Path, part: Part, copied: CopyRecord, report: Report) -> None:
     """Update one notebook: leave it, replace it if it was never changed, or merge it."""
-    newest, there = digest(lesson.notebook), digest(mine)
-    if there == newest or copied.last(lesson.name) == newest:
-        report(f"새 판 그대로예요: {mine.name}")
-    elif there == copied.last(lesson.name):
-        write_whole(mine, lesson.notebook.read_bytes())
-        report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {mine.name}")
+    newest, there = digest(part.notebook), digest(mine)
+    if there == newest or copied.last(part.place) == newest:
+        report(f"새 판 그대로예요: {part.place}")
+    elif there == copied.last(part.place):
+        write_whole(mine, part.notebook.read_bytes())
+        report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {part.place}")
     else:
-        _merge_one(mine, lesson, newest, copied, report)
+        _merge_one(mine, part, newest, copied, report)
         return
-    copied.note(lesson.name, newest)
-    copied.note_start(lesson.notebook)
+    copied.note(part.place, newest)
+    copied.note_start(part.place, part.notebook)
 
 
-def _merge_one(mine: Path, lesson: Lesson, newest: str, copied: CopyRecord, report: Report) -> None:
+def _merge_one(mine: Path, part: Part, newest: str, copied: CopyRecord, report: Report) -> None:
     """Merge one notebook; one that cannot be merged stays, with the new edition put beside it."""
-    own, new = load(mine), load(lesson.notebook)
-    copied.note(lesson.name, newest)
+    own, new = load(mine), load(part.notebook)
+    copied.note(part.place, newest)
     if not can_merge(own, new):
         beside = free_name(mine, "새판")
-        write_whole(beside, lesson.notebook.read_bytes())
+        write_whole(beside, part.notebook.read_bytes())
         report(
-            f"셀의 번호(id)가 없거나 바뀐 노트북이라 합칠 수 없어요: {mine.name}. "
+            f"셀의 번호(id)가 없거나 바뀐 노트북이라 합칠 수 없어요: {part.place}. "
             f"쓰던 것은 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside.name}"
         )
         return
     nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
     titles = {cell.id: _cell_title(cell) for cell in new.cells}
-    merged = merge(own, new, copied.began_as(mine.name))
+    merged = merge(own, new, copied.began_as(part.place))
     backup = back_up(mine)
     write_whole(mine, f"{nbformat.writes(merged.notebook)}\n".encode())
-    copied.note_start(lesson.notebook)
-    report(f"합쳤어요: {mine.name}. 새로 온 셀 {merged.renewed}개, 그대로 둔 내 셀 {merged.kept}개.")
+    copied.note_start(part.place, part.notebook)
+    report(f"합쳤어요: {part.place}. 새로 온 셀 {merged.renewed}개, 그대로 둔 내 셀 {merged.kept}개.")
     _report_behind(merged, titles, report)
     report(f"합치기 전의 노트북은 여기 있어요: {backup}")
     report(REOPEN)
