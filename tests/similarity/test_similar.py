@@ -93,7 +93,7 @@ def test_copies_stand_out_from_chance(written: dict[str, str]) -> None:
 
 def test_starter_code_is_left_out(tmp_path: Path) -> None:
     """Two who handed in the lesson as they got it, and a few lines of their own, did not copy."""
-    lesson = load_course().lesson("01").notebook.read_bytes()
+    lesson = load_course().lesson("01").parts[0].notebook.read_bytes()
     for name in ("kim", "lee"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "lesson.ipynb").write_bytes(lesson)
