@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader.base.installing import install_command
+from grader.classroom.similarity.fingerprints import NotInstalled, StudentCode, similar_pairs
+from grader.classroom.similarity.page import similar_page
+from grader.classroom.similarity.student_code import MOST_CHARS, known_texts, student_code
 from grader.course.reading import load_course
-from grader.similarity.fingerprints import NotInstalled, StudentCode, similar_pairs
-from grader.similarity.page import similar_page
-from grader.similarity.student_code import MOST_CHARS, known_texts, student_code
 from grader.submission.class_folder import read_class
 from tests.sample_programs import samples
 
