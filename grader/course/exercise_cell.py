@@ -16,6 +16,8 @@ _TAG = "exercise:"
 _MARK = re.compile(r"[ \t]*# SOLUTION(: left out)?$", re.MULTILINE)
 """Matches the mark of a line whose value learners fill in, or of one that they get without."""
 
+_LEFT_OUT = re.compile(r"^.*# SOLUTION: left out\n", re.MULTILINE)
+
 
 class NoAnswer(HanstepError):
     """The lesson's source has no cell of the exercise that can be read."""
@@ -74,6 +76,12 @@ def answer(text: str, name: str) -> str | None:
         if number >= start and number not in left_out and not line.lstrip().startswith("#")
     ]
     return "\n".join(kept)
+
+
+def running_starter(text: str, name: str) -> str | None:
+    """Return the definition that learners get of `name` if lines are left out of it; None if they write all of it."""
+    starter = answer(_LEFT_OUT.sub("", text), name)
+    return starter if starter != answer(text, name) else None
 
 
 def without_marks(text: str) -> str:
