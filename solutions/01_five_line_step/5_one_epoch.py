@@ -24,7 +24,7 @@ torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠르고, 
 r"""
 ## 1. `zero_grad()`를 빠뜨리면
 
-약 14분 · ★★☆
+약 7분 · ★★☆
 
 모멘텀(momentum)이 있는 SGD는 지난 그레이디언트를 남긴 $v \leftarrow \mu v + g$를 쌓아 $p \leftarrow p - \eta\, v$로 옮깁니다. 표에 나오는 Adam은 모멘텀에 더해 매개변수마다 보폭을 따로 조절하는 옵티마이저입니다.
 
@@ -90,74 +90,7 @@ reveal("01-7")
 
 # %% [markdown]
 r"""
-표의 다섯 설정 가운데 둘에서는 버그가 시드 20개 모두 더 낮은 손실을 얻고, 셋에서는 시드 20개 모두 무너집니다. 같은 버그인데 결과가 왜 이렇게 다를까요? 지우지 않으면 $k$번째 스텝의 `p.grad`에 무엇이 들어 있는지 먼저 종이에 적어 보세요.
-
-**예측 3.** 그레이디언트를 지우지 않은 SGD와 50스텝 뒤의 가중치가 똑같은 것은 무엇일까요?
-
-- a: 학습률을 50배로 키우고 바르게 지운 SGD
-- b: 모멘텀 0.9를 쓰고 바르게 지운 SGD
-- c: 모멘텀 1.0을 쓰고 바르게 지운 SGD
-"""
-
-# %% tags=["predict"]
-predict("01-8")
-
-# %%
-never_cleared = fifty_steps(clear=False)
-others = {
-    "학습률 50배": fifty_steps(lr=2.5),
-    "모멘텀 0.9": fifty_steps(momentum=0.9),
-    "모멘텀 1.0": fifty_steps(momentum=1.0),
-}
-apart = {name: (weights - never_cleared).abs().max().item() for name, weights in others.items()}
-show_table(
-    ["바르게 지운 SGD", "지우지 않은 SGD와의 최대 차이"],
-    [[name, f"{value:.1e}"] for name, value in apart.items()],
-)
-reveal("01-8")
-
-# %% tags=["folded"]
-# 확인: 셋 가운데 어느 것이 같은지
-assert apart["학습률 50배"] > 0.1
-assert apart["모멘텀 0.9"] > 0.1
-assert apart["모멘텀 1.0"] == 0.0 if on_cpu else apart["모멘텀 1.0"] < 1e-3
-
-# %% [markdown]
-r"""
-지우지 않으면 $k$번째 스텝의 `p.grad`가 이렇게 됩니다.
-
-$$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
-
-모멘텀 SGD가 쌓는 $v_k = \mu\, v_{k-1} + g_k$에 $\mu = 1$을 넣은 식입니다. 모멘텀도 가중치 감쇠(weight decay)도 없는 SGD에서 지우기를 빼면 **모멘텀이 1.0인 SGD가 됩니다.**
-
-가중치 감쇠는 업데이트마다 가중치를 조금씩 0 쪽으로 당기는 설정입니다. SGD는 그레이디언트 $g$ 대신 $g + \lambda p$를 읽습니다. 이것이 있으면 둘은 같지 않습니다. 모멘텀은 $\lambda p$까지 쌓는데, 지우지 않은 `p.grad`에는 $g$만 쌓이기 때문입니다.
-"""
-
-# %%
-decayed = {}
-for decay in [0.0, 0.0001, 0.01]:
-    not_cleared = fifty_steps(clear=False, weight_decay=decay)
-    momentum_one = fifty_steps(momentum=1.0, weight_decay=decay)
-    decayed[decay] = (not_cleared - momentum_one).abs().max().item()
-show_table(
-    ["가중치 감쇠", "지우지 않은 SGD와 모멘텀 1.0의 최대 차이"],
-    [[decay, f"{value:.1e}"] for decay, value in decayed.items()],
-)
-
-# %% tags=["folded"]
-# 확인: 가중치 감쇠가 없을 때만 같습니다
-assert decayed[0.0] == 0.0 if on_cpu else decayed[0.0] < 1e-3
-assert decayed[0.0001] > 1e-4
-assert decayed[0.01] > 0.01
-
-# %% [markdown]
-r"""
-학습률이 작을 때 모멘텀은 보폭을 키워 줍니다. 그래서 손실이 빨리 내려갑니다. 다만 1.0은 지난 그레이디언트를 영영 잊지 않는 값입니다. 앞의 다섯 설정에서는 보폭이 작은 둘이 좋아지고 보폭이 큰 셋이 무너졌습니다. 경계가 어디인지는 옵티마이저마다 다르고, 여기서는 재지 않았습니다. 모멘텀이 있는 SGD와 Adam은 식이 다르지만, 쌓인 합 $v_k$를 이번 그레이디언트로 알고 읽는 것은 같습니다.
-
-두 가지를 기억해 두세요.
-
-- **손실이 내려간다는 것은 루프가 맞는다는 증거가 아닙니다.** 이 강의의 채점기가 손실이 내려갔는지가 아니라 가중치가 맞는지를 보는 까닭입니다.
-- 새 루프를 믿기 전에는 두 스텝만 손으로 계산한 값과 비교해 보세요. 첫 스텝에서는 이 버그가 드러나지 않습니다. 지울 것이 아직 없기 때문입니다.
+표의 다섯 설정 가운데 둘에서는 버그가 시드 20개 모두 더 낮은 손실을 얻고, 셋에서는 시드 20개 모두 무너집니다.
 
 ## 2. 에폭의 손실을 어떻게 평균 낼까요
 
@@ -165,7 +98,7 @@ r"""
 
 한 에폭의 학습 손실은 보통 배치 손실을 모아 평균 냅니다.
 
-**예측 4.** 샘플 129개를 64개씩 나누면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배일까요?
+**예측 3.** 샘플 129개를 64개씩 나누면 64, 64, 1이 됩니다. 배치 손실 세 개를 그냥 평균 내면 마지막 샘플 하나의 몫은 다른 샘플의 몇 배일까요?
 
 - a: 같습니다.
 - b: 3배
@@ -276,6 +209,79 @@ except (NameError, NotImplementedError):
 
 # %% [markdown]
 r"""
+## 3. 왜 어떤 때는 좋아 보일까요
+
+약 7분 · ★★☆
+
+같은 버그인데 결과가 왜 이렇게 달랐을까요? 지우지 않으면 $k$번째 스텝의 `p.grad`에 무엇이 들어 있는지 먼저 종이에 적어 보세요.
+
+**예측 4.** 그레이디언트를 지우지 않은 SGD와 50스텝 뒤의 가중치가 똑같은 것은 무엇일까요?
+
+- a: 학습률을 50배로 키우고 바르게 지운 SGD
+- b: 모멘텀 0.9를 쓰고 바르게 지운 SGD
+- c: 모멘텀 1.0을 쓰고 바르게 지운 SGD
+"""
+
+# %% tags=["predict"]
+predict("01-8")
+
+# %%
+never_cleared = fifty_steps(clear=False)
+others = {
+    "학습률 50배": fifty_steps(lr=2.5),
+    "모멘텀 0.9": fifty_steps(momentum=0.9),
+    "모멘텀 1.0": fifty_steps(momentum=1.0),
+}
+apart = {name: (weights - never_cleared).abs().max().item() for name, weights in others.items()}
+show_table(
+    ["바르게 지운 SGD", "지우지 않은 SGD와의 최대 차이"],
+    [[name, f"{value:.1e}"] for name, value in apart.items()],
+)
+reveal("01-8")
+
+# %% tags=["folded"]
+# 확인: 셋 가운데 어느 것이 같은지
+assert apart["학습률 50배"] > 0.1
+assert apart["모멘텀 0.9"] > 0.1
+assert apart["모멘텀 1.0"] == 0.0 if on_cpu else apart["모멘텀 1.0"] < 1e-3
+
+# %% [markdown]
+r"""
+지우지 않으면 $k$번째 스텝의 `p.grad`가 이렇게 됩니다.
+
+$$ v_k = g_1 + g_2 + \cdots + g_k = v_{k-1} + g_k $$
+
+모멘텀 SGD가 쌓는 $v_k = \mu\, v_{k-1} + g_k$에 $\mu = 1$을 넣은 식입니다. 모멘텀도 가중치 감쇠(weight decay)도 없는 SGD에서 지우기를 빼면 **모멘텀이 1.0인 SGD가 됩니다.**
+
+가중치 감쇠는 업데이트마다 가중치를 조금씩 0 쪽으로 당기는 설정입니다. SGD는 그레이디언트 $g$ 대신 $g + \lambda p$를 읽습니다. 이것이 있으면 둘은 같지 않습니다. 모멘텀은 $\lambda p$까지 쌓는데, 지우지 않은 `p.grad`에는 $g$만 쌓이기 때문입니다.
+"""
+
+# %%
+decayed = {}
+for decay in [0.0, 0.0001, 0.01]:
+    not_cleared = fifty_steps(clear=False, weight_decay=decay)
+    momentum_one = fifty_steps(momentum=1.0, weight_decay=decay)
+    decayed[decay] = (not_cleared - momentum_one).abs().max().item()
+show_table(
+    ["가중치 감쇠", "지우지 않은 SGD와 모멘텀 1.0의 최대 차이"],
+    [[decay, f"{value:.1e}"] for decay, value in decayed.items()],
+)
+
+# %% tags=["folded"]
+# 확인: 가중치 감쇠가 없을 때만 같습니다
+assert decayed[0.0] == 0.0 if on_cpu else decayed[0.0] < 1e-3
+assert decayed[0.0001] > 1e-4
+assert decayed[0.01] > 0.01
+
+# %% [markdown]
+r"""
+학습률이 작을 때 모멘텀은 보폭을 키워 줍니다. 그래서 손실이 빨리 내려갑니다. 다만 1.0은 지난 그레이디언트를 영영 잊지 않는 값입니다. 앞의 다섯 설정에서는 보폭이 작은 둘이 좋아지고 보폭이 큰 셋이 무너졌습니다. 경계가 어디인지는 옵티마이저마다 다르고, 여기서는 재지 않았습니다. 모멘텀이 있는 SGD와 Adam은 식이 다르지만, 쌓인 합 $v_k$를 이번 그레이디언트로 알고 읽는 것은 같습니다.
+
+두 가지를 기억해 두세요.
+
+- **손실이 내려간다는 것은 루프가 맞는다는 증거가 아닙니다.** 이 강의의 채점기가 손실이 내려갔는지가 아니라 가중치가 맞는지를 보는 까닭입니다.
+- 새 루프를 믿기 전에는 두 스텝만 손으로 계산한 값과 비교해 보세요. 첫 스텝에서는 이 버그가 드러나지 않습니다. 지울 것이 아직 없기 때문입니다.
+
 ## 여기까지
 
 이제 이런 것을 할 수 있습니다.
