@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
@@ -34,6 +34,14 @@ class Job:
     """Text of the program."""
     exercises: tuple[str, ...]
     """Names of the exercises, in the order in which they are played."""
+
+
+class _Task(NamedTuple):
+    """One exercise of a job."""
+
+    source: str
+    """Text of the program."""
+    exercise: str
 
 
 @dataclass(frozen=True)
@@ -155,13 +163,13 @@ class Sandbox:
         Raises:
             SandboxUnavailable: the server does not start (any more).
         """
-        tasks = [(job.source, exercise) for job in jobs for exercise in job.exercises]
+        tasks = [_Task(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
         lost_servers = 0
         while len(outcomes) < len(tasks):
             waiting = tasks[len(outcomes) :]
             if time.monotonic() > until:
-                outcomes += [Outcome(exercise, "timeout", None, 0.0, NOT_BEGUN) for _, exercise in waiting]
+                outcomes += [Outcome(task.exercise, "timeout", None, 0.0, NOT_BEGUN) for task in waiting]
                 break
             new_outcomes, is_server_lost = self._run_in_one_child(waiting, seed, until)
             outcomes += new_outcomes
@@ -169,8 +177,8 @@ class Sandbox:
             # Once, something outside may have killed the server, so the exercise is played again. From the second time
             # on it counts as crashed; otherwise an exercise that always loses the server would be played for ever.
             if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
-                _, exercise = waiting[len(new_outcomes)]
-                outcomes.append(Outcome(exercise, "crashed", None, 0.0))
+                lost = waiting[len(new_outcomes)]
+                outcomes.append(Outcome(lost.exercise, "crashed", None, 0.0))
         self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NOT_BEGUN) for outcome in outcomes)
         return outcomes
 
@@ -187,11 +195,14 @@ class Sandbox:
         def new_child(limits: Limits) -> Child:
             return Child(self._ensure_server(), limits, exercise_count=1, parcels=self._parcels)
 
-        return Attempts(new_child, self._close_if_lost, seed, limits or AttemptLimits())
+        return Attempts(new_child, self._close_child, seed, limits or AttemptLimits())
 
-    def _close_if_lost(self, is_server_lost: bool) -> None:
-        """Close a server that is gone or does not answer; `_ensure_server` starts a new one when it is needed."""
-        if is_server_lost:
+    def _close_child(self, child: Child) -> None:
+        """Close a child; if this shows that the server is lost, close that too.
+
+        `_ensure_server` starts a new server when it is needed.
+        """
+        if not child.close():
             self.close()
 
     def _start_server(self) -> Server:
@@ -207,12 +218,12 @@ class Sandbox:
         )
 
     def _run_in_one_child(
-        self, tasks: Sequence[tuple[str, str]], seed: int, until: float
+        self, tasks: Sequence[_Task], seed: int, until: float
     ) -> tuple[list[Outcome], bool]:
         """Run tasks in one child, until all are done, the time is over, or one of them ends the child.
 
         Args:
-            tasks: pairs of program text and exercise.
+            tasks: the tasks, those of one file after each other.
             seed: seed of the scenarios.
             until: time of `time.monotonic()` after which only the first task is begun.
 
@@ -227,31 +238,35 @@ class Sandbox:
         child = Child(server, self._limits, len(tasks), self._parcels)
         try:
             child.wait_until_ready()
-            for source, exercise in tasks:
+            for task in tasks:
                 if outcomes and time.monotonic() > until:
                     break
                 started = time.perf_counter()
-                if source != child.source:
-                    child.load(source)
-                trace_bytes = child.play(exercise, seed)
-                outcomes.append(_read_outcome(exercise, trace_bytes, time.perf_counter() - started))
+                if task.source != child.source:
+                    child.load(task.source)
+                trace_bytes = child.play(task.exercise, seed)
+                outcomes.append(_read_outcome(task.exercise, trace_bytes, time.perf_counter() - started))
         except ServerGone:
             return _with_suspicious_acts(outcomes, tasks, child), True
         except SandboxUnavailable as error:
             if self._device == "cpu":
                 raise
             raise SandboxUnavailable(f"{error}\nGPU 없이 채점하려면: --device cpu") from error
-        except NoAnswer as end:
+        except NoAnswer as no_answer:
             seconds = time.perf_counter() - started
-            source, exercise = tasks[len(outcomes)]
-            ended_exercises = [exercise]
-            if child.source != source:
+            current = tasks[len(outcomes)]
+            ended_tasks = [current]
+            if child.source != current.source:
                 # The child ended while loading the file. It would end again for each exercise of that file.
-                same_file = takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
-                ended_exercises = [name for _, name in same_file]
-            outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended_exercises]
+                ended_tasks = list(
+                    takewhile(lambda task: task.source == current.source, tasks[len(outcomes) :])
+                )
+            outcomes += [
+                Outcome(task.exercise, no_answer.status, None, seconds, no_answer.detail)
+                for task in ended_tasks
+            ]
         finally:
-            self._close_if_lost(not child.close())
+            self._close_child(child)
         return _with_suspicious_acts(outcomes, tasks, child), False
 
     def _ensure_server(self, starts: int = _MAX_STARTS) -> Server:
@@ -278,13 +293,11 @@ class Sandbox:
         return self._server
 
 
-def _with_suspicious_acts(
-    outcomes: Sequence[Outcome], tasks: Sequence[tuple[str, str]], child: Child
-) -> list[Outcome]:
+def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], child: Child) -> list[Outcome]:
     """Return the outcomes of the first tasks, with each file's suspicious acts in the last outcome of that file."""
     completed = list(outcomes)
     if child.suspicious_acts:
-        last_of_file = {source: number for number, (source, _) in enumerate(tasks[: len(completed)])}
+        last_of_file = {task.source: number for number, task in enumerate(tasks[: len(completed)])}
         for source, number in last_of_file.items():
             acts = child.suspicious_acts.get(source, ())
             completed[number] = replace(completed[number], suspicious_acts=tuple(acts))
