@@ -51,17 +51,20 @@ class Outcome:
     exercise: str
     status: Status
     trace: Trace | None
-    """The trace; None if there is none that can be read. There is always one with the status `ran`; with `memory`, only
-    if the code raised an exception for it, and was not killed."""
+    """The trace; None if there is none that can be read. There always is one with the status `ran`. With `memory`,
+    there is one only if the code got an exception when the memory was used up, and was not killed."""
     seconds: float
     """Wall time that the run took."""
     detail: str = ""
-    """A few Korean words about a run that did not end well: `SIGSEGV`, `종료 코드 3`. If the wall time ran out, it is
-    `ONLY_WAITED` or `NOT_BEGUN`; if the processor time ran out, it is empty."""
+    """A few Korean words, or a signal's name, about why a run did not end well: `종료 코드 3`, `SIGSEGV`. May be empty.
+
+    With the status `timeout`, it is `ONLY_WAITED` if the wall time ran out, `NOT_BEGUN` if the exercise was not begun,
+    and empty if the processor time ran out.
+    """
     suspicious_acts: tuple[tuple[str, int], ...] = ()
     """What the exercise's file did that an instructor should look at (`inside.suspicious_acts`), as pairs of act and
-    line: `("sys._getframe", 12)`. To name each act once, only the last outcome of a file lists the acts of that
-    file."""
+    line: `("sys._getframe", 12)`. The acts of a file are listed once: in the last outcome of that file from each child.
+    """
 
 
 NOT_BEGUN = "제출물 전체의 시간이 끝남"
@@ -89,9 +92,9 @@ class Sandbox:
         """Start the server without waiting until it is warm, so that several can warm up side by side.
 
         Args:
-            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` only limits time, memory and output.
+            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` only keeps the limits of resources.
             device: `cpu`, or `cuda` (then each child starts CUDA anew, because an initialized CUDA cannot be forked).
-            limits: limits of each child and of the exercises in it; None: the default ones.
+            limits: limits of the children that `run` uses; None: the default ones.
             lessons: names of the lessons' packages in `grader.exercises`.
             added_packages: installed packages, as pip calls them, that submissions can import beside those of the
                 course.
@@ -102,7 +105,8 @@ class Sandbox:
 
         Raises:
             ValueError: `isolation` is none of the three.
-            SandboxUnavailable: the requested isolation is not available here.
+            SandboxUnavailable: the submissions are to be isolated, and bubblewrap does not work here. A server that
+                does not start is reported by `run`.
         """
         if isolation not in ("auto", "bwrap", "none"):
             raise ValueError(f'isolation must be "auto", "bwrap" or "none": {isolation!r}')
@@ -114,8 +118,8 @@ class Sandbox:
         self._added_packages = added_packages
         self._may_fork = may_fork and not self._isolate and can_fork(device)
         self.wall_timeouts = 0
-        """Number of exercises so far that ran out of wall time but not of processor time. The reason may be a busy
-        machine, so the caller may run them again."""
+        """Number of exercises so far that ran out of wall time but not of processor time, or were not begun in time.
+        The reason may be a busy machine, so the caller may run them again."""
         # Start the server first: it imports torch while drivers are read here.
         self._server: Server | None = self._start_server()
         self._parcels = Parcels(lessons)
@@ -294,7 +298,13 @@ class Sandbox:
 
 
 def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], child: Child) -> list[Outcome]:
-    """Return the outcomes of the first tasks, with each file's suspicious acts in the last outcome of that file."""
+    """Return the outcomes with the suspicious acts of each file in the last outcome of that file.
+
+    Args:
+        outcomes: outcomes of the first of `tasks`, in the same order.
+        tasks: the tasks that the child was given.
+        child: has the acts of each file.
+    """
     completed = list(outcomes)
     if child.suspicious_acts:
         last_of_file = {task.source: number for number, task in enumerate(tasks[: len(completed)])}

@@ -1,4 +1,4 @@
-"""Helpers of the scenarios of `SAM.state_dict` and `load_state_dict`: make a SAM that has a state, and load it into a new SAM."""
+"""Make a SAM with a state, and a new one that loads it, for the scenarios of `state_dict` and `load_state_dict`."""
 
 import copy
 from collections.abc import Iterator, Mapping
