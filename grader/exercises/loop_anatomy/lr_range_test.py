@@ -157,7 +157,7 @@ def _stale(stage: Stage) -> None:
 def _wraps(stage: Stage) -> None:
     """Give more rates than batches.
 
-    A program that zips rates and batches ends with the batches: there are more rates.
+    A program that zips rates and batches ends when the batches are used up.
     """
     model = mlp(stage.env)
     data = batches(stage.env, _SIZES[:2])
@@ -165,8 +165,9 @@ def _wraps(stage: Stage) -> None:
 
 
 def _record_losses_and_modes(stage: Stage, mode: Modes) -> None:
-    """Call with a BatchNorm and dropout model in these modes, on which the losses depend; record losses and
-    modes left.
+    """Call with a model in these modes, and record the losses and the modes afterwards.
+
+    The model has BatchNorm and dropout, so that the losses depend on the modes.
     """
     model = set_modes(norm_dropout_mlp(stage.env), mode)
     _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
@@ -250,8 +251,12 @@ def _minus_inf(stage: Stage) -> None:
 
 
 def _record_overflow(stage: Stage, second_target: float, loss_fn: LossFn) -> None:
-    """Call with targets of zero, of `second_target` in the second batch, and so large in the third that squares
-    overflow.
+    """Record a call in which the third of five losses overflows.
+
+    Args:
+        stage: the scenario's stage.
+        second_target: target in the second batch. In the third it is 1e200, whose square overflows; in the others 0.
+        loss_fn: the loss function.
     """
     data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
     data[1][1][:] = second_target
