@@ -38,6 +38,7 @@ driver = Driver("train_step")
 
 
 def _case(stage: Stage, make_optimizer: MakeOptimizer = sgd, *, salt: str = "model") -> Case:
+    """Return a case with an `mlp` and five batches; `salt` decides the weights."""
     return step_case(stage, "train_step", make_optimizer, salt=salt)
 
 

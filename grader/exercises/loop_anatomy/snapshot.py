@@ -165,9 +165,8 @@ def _adamw(stage: Stage) -> None:
 def _scaler(stage: Stage) -> None:
     """Continue with a scaler that has met overflows, and record its scales.
 
-    A program that saves only the scale, or nothing of the scaler, forgets when the scale is to grow next.
-
-    Batches with an infinite input overflow, which lowers the scale.
+    Batches with an infinite input overflow, which lowers the scale. A program that saves only the scale, or nothing of
+    the scaler, forgets when the scale is to grow next.
     """
     env = stage.env
     data = batches(env, (4,) * 11)
@@ -320,12 +319,10 @@ def _train_epochs(
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
-    """Save in each of four epochs with everything together, load two of the files, and train on.
+    """Save before each of four epochs with everything together, then load two of the files, and train on from each.
 
-    A program whose object remembers its first save, or references to live tensors, restores another moment.
-
-    Train four epochs, and save to a new file before each. Then load the fourth file and go on from there, and then the
-    second. One Snapshot saves all four files, and another one loads the two.
+    One Snapshot saves all four files. Another one loads the fourth, and then the second. A program whose object
+    remembers its first save, or references to live tensors, restores another moment.
     """
     env, recorder = stage.env, stage.recorder
     uninterrupted, resumed = _make_full_run(env, "saved"), _make_full_run(env, "new")
@@ -407,12 +404,10 @@ def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
 
 @driver.scenario("file", "파일 하나")
 def _file(stage: Stage) -> None:
-    """Save once, and record what that changes and what the file is like.
+    """Save once, and record what that changes, and whether the file opens; its keys and layout are free.
 
-    A program that draws random numbers, clears gradients, adds a suffix or pickles objects while saving is found out.
-
-    Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. Of the file,
-    only whether it opens is recorded: keys and layout are free.
+    Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. A program that
+    draws random numbers, clears gradients, adds a suffix or pickles objects while saving is found out.
     """
     env = stage.env
     run = _make_full_run(env, "saved")
