@@ -19,7 +19,7 @@ from typing import Self
 from grader.observe.trace import Run, TraceError, from_bytes
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.client import Child, Limits, NoAnswer, ServerGone, UnexpectedFrame
-from grader.sandbox.inspection import refuse_oversized
+from grader.sandbox.inspection import refuse_implausible
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Attempts:
             return None
         try:
             trace = from_bytes(trace_bytes)
-            refuse_oversized(trace)
+            refuse_implausible(trace)
         except TraceError:
             return None
         return trace.runs.get(scenario)

@@ -21,7 +21,7 @@ from grader.sandbox.bubblewrap import explain_probe, probe
 from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.frames import ServerSetting
-from grader.sandbox.inspection import refuse_oversized
+from grader.sandbox.inspection import refuse_implausible
 from grader.sandbox.parcels import Parcels
 from grader.sandbox.server_process import SandboxUnavailable, Server
 
@@ -318,7 +318,7 @@ def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
     """Read a trace into an outcome; its status is `crashed` if no recorder can have written these bytes."""
     try:
         trace = from_bytes(trace_bytes)
-        refuse_oversized(trace)
+        refuse_implausible(trace)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]
