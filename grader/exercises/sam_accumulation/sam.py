@@ -269,8 +269,9 @@ def _loads_groups(stage: Stage) -> None:
 def _loads_climb(stage: Stage) -> None:
     """Climb with a SAM that saved its state and with one that loaded it, and record how far apart they arrive.
 
-    Where they arrive is judged elsewhere. A wrong program loses its radius by loading. Both SAMs were made with the same radius: the contract does not say
-    which one counts if the saved one differs, so a SAM may keep its radius in its groups or as an attribute.
+    Where they arrive is judged elsewhere. A wrong program loses its radius by loading. Both SAMs were made with the
+    same radius: the contract does not say which one counts if the saved one differs, so a SAM may keep its radius in
+    its groups or as an attribute.
     """
     first = sam_with_state(stage, 0, watch=False)
     second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)
