@@ -187,9 +187,9 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """Begin a second run with the file of a better one in place.
+    """Begin a second run where the file of an earlier, better one is.
 
-    A program that reads the best score from the file of an earlier, better run does not save the new run's first.
+    A program that reads the best score from that file does not save the first score of the new run.
     """
     low, middle, high, highest = _rising_scores(stage.env, 4)
     with scratch_folder() as folder:

@@ -159,8 +159,10 @@ def _overflow(stage: Stage) -> None:
     case.model.overflows_at = 0
     with _working_scalers(stage):
         run_unwatched(stage, _train, case)
-    finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
-    stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")
+    are_finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
+    stage.recorder.fact(
+        "inf가 나온 배치 뒤의 매개변수", "모두 유한함" if are_finite else "NaN이나 inf가 있음"
+    )
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)
