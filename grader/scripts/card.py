@@ -32,7 +32,9 @@ def card(report: Report, language: Language) -> RenderableType:
     if rows is not None:
         parts += [Text(), rows]
     if report.failures:
-        parts.append(Text(_said(language, "관찰하지 못한 곳이 있어요: ", "Not observed: ") + repr(report.failures[0])))
+        parts.append(
+            Text(_said(language, "관찰하지 못한 곳이 있어요: ", "Not observed: ") + repr(report.failures[0]))
+        )
     return Panel(Group(*parts), title="한 스텝 xray", title_align="left", padding=(1, 2))
 
 
@@ -43,10 +45,16 @@ def _said(language: Language, ko: str, en: str) -> str:
 def _heading(report: Report, language: Language) -> Text:
     facts = report.facts
     name = facts.script.rpartition("/")[2]
-    seen = _said(language, f"{name}: 업데이트 {facts.updates}번을 지켜봤어요. ", f"{name}: {facts.updates} updates watched. ")
+    seen = _said(
+        language,
+        f"{name}: 업데이트 {facts.updates}번을 지켜봤어요. ",
+        f"{name}: {facts.updates} updates watched. ",
+    )
     count = len(report.told)
     if facts.updates == 0 and not count:
-        return Text(seen + _said(language, "업데이트까지 가지 못했어요.", "It never came to an update."), style="bold")
+        return Text(
+            seen + _said(language, "업데이트까지 가지 못했어요.", "It never came to an update."), style="bold"
+        )
     found = (
         _said(language, f"말할 것이 {count}가지 있어요.", f"{count} finding{'s' * (count != 1)}.")
         if count
@@ -68,7 +76,9 @@ def _finding(told: Told, report: Report, language: Language) -> Text:
         text.append(f"+ {finding.diff[1]}\n", style="green")
     if finding.mend is not None:
         text.append("→ " + finding.mend.in_(language) + "\n")
-    text.append(_said(language, "배우는 곳: ", "Taught in: ") + told.rule.lesson + f"   [{told.rule.id}]", style="dim")
+    text.append(
+        _said(language, "배우는 곳: ", "Taught in: ") + told.rule.lesson + f"   [{told.rule.id}]", style="dim"
+    )
     return text
 
 
@@ -86,6 +96,8 @@ def _rows(report: Report, language: Language) -> Table | None:
         if row.step is not None and row.step.recipe:
             largest = max(map(abs, row.step.recipe.values()))
             shares = [abs(value) / largest for _, value in list(reversed(row.step.recipe.items()))[:8]]
-            note.append("  " + " ".join("█" * max(1, round(_BAR / 2 * share)) for share in shares), style="blue")
+            note.append(
+                "  " + " ".join("█" * max(1, round(_BAR / 2 * share)) for share in shares), style="blue"
+            )
         table.add_row(number, row.kind, f"{row.line}", Text(row.code[:60], style="dim"), note)
     return table

@@ -45,15 +45,16 @@ _CLASSICS: tuple[tuple[str, str, Said, Said, Said], ...] = (
             "A tensor that backward() needs was changed in place after the forward: by step() before backward(), "
             "or by an operation such as `+=` or `relu_()`.",
         ),
-        Said("새 텐서를 만드는 연산으로 바꾸거나 순서를 바꾸세요.", "Use an out-of-place operation, or reorder."),
+        Said(
+            "새 텐서를 만드는 연산으로 바꾸거나 순서를 바꾸세요.",
+            "Use an out-of-place operation, or reorder.",
+        ),
     ),
     (
         "crash-device",
         r"Expected all tensors to be on the same device|Input type .* and weight type .*cuda",
         Said("텐서가 서로 다른 장치에 있어요", "Tensors are on different devices"),
-        Said(
-            "모델과 데이터 가운데 하나만 GPU에 있어요.", "Model and data are on different devices."
-        ),
+        Said("모델과 데이터 가운데 하나만 GPU에 있어요.", "Model and data are on different devices."),
         Said("`.to(device)`를 둘 다에 하세요.", "Move both with `.to(device)`."),
     ),
     (

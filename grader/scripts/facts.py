@@ -419,9 +419,7 @@ class Facts:
 
     def steps(self, optimizer: int | None = None) -> list[Stepped]:
         """Return the steps of one optimizer, or of all; without steps inside another step."""
-        return [
-            step for step in self.of(Stepped) if not step.inside and optimizer in (None, step.optimizer)
-        ]
+        return [step for step in self.of(Stepped) if not step.inside and optimizer in (None, step.optimizer)]
 
     def backward(self, number: int) -> BackwardRan:
         """Return a backward by its number."""

@@ -16,8 +16,9 @@ from grader.scripts.places import Place
 MOST_NODES = 20_000
 _MARK = "hanstep.xray"
 _LOOKED_THROUGH = (
-    "View Reshape Squeeze Unsqueeze Transpose Permute T Alias Slice Select Clone ToCopy UnsafeView Expand Contiguous"
-).split()
+    *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
+    *("Clone", "ToCopy", "Expand", "Contiguous"),
+)
 """Operations that move entries and change none."""
 
 
@@ -84,6 +85,10 @@ def producers(tensor: Tensor, most: int = 4) -> tuple[Producer, ...]:
     return tuple(found)
 
 
+def _metadata(tensor: Tensor) -> Any:
+    return None if tensor.grad_fn is None else tensor.grad_fn.metadata
+
+
 def _chain(tensor: Tensor, most: int) -> Iterator[Any]:
     node: Any = tensor.grad_fn
     for _ in range(most):
@@ -95,14 +100,16 @@ def _chain(tensor: Tensor, most: int) -> Iterator[Any]:
 
 def mark(tensor: Tensor, what: Place | int | None) -> None:
     """Attach a place or a loss's serial to the operation that made a tensor."""
-    if tensor.grad_fn is not None and what is not None:
-        tensor.grad_fn.metadata[_MARK] = what
+    metadata = _metadata(tensor)
+    if metadata is not None and what is not None:
+        metadata[_MARK] = what
 
 
 def attach_token(tensor: Tensor) -> "weakref.ref[Token] | None":
     """Attach a token to a tensor's graph; the reference dies with the graph."""
-    if tensor.grad_fn is None:
+    metadata = _metadata(tensor)
+    if metadata is None:
         return None
     token = Token()
-    tensor.grad_fn.metadata[f"{_MARK}.token"] = token
+    metadata[f"{_MARK}.token"] = token
     return weakref.ref(token)

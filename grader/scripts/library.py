@@ -11,7 +11,7 @@ from grader.scripts.report import Report
 from grader.scripts.session import Options, Session
 
 
-class xray:  # noqa: N801  a context manager reads as a verb
+class xray:
     """Watch the training loop inside `with xray():` and print what is wrong with it.
 
     Args:

@@ -15,7 +15,6 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 
-
 class Original:
     """A function of torch, called once by its handler; keeps what came of it."""
 
@@ -28,6 +27,7 @@ class Original:
         self.error: BaseException | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
         self.called = True
         try:
             self.value = self.function(*args, **kwargs)

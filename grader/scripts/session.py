@@ -90,14 +90,18 @@ class Session:
             else:
                 Path(self.options.json).write_bytes(written)
         if self.options.html:
-            Path(self.options.html).write_text(page.page(self.report, self.options.language), encoding="utf-8")
+            Path(self.options.html).write_text(
+                page.page(self.report, self.options.language), encoding="utf-8"
+            )
 
 
 def shown(error: BaseException) -> str:
     """Format an exception without the frames of this room."""
     here = str(Path(__file__).resolve().parent)
     whole = traceback.TracebackException.from_exception(error)
-    whole.stack = traceback.StackSummary.from_list([f for f in whole.stack if not f.filename.startswith(here)])
+    whole.stack = traceback.StackSummary.from_list(
+        [f for f in whole.stack if not f.filename.startswith(here)]
+    )
     return "".join(whole.format())
 
 

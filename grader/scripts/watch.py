@@ -97,7 +97,9 @@ class Watch:
         optimizer = self.optimizers.thing(number)
         if optimizer is not None:
             facts = self.facts.optimizers[number]
-            facts.groups = [frozenset(map(self.parameter, group["params"])) for group in optimizer.param_groups]
+            facts.groups = [
+                frozenset(map(self.parameter, group["params"])) for group in optimizer.param_groups
+            ]
             facts.options = [
                 {name: _plain(value) for name, value in group.items() if name != "params"}
                 for group in optimizer.param_groups
@@ -168,7 +170,11 @@ def _sample(tensor: Tensor) -> Tensor:
 def _plain(value: Any) -> object:
     if isinstance(value, Tensor):
         return float(value) if value.numel() == 1 else tuple(value.shape)
-    return value if isinstance(value, bool | int | float | str | tuple) or value is None else type(value).__name__
+    return (
+        value
+        if isinstance(value, bool | int | float | str | tuple) or value is None
+        else type(value).__name__
+    )
 
 
 def autocast_type() -> str | None:

@@ -44,8 +44,12 @@ class FileObserver:
             kind, owner = _kind(args[0]), self._number(args[0])
             first = next((one for one in state.values() if isinstance(one, Tensor)), None)
             own = {one.data_ptr() for one in args[0].parameters()} if kind == "module" else set()
-            shares = first is not None and kind == "module" and any(
-                one.data_ptr() in own for one in state.values() if isinstance(one, Tensor) and one.numel()
+            shares = (
+                first is not None
+                and kind == "module"
+                and any(
+                    one.data_ptr() in own for one in state.values() if isinstance(one, Tensor) and one.numel()
+                )
             )
             event = watch.add(StateTaken(kind=kind, owner=owner, shares=shares))
             if shares:

@@ -199,7 +199,9 @@ class ModelObserver:
                     class_weights=kwargs.get("weight") is not None,
                     producers=graph.producers(given),
                     row_sums=_row_sums(given) if closely else None,
-                    targets=target.detach().reshape(-1)[:_MOST_TARGETS].clone() if integer and closely else None,
+                    targets=target.detach().reshape(-1)[:_MOST_TARGETS].clone()
+                    if integer and closely
+                    else None,
                     value=done.detach().clone() if isinstance(done, Tensor) and done.numel() == 1 else None,
                 )
             )

@@ -39,7 +39,7 @@ class UpdateObserver:
         self._tokens: list[weakref.ref[graph.Token]] = []
         self._building: set[int] = set()
         self._scheduling = 0
-        self._grads: dict[int, int] = {}
+        self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
 
     # ---- backward ----------------------------------------------------------------------------
@@ -50,13 +50,17 @@ class UpdateObserver:
         if watch.busy or watch.in_backward:
             return original(*args, **kwargs)
         tensors = args[0] if args else kwargs.get("tensors")
-        roots = [tensors] if isinstance(tensors, Tensor) else [t for t in tensors or () if isinstance(t, Tensor)]
+        roots = (
+            [tensors] if isinstance(tensors, Tensor) else [t for t in tensors or () if isinstance(t, Tensor)]
+        )
         with watch.working():
             self._changed_by_hand()
             event, found = self._about_to_run(roots, kwargs)
             held = {number: ledger.before_backward() for number, ledger in watch.ledgers.items()}
             event.held_before = {
-                number: float((sketch**2).sum() ** 0.5) for number, sketch in held.items() if sketch is not None
+                number: float((sketch**2).sum() ** 0.5)
+                for number, sketch in held.items()
+                if sketch is not None
             }
         watch.in_backward = True
         try:
@@ -247,7 +251,9 @@ class UpdateObserver:
         parameters = args[0] if args else kwargs.get("parameters")
         if not isinstance(parameters, Tensor):
             parameters = list(parameters or ())
-            args, kwargs = ((parameters, *args[1:]), kwargs) if args else (args, {**kwargs, names[0]: parameters})
+            args, kwargs = (
+                ((parameters, *args[1:]), kwargs) if args else (args, {**kwargs, names[0]: parameters})
+            )
         norm = original(*args, **kwargs)
         with watch.working():
             given = [parameters] if isinstance(parameters, Tensor) else parameters
@@ -256,7 +262,7 @@ class UpdateObserver:
                 Clipped(
                     method="norm" if "norm" in original.name else "value",
                     parameters=frozenset(map(watch.parameter, given)),
-                    limit=float(limit),
+                    limit=float(limit or 0.0),
                     norm=norm.detach().clone() if isinstance(norm, Tensor) else None,
                 )
             )

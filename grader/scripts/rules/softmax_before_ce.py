@@ -13,7 +13,7 @@ def is_probability(loss: LossComputed) -> bool:
     if loss.row_sums is None:
         return False
     low, _, least, most = loss.row_sums.tolist()[:4]
-    return low >= 0 and abs(least - 1) < 1e-2 and abs(most - 1) < 1e-2
+    return bool(low >= 0 and abs(least - 1) < 1e-2 and abs(most - 1) < 1e-2)
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

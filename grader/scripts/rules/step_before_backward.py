@@ -9,7 +9,9 @@ from grader.scripts.rules._steps import FEWEST, MOST_OFTEN, step_within
 
 def _find(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
-        own = [one for one in facts.of(BackwardRan) if optimizer.number in one.contributed and not one.in_step]
+        own = [
+            one for one in facts.of(BackwardRan) if optimizer.number in one.contributed and not one.in_step
+        ]
         early = [step for one in own if (step := step_within(facts, one, optimizer.number))]
         if len(early) < FEWEST or len(early) < MOST_OFTEN * len(own):
             continue
@@ -21,7 +23,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "step() runs before backward(), so the gradients of this batch are not in this update.",
             ),
             evidence=Said(
-                f"`step()` {len(early)}번이 순전파와 그 `backward()` 사이에 있었고, 그중 {empty}번은 읽을 기울기가 없었어요.",
+                f"`step()` {len(early)}번이 순전파와 그 `backward()` 사이에 있었고, "
+                f"그중 {empty}번은 읽을 기울기가 없었어요.",
                 f"{len(early)} steps ran between a forward and its backward; {empty} of them found no gradient.",
             ),
             mend=Said("`step()`을 `backward()` 뒤로 옮기세요.", "Move step() after backward()."),

@@ -72,7 +72,9 @@ RULES = [
     Rule(
         id="optimizer-before-head",
         severity="bug",
-        title=Said("옵티마이저를 만든 뒤에 층을 바꿨어요", "A layer was replaced after the optimizer was built"),
+        title=Said(
+            "옵티마이저를 만든 뒤에 층을 바꿨어요", "A layer was replaced after the optimizer was built"
+        ),
         lesson="01_five_line_step",
         find=partial(_find, False),
     ),
