@@ -37,7 +37,7 @@ class xray:
         self.report: Report | None = None
 
     def __enter__(self) -> "xray":
-        self._session.begin()
+        self._session.begin(late=True)
         return self
 
     def __exit__(

@@ -4,6 +4,7 @@ PyTorch's own global hooks come first (`Hooks`); what has no hook is replaced by
 original. A wrapper that outlives the watch (a script imported it by name) passes everything on.
 """
 
+import contextlib
 import functools
 import os
 import threading
@@ -118,6 +119,10 @@ class Patches:
 
     def put_on(self) -> None:
         """Install hooks and wrappers; they observe this thread of this process only."""
+        with contextlib.suppress(ImportError):
+            import_module(
+                "torch._dynamo"
+            )  # the first optimizer imports it, and it replaces functions of torch
         self._where = os.getpid(), threading.get_ident()
         self._active = True
         for owner_name, name, handler in TABLE:

@@ -1,10 +1,12 @@
 """One watch from beginning to end: observers on, script runs, observers off, findings told."""
 
+import gc
 import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from rich.console import Console
 
 from grader.scripts import card, crashes, page, rules
@@ -34,8 +36,12 @@ class Session:
         self.patches = patches(self.watch)
         self.report: Report | None = None
 
-    def begin(self) -> None:
-        """Put the observers on."""
+    def begin(self, *, late: bool = False) -> None:
+        """Put the observers on; `late`: optimizers may exist already."""
+        if late:
+            for thing in gc.get_objects():
+                if issubclass(type(thing), torch.optim.Optimizer) and hasattr(thing, "param_groups"):
+                    self.watch.optimizer(thing)
         self.patches.put_on()
 
     def _enough(self) -> None:
