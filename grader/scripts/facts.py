@@ -80,6 +80,8 @@ class LossComputed(Event):
     class_weights: bool
     producers: tuple[Producer, ...]
     """What made the input, newest first; looks through reshapes. Empty without a graph."""
+    module_place: Place | None = None
+    """Where the loss module (`nn.NLLLoss()`) was constructed; None for a plain function call."""
     row_sums: "Tensor | None" = None
     """Smallest and largest entry, smallest and largest row sum, smallest and largest row sum of exp; float32."""
     targets: "Tensor | None" = None
@@ -254,6 +256,8 @@ class Seeded(Event):
 
     library: str
     seed: int | None
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, LoaderFa
 from grader.scripts.fingerprint import first_tensor, labels, row_hashes
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_place
+from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]
@@ -103,7 +103,8 @@ class DataObserver:
         if not self._watch.busy:
             given = args[0] if args else kwargs.get("seed", kwargs.get("a"))
             seed = int(given) if isinstance(given, int) else None
-            self._watch.add(Seeded(library=original.library, seed=seed))
+            callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
+            self._watch.add(Seeded(library=original.library, seed=seed, callers=callers))
         return original(*args, **kwargs)
 
 

@@ -10,7 +10,7 @@ from grader.scripts import graph
 from grader.scripts.facts import ForwardRan, LossComputed, ModeSet, ModuleCopied, ModuleFacts, NumberRead
 from grader.scripts.fingerprint import first_tensor, row_hashes
 from grader.scripts.patches import Original
-from grader.scripts.places import own_place
+from grader.scripts.places import Place, own_place
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
@@ -44,7 +44,7 @@ class ModelObserver:
         watch.births[id(module)] = (reference, own_place(), len(watch.facts.events), bool(self._running))
         return done
 
-    def birth(self, module: nn.Module) -> tuple[Any, Any, int, bool] | None:
+    def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:
         """Return what is known of a module's construction."""
         born = self._watch.births.get(id(module))
         return born if born is not None and born[0]() is module else None
@@ -198,6 +198,7 @@ class ModelObserver:
                     ignore_index=kwargs.get("ignore_index", -100) if integer else None,
                     class_weights=kwargs.get("weight") is not None,
                     producers=graph.producers(given),
+                    module_place=self._loss_module_place(),
                     row_sums=_row_sums(given) if closely else None,
                     targets=target.detach().reshape(-1)[:_MOST_TARGETS].clone()
                     if integer and closely
@@ -208,6 +209,12 @@ class ModelObserver:
             if isinstance(done, Tensor):
                 graph.mark(done, event.serial)
         return done
+
+    def _loss_module_place(self) -> Place | None:
+        if not self._running or type(self._running[-1]).__module__ != "torch.nn.modules.loss":
+            return None
+        born = self.birth(self._running[-1])
+        return None if born is None else born[1]
 
     def squashed(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Mark the graph where softmax or sigmoid was applied."""
