@@ -1,5 +1,6 @@
 """Find the script's own line on the stack: frames of torch, of other libraries and of this room are skipped."""
 
+import os
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -34,7 +35,17 @@ def is_own(file: str) -> bool:
     if any(part in _INSTALLED for part in path.parts):
         return False
     whole = str(path.resolve())
-    return not whole.startswith((_HERE, *_LIBRARIES))
+    return not whole.startswith((_HERE, *_LIBRARIES, *_installed()))
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Return folders on the path into which pip installed something: `pip install --target` names them freely."""
+    return tuple(
+        str(Path(folder).resolve()) + os.sep
+        for folder in sys.path
+        if folder and next(Path(folder).glob("*.dist-info"), None)
+    )
 
 
 def own_frames(start: FrameType | None = None) -> list[FrameType]:

@@ -54,9 +54,8 @@ def main() -> None:
                 with_.append(loop(model, batch, updates))
         after = loop(model, batch, updates)
         a, b = statistics.median(without), statistics.median(with_)
-        print(
-            f"{name}: {size / 1e6:.1f} M parameters, {a * 1e3:.1f} ms -> {b * 1e3:.1f} ms, {b / a:.2f} x; after {after / a:.2f} x"
-        )
+        times = f"{a * 1e3:.1f} ms -> {b * 1e3:.1f} ms, {b / a:.2f} x; after {after / a:.2f} x"
+        print(f"{name}: {size / 1e6:.1f} M parameters, {times}")
 
 
 if __name__ == "__main__":

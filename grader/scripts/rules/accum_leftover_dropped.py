@@ -4,10 +4,16 @@ from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Cleared, Facts, ScalerCalled
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 
 
 def _skipped_by_scaler(facts: Facts, cleared: Cleared, first: int) -> bool:
     return any(isinstance(one, ScalerCalled) and one.skipped for one in facts.between(first, cleared.serial))
+
+
+def _kind(backward: BackwardRan) -> tuple[Place | None, frozenset[int]]:
+    """Tell backwards of one line apart by whose parameters they reach: two losses may share a helper."""
+    return backward.place, backward.contributed
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -15,14 +21,14 @@ def _find(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
         steps = facts.steps(optimizer.number)
         read = {number for step in steps for number in step.recipe}
-        windows = [len(step.window) for step in steps]
+        windows = [len(step.recipe) for step in steps]
         if not windows or sorted(windows)[len(windows) // 2] < 2:
             continue
-        places = {backwards[number].place for number in read}
+        kinds = {_kind(backwards[number]) for number in read}
         dropped: list[int] = []
         times = 0
         for cleared in facts.of(Cleared):
-            gone = [n for n in cleared.dropped.get(optimizer.number, ()) if backwards[n].place in places]
+            gone = [n for n in cleared.dropped.get(optimizer.number, ()) if _kind(backwards[n]) in kinds]
             if gone and not _skipped_by_scaler(facts, cleared, backwards[gone[0]].serial):
                 dropped += gone
                 times += 1

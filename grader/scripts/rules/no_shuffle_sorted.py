@@ -32,11 +32,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if loader.sampler != "SequentialSampler":
             continue
         labelled = [one for one in trained_batches(facts, loader.number) if one.labels is not None]
-        classes = [
-            set(one.labels.tolist())
-            for one in labelled
-            if one.labels is not None and len(one.labels) >= _SMALLEST
-        ]
+        labels = [one.labels.tolist() for one in labelled if one.labels is not None]
+        classes = [set(one) for one in labels if len(one) >= _SMALLEST]
         single = sum(len(one) == 1 for one in classes)
         every = set().union(*classes) if classes else set()
         if len(classes) < _FEWEST or single < 0.8 * len(classes) or len(every) < 2:
@@ -50,7 +47,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "The data is sorted by class and not shuffled, so whole stretches of batches hold one class only.",
             ),
             evidence=Said(
-                f"학습 배치 {len(classes)}개 가운데 {single}개에 클래스가 하나뿐이었어요 (클래스는 모두 {len(every)}개).",
+                f"학습 배치 {len(classes)}개 가운데 {single}개에 클래스가 하나뿐이었어요 "
+                f"(클래스는 모두 {len(every)}개).",
                 f"{single} of {len(classes)} training batches held a single class (of {len(every)} classes).",
             ),
             mend=Said("`DataLoader(..., shuffle=True)`", "`DataLoader(..., shuffle=True)`"),

@@ -19,7 +19,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=steps[-1].place,
             sentence=Said(
-                f"`T_max={length:g}`인 코사인 스케줄을 배치마다 움직여서, 학습률이 {length:g}번마다 내려갔다 다시 올라와요.",
+                f"`T_max={length:g}`인 코사인 스케줄을 배치마다 움직여서, "
+                f"학습률이 {length:g}번마다 내려갔다 다시 올라와요.",
                 f"The cosine schedule has T_max={length:g} but is stepped after every batch, so the rate swings "
                 f"down and up again every {length:g} batches.",
             ),
