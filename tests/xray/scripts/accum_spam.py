@@ -8,10 +8,10 @@ from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(13)
 VOCAB = 150
 word_weight = torch.randn(VOCAB) * (torch.rand(VOCAB) < 0.3)
-counts = torch.poisson(torch.full((1130, VOCAB), 0.12))
-labels = ((counts @ word_weight + 0.4 * torch.randn(1130)) > 0).float()
-train_ds = TensorDataset(counts[:830], labels[:830])
-valid_ds = TensorDataset(counts[830:], labels[830:])
+counts = torch.poisson(torch.full((1132, VOCAB), 0.12))
+labels = ((counts @ word_weight + 0.4 * torch.randn(1132)) > 0).float()
+train_ds = TensorDataset(counts[:832], labels[:832])
+valid_ds = TensorDataset(counts[832:], labels[832:])
 
 
 class SpamNet(nn.Module):

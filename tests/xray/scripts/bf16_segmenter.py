@@ -12,7 +12,7 @@ class Disks(Dataset):
         c = 4 + 8 * torch.rand(n, 2, 1, 1, generator=g)
         r = 2 + 3 * torch.rand(n, 1, 1, generator=g)
         self.mask = (((xx - c[:, 0]) ** 2 + (yy - c[:, 1]) ** 2) < r ** 2).float()
-        self.img = self.mask + 0.7 * torch.randn(n, 16, 16, generator=g)
+        self.img = self.mask + 0.5 * torch.randn(n, 16, 16, generator=g)
 
     def __len__(self):
         return len(self.img)
@@ -58,12 +58,12 @@ def iou(model, loader):
 
 
 torch.manual_seed(0)
-train_loader = DataLoader(Disks(256, 0), batch_size=16, shuffle=True)
+train_loader = DataLoader(Disks(192, 0), batch_size=16, shuffle=True)
 val_loader = DataLoader(Disks(64, 1), batch_size=32)
 net = UNet()
-optimizer = torch.optim.Adam(net.parameters(), lr=5e-3)
-scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4, eta_min=1e-4)
-for epoch in range(4):
+optimizer = torch.optim.Adam(net.parameters(), lr=1.5e-2)
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=6, eta_min=1e-4)
+for epoch in range(6):
     net.train()
     total = 0.0
     for img, mask in train_loader:

@@ -5,8 +5,8 @@ from torch.utils.data import Dataset
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments, set_seed
 
 
-class PairOrder(Dataset):
-    """Does token A (5..9) come before token B (10..14)?"""
+class Complaints(Dataset):
+    """label 1: a word of complaint (5..9) in the ticket, label 0: a word of praise (10..14)"""
 
     def __init__(self, n, seed):
         g = torch.Generator().manual_seed(seed)
@@ -14,10 +14,9 @@ class PairOrder(Dataset):
         for _ in range(n):
             length = int(torch.randint(6, 13, (1,), generator=g))
             ids = torch.randint(20, 50, (length,), generator=g)
-            i, j = sorted(torch.randperm(length - 1, generator=g)[:2].tolist())
+            where = int(torch.randint(1, length, (1,), generator=g))
             label = int(torch.randint(0, 2, (1,), generator=g))
-            a, b = torch.randint(5, 10, (1,), generator=g).item(), torch.randint(10, 15, (1,), generator=g).item()
-            ids[i + 1], ids[j + 1] = (a, b) if label else (b, a)
+            ids[where] = int(torch.randint(5, 10, (1,), generator=g)) + (0 if label else 5)
             ids[0] = 1
             self.rows.append((ids, label))
 
@@ -50,11 +49,11 @@ if __name__ == "__main__":
     model = BertForSequenceClassification(config)
     with tempfile.TemporaryDirectory() as out:
         args = TrainingArguments(
-            output_dir=out, num_train_epochs=5, per_device_train_batch_size=16, per_device_eval_batch_size=64,
+            output_dir=out, num_train_epochs=6, per_device_train_batch_size=16, per_device_eval_batch_size=64,
             gradient_accumulation_steps=2, learning_rate=3e-3, warmup_steps=10, weight_decay=0.01,
             max_grad_norm=1.0, eval_strategy="epoch", save_strategy="no", logging_steps=16, report_to=[],
             use_cpu=True, disable_tqdm=True, dataloader_pin_memory=False)
-        trainer = Trainer(model=model, args=args, train_dataset=PairOrder(480, 0), eval_dataset=PairOrder(200, 1),
+        trainer = Trainer(model=model, args=args, train_dataset=Complaints(480, 0), eval_dataset=Complaints(200, 1),
                           data_collator=collate, compute_metrics=metrics)
         trainer.train()
         print("final", {k: round(v, 4) for k, v in trainer.evaluate().items() if k in ("eval_loss", "eval_accuracy")})

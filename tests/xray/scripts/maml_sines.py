@@ -6,11 +6,11 @@ from torch.func import functional_call
 
 def task(gen):
     amp = 0.5 + 2 * torch.rand(1, generator=gen)
-    phase = 3.14 * torch.rand(1, generator=gen)
+    phase = 6.28 * torch.rand(1, generator=gen)
 
     def draw(k):
-        x = 10 * torch.rand(k, 1, generator=gen) - 5
-        return x / 5, amp * torch.sin(x + phase)
+        x = 4 * torch.rand(k, 1, generator=gen) - 2
+        return x / 2, amp * torch.sin(x + phase)
     return draw
 
 
@@ -22,7 +22,7 @@ def adapt(model, params, x, y, inner_lr, steps, create_graph):
     return params
 
 
-def main(iterations=120, tasks_per_batch=4, shots=10, inner_lr=0.05):
+def main(iterations=160, tasks_per_batch=4, shots=10, inner_lr=0.1):
     torch.manual_seed(0)
     gen = torch.Generator().manual_seed(0)
     model = nn.Sequential(nn.Linear(1, 40), nn.Tanh(), nn.Linear(40, 40), nn.Tanh(), nn.Linear(40, 1))
@@ -34,7 +34,7 @@ def main(iterations=120, tasks_per_batch=4, shots=10, inner_lr=0.05):
         for _ in range(tasks_per_batch):
             draw = task(gen)
             params = dict(model.named_parameters())
-            fast = adapt(model, params, *draw(shots), inner_lr, steps=2, create_graph=True)
+            fast = adapt(model, params, *draw(shots), inner_lr, steps=1, create_graph=True)
             xq, yq = draw(shots)
             loss = (functional_call(model, fast, (xq,)) - yq).square().mean() / tasks_per_batch
             loss.backward()

@@ -12,8 +12,8 @@ def get_args():
     p.add_argument("--steps", type=int, default=260)
     p.add_argument("--batch-size", type=int, default=32)
     p.add_argument("--hidden", type=int, default=48)
-    p.add_argument("--clip", type=float, default=0.5)
-    p.add_argument("--lr", type=float, default=0.8)
+    p.add_argument("--clip", type=float, default=1.0)
+    p.add_argument("--lr", type=float, default=0.04)
     p.add_argument("--seed", type=int, default=0)
     return p.parse_args()
 

@@ -45,7 +45,7 @@ def validate(model, loader):
 
 def train(model, train_loader, val_loader, epochs):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
-    scheduler = MultiStepLR(optimizer, milestones=[1, 6], gamma=0.2)
+    scheduler = MultiStepLR(optimizer, milestones=[1, 8], gamma=0.2)
     step = 0
     for epoch in range(epochs):
         for x, y in train_loader:
@@ -55,7 +55,7 @@ def train(model, train_loader, val_loader, epochs):
             loss.backward()
             optimizer.step()
             step += 1
-            if step % 20 == 0:
+            if step % 24 == 0:
                 # 중간 점검
                 vl, va = validate(model, val_loader)
                 print(f"step {step} train {loss.item():.3f} val {vl:.4f} acc {va:.4f} "
@@ -66,5 +66,5 @@ def train(model, train_loader, val_loader, epochs):
 if __name__ == "__main__":
     torch.manual_seed(0)
     net = SmallCNN()
-    train(net, DataLoader(colored_patches(360, 0), batch_size=30, shuffle=True),
-          DataLoader(colored_patches(300, 1), batch_size=150), epochs=10)
+    train(net, DataLoader(colored_patches(240, 0), batch_size=20, shuffle=True),
+          DataLoader(colored_patches(300, 1), batch_size=150), epochs=12)
