@@ -45,7 +45,7 @@ class ChurnNet(nn.Module):
 
 model = ChurnNet(25)
 criterion = nn.CrossEntropyLoss(reduction="sum")
-optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.003, momentum=0.9)
 
 
 def accuracy(loader):
