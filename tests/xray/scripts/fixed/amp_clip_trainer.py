@@ -22,9 +22,9 @@ def synthetic_images(n, seed):
 class ConvNet(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Conv2d(1, 16, 3, padding=1)
-        self.conv = nn.Conv2d(16, 16, 3, padding=1)
-        self.fc = nn.Linear(16 * 16, 4)
+        self.stem = nn.Conv2d(1, 8, 3, padding=1)
+        self.conv = nn.Conv2d(8, 8, 3, padding=1)
+        self.fc = nn.Linear(8 * 16, 4)
 
     def forward(self, x):
         x = torch.relu(self.stem(x))
@@ -71,4 +71,4 @@ class Trainer:
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    Trainer(ConvNet(), synthetic_images(480, 0), synthetic_images(300, 1)).fit(6)
+    Trainer(ConvNet(), synthetic_images(320, 0), synthetic_images(300, 1)).fit(6)
