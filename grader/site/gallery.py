@@ -11,7 +11,7 @@ from grader.judging.reference import cached_reference
 from grader.observe.trace import Trace
 from grader.paths import asset_path
 from grader.report.html import feedback_html
-from grader.site.lesson_page import raw_block
+from grader.site.part_page import raw_block
 
 PAGE = "gallery"
 
