@@ -15,7 +15,7 @@ ROOMS = (
     *("base", "paths", "plots", "experiments"),
     *("observe", "exercises", "course"),
     *("submission", "sandbox", "judging", "report"),
-    *("intake", "gradebook", "similarity"),
+    *("intake", "gradebook"),
     *("grading", "classroom"),
     *("learner", "microscopy", "workspace", "notebook", "practice"),
     *("authoring", "site", "learning", "cli", "__main__"),

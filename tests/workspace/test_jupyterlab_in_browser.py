@@ -40,7 +40,7 @@ def opened(lab: Started, page: Any) -> Any:
         cell("folded = 1", metadata={"jupyter": {"source_hidden": True}}),
         nbformat.v4.new_markdown_cell("업데이트에는 마지막 마이크로 배치만 들어갔습니다."),
     ]
-    metadata = nbformat.read(COURSE.lessons[0].notebook, as_version=4).metadata
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "short.ipynb")
     page.goto(f"{lab.address}/lab/tree/short.ipynb?reset")  # without what another test left open
     page.wait_for_selector(".jp-Notebook .jp-Cell")
