@@ -15,6 +15,7 @@ from grader.site.descriptions import hours, levels, page_facts, page_name, place
 from grader.site.finished_html import finished
 from grader.site.gallery import PAGE as GALLERY
 from grader.site.gallery import GalleryEntry, card_of, gallery_entries, gallery_page
+from grader.site.landing import Landing, code_with_gap, moving_microscope, question, read_landing
 from grader.site.old_addresses import write_old_pages
 from grader.site.part_page import SiteError, part_page, raw_block
 from grader.site.settings import Addresses, PageFacts
@@ -34,6 +35,7 @@ def build_site(
     *,
     addresses: Addresses | None = None,
     shown: Sequence[GalleryEntry] | None = None,
+    landing: Landing | None = None,
     report: Callable[[str], None] = print,
 ) -> None:
     """Build the whole site without a network.
@@ -42,7 +44,8 @@ def build_site(
         course: the course; its notebooks must be up to date.
         out: the folder of the site; one from an earlier build is replaced.
         addresses: where the source and the finished site are published.
-        shown: gallery_entries of the gallery; None for all.
+        shown: entries of the gallery; None for all.
+        landing: what the first page shows; None for the content of `landing.toml`.
         report: gets Korean lines on what is done.
 
     Raises:
@@ -70,7 +73,8 @@ def build_site(
         for name in _FONT:
             shutil.copyfile(paths.asset_path("fonts", name), generated / name)
         for name in ("index", "en"):
-            (source / f"{name}.md").write_text(_text(name, course, chosen, addresses), encoding="utf-8")
+            text = _text(name, course, chosen, addresses, landing or read_landing())
+            (source / f"{name}.md").write_text(text, encoding="utf-8")
         report("페이지를 만들어요 …")
         _run_sphinx(source, built, Path(folder, "doctrees"), facts, addresses, course.title)
         _add_files(course, built, facts, drawings)
@@ -142,8 +146,11 @@ def _needed(course: Course, lesson: Lesson, part: Part) -> list[tuple[str, str]]
     return [(f"../{page_name(one.parts[0])}.html", f"{one.id} {one.title}") for one in lessons]
 
 
-def _text(name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: Addresses) -> str:
+def _text(
+    name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: Addresses, landing: Landing
+) -> str:
     """Return the landing page of that name as Markdown; it shows the gallery's first card."""
+    asked, asking = question(course, landing)
     card = raw_block(card_of(course.exercise(chosen[0].exercise), chosen[0].mistake)) if chosen else ""
     template = _templates().get_template(f"{name}.md.j2")
     return str(
@@ -151,6 +158,12 @@ def _text(name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: 
             course=course,
             card=card,
             shown=chosen,
+            landing=landing,
+            code=code_with_gap(landing),
+            question=asked,
+            asking=asking,
+            microscope=raw_block(moving_microscope(course, landing)) if landing.exercise else "",
+            page_name=page_name,
             hours=hours,
             levels=levels,
             tasks=tasks,

@@ -1,11 +1,12 @@
 """Say in a few words what a lesson, one of its parts, or another page holds: for heads, tables and shared links."""
 
+import json
 import re
 from collections.abc import Iterable
 
 from grader.course.course import Course, Exercise, Kind, Lesson, Part
 from grader.site.gallery import PAGE as GALLERY
-from grader.site.part_page import predictions_in
+from grader.site.part_page import predict_calls
 from grader.site.settings import PageFacts
 
 _LEVEL = re.compile(r"·\s*(★[★☆]{2})")
@@ -67,7 +68,8 @@ def page_facts(course: Course) -> dict[str, PageFacts]:
 
 
 def _facts_of(lesson: Lesson, part: Part) -> PageFacts:
-    asked = predictions_in(part.notebook.read_text(encoding="utf-8"))
+    cells = json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]
+    asked = sum(len(predict_calls("".join(cell["source"]))) for cell in cells)
     held = " · ".join(filter(None, (f"예측 {asked}개" if asked else "", tasks_in(lesson, part))))
     time = f"본문 {hours(part.minutes)}" if part.minutes else ""
     lines = (place_in(lesson, part), " · ".join(filter(None, (time, levels(part)))), held)

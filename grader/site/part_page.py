@@ -26,7 +26,7 @@ _REVEAL_CALL = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTIL
 _TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도)")
 """Beginning of a line that changes the topic: a heading, the next question, an invitation to rest."""
 _KEYS = "Shift+Enter"
-_ITEM = re.compile(r"\s*(?:[-*]|\d+\.) ")
+_ITEM = re.compile(r"(\s*)(?:[-*]|(\d+)\.) ")
 _SENTENCES = re.compile(r"(?<=[.?!]) ")
 _NOT_YET = "아직 예측을 고르지 않아"
 """Beginning of `reveal`'s output in a notebook that was run without choosing."""
@@ -69,10 +69,9 @@ def part_page(lesson: Lesson, part: Part, head: str) -> PartPage:
     return page
 
 
-def predictions_in(notebook: str) -> int:
-    """Return how many questions a notebook, given as its text, asks."""
-    cells = json.loads(notebook)["cells"]
-    return sum(len(_PREDICT_CALL.findall("".join(cell["source"]))) for cell in cells)
+def predict_calls(source: str) -> list[str]:
+    """Return the ids of the predictions that a cell asks for."""
+    return _PREDICT_CALL.findall(source)
 
 
 def _read(path: Path, lesson: Lesson) -> Any:
@@ -112,9 +111,9 @@ def _cells(
             yield _markdown(raw_block("</details>"))
             behind = False
         if kind == "predict":
-            for name in _PREDICT_CALL.findall(cell.source):
+            for name in predict_calls(cell.source):
                 waiting.append(name)
-                yield _markdown(raw_block(_question(predictions[name])))
+                yield _markdown(raw_block(question_box(predictions[name])))
         elif kind == "check":
             yield _markdown(raw_block(_to_the_notebook(cell.source)))
         elif kind == "exercise":
@@ -136,10 +135,18 @@ def _cells(
 def _without_keys(text: str) -> str:
     """Return the text without sentences, or items of a list, about keys that only a notebook has."""
     kept = []
+    left_out = 0  # numbered items of the list that the line is in
     for line in text.split("\n"):
+        item = _ITEM.match(line)
+        left_out = left_out if line.strip() else 0
         if _KEYS not in line:
-            kept.append(line)
-        elif not _ITEM.match(line):
+            number = item and item[2]
+            kept.append(
+                f"{item[1]}{int(number) - left_out}{line[item.end(2) :]}" if item and number else line
+            )
+        elif item:
+            left_out += 1
+        else:
             kept.append(" ".join(sentence for sentence in _SENTENCES.split(line) if _KEYS not in sentence))
     return "\n".join(kept)
 
@@ -207,7 +214,7 @@ def _markdown(text: str) -> Any:
     return importlib.import_module("nbformat").v4.new_markdown_cell(text)
 
 
-def _question(asked: Prediction) -> str:
+def question_box(asked: Prediction) -> str:
     """Return the buttons for a choice. They contain answer and reasons in Base64, for the page's script alone."""
     content = {"answer": asked.answer, "because": asked.because, "wrong": asked.wrong}
     secret = base64.b64encode(json.dumps(content, ensure_ascii=False).encode()).decode()

@@ -10,8 +10,10 @@ import pytest
 
 from grader import paths
 from grader.course.course import Course, Lesson, Part, Prediction
+from grader.site.landing import Landing
 
 ASKED = Prediction("01-1", "b", "`step()`이 옮깁니다.", {"a": "아직입니다.", "c": "지웁니다."})
+LANDING = Landing("다섯 줄입니다.", "loss.backward()\nopt.step()", "opt.step()", "01-1", "", "", "")
 DRAWING = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg"></svg>').decode()
 
 
@@ -30,6 +32,7 @@ CELLS: dict[tuple[str, str], Sequence[Any]] = {
         text(
             "1. 셀을 누르고 Shift+Enter를 칩니다.\n2. 먼저 예측합니다.\n\n한 줄을 더합니다. Shift+Enter를 누릅니다."
         ),
+        text("앞의 이야기입니다.\n\n**예측 1.** 무엇이 옮길까요?\n\n- a: 아직\n- b: `step()`\n- c: 지우기"),
         code('predict("01-1")', "predict"),
         code("draw()", drawn=f'<img src="data:image/svg+xml;base64,{DRAWING}">'),
         text("## 설명\n\n[빈칸](template.py)을 채웁니다."),

@@ -13,6 +13,7 @@ from grader.cli.main import run
 from grader.course.course import Lesson
 from grader.site import build_site, part_page
 from grader.site.descriptions import levels
+from grader.site.landing import read_landing
 from grader.site.part_page import SiteError
 from grader.site.settings import Addresses
 from tests.site.built import ADDRESSES, Page, the_course
@@ -117,4 +118,24 @@ def test_the_first_page_says_where_the_course_comes_from(site: Path) -> None:
     told = Page(site / "index.html").code
     assert f"git clone https://github.com/{ADDRESSES.repository}\ncd hanstep\n" in told
     assert ".venv/bin/grader start" in told
-    assert "git clone" not in build_site._text("index", the_course(), (), Addresses())
+    assert "git clone" not in build_site._text("index", the_course(), (), Addresses(), read_landing())
+
+
+def test_a_question_that_no_notebook_asks_is_refused() -> None:
+    from msgspec.structs import replace
+
+    from grader.course.course import CourseError
+    from grader.site.landing import question
+
+    with pytest.raises(CourseError, match=r"landing\.toml.*01-999"):
+        question(the_course(), replace(read_landing(), prediction="01-999"))
+
+
+def test_the_first_pages_microscope_shows_the_mistake_and_not_the_program() -> None:
+    """The program is one line away from the answer."""
+    from grader.site.landing import moving_microscope
+
+    made = moving_microscope(the_course(), read_landing())
+    assert '"wrong":true' in made
+    assert '"code":[]' in made
+    assert "def train_step" not in made

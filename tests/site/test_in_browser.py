@@ -37,12 +37,18 @@ def opened(browser: Any, site: Path) -> Iterator[Opened]:
     contexts = []
 
     def open_page(
-        name: str = "index", *, width: int = 1280, scheme: str = "light", script: bool = True
+        name: str = "index",
+        *,
+        width: int = 1280,
+        scheme: str = "light",
+        script: bool = True,
+        motion: str = "no-preference",
     ) -> Any:
         contexts.append(
             browser.new_context(
-                viewport={"width": width, "height": 900},
+                viewport={"width": width, "height": 844 if width < 500 else 900},
                 color_scheme=scheme,
+                reduced_motion=motion,
                 java_script_enabled=script,
                 offline=True,
                 has_touch=width < 500,
@@ -171,13 +177,75 @@ def test_lines_break_between_words(opened: Opened) -> None:
 
 def test_a_fingers_copy_button_covers_no_code(opened: Opened) -> None:
     page = opened(FIRST, width=390)
-    over = page.evaluate("""() => [...document.querySelectorAll('.highlight')].filter(block => {
-      const button = block.querySelector('button.copy'), code = block.querySelector('pre');
-      if (!button || !block.getClientRects().length) return false;
-      const range = document.createRange(); range.selectNodeContents(code);
-      return [...range.getClientRects()].some(r => r.width && r.top < button.getBoundingClientRect().bottom - 4);
-    }).length""")
+    over, below = page.evaluate("""() => {
+      const blocks = [...document.querySelectorAll('.highlight:has(button.copy)')]
+        .filter(block => block.getClientRects().length);
+      const covered = blocks.filter(block => {
+        const button = block.querySelector('button.copy').getBoundingClientRect();
+        return [...block.querySelectorAll('.line')].slice(0, 3).some(line => {
+          const range = document.createRange(); range.selectNodeContents(line);
+          return [...range.getClientRects()]
+            .some(r => r.width && r.top < button.bottom - 2 && r.right > button.left + 1);
+        });
+      });
+      const late = blocks.filter(block => {
+        const first = block.querySelector('.line').getBoundingClientRect();
+        return first.top - block.getBoundingClientRect().top > 20;
+      });
+      return [covered.length, late.length];
+    }""")
     assert over == 0
+    assert below == 0, "a blank line above the code"
+
+
+def test_the_choices_stand_on_the_buttons(opened: Opened) -> None:
+    """One click answers; the list of choices is for those without a script."""
+    page = opened(FIRST)
+    asked = page.get_by_role("group", name=f"예측 {ASKED.id}", exact=True)
+    texts = asked.get_by_role("button").all_inner_texts()
+    assert [text.split()[0] for text in texts] == list(ASKED.choices)
+    assert all(len(text) > 4 for text in texts)
+    assert not page.locator("ul", has_text=f"{ASKED.choices[0]}: ").first.is_visible()
+    unscripted = opened(FIRST, script=False)
+    assert unscripted.locator("li", has_text=f"{ASKED.choices[0]}: ").first.is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_first_screen_asks_and_one_click_answers(opened: Opened, width: int) -> None:
+    """The question, its choices and the button to start stand above the fold of a phone."""
+    page = opened(width=width)
+    start = page.locator(".landing-start .button")
+    assert start.bounding_box()["y"] + start.bounding_box()["height"] <= 844
+    assert page.locator(".landing-why").is_visible() is False
+    page.locator(".landing-ask .predict button").first.click()
+    assert "→ 결과" in page.locator(".predict-result").inner_text()
+    page.locator(".landing-why a").click()
+    page.wait_for_url("**/01_*/*.html")
+    assert page.told == []
+
+
+def test_the_microscope_moves_until_it_is_taken_in_hand(opened: Opened) -> None:
+    page = opened(width=390)
+    slider = page.locator(".landing-microscope input[type=range]")
+    page.locator(".landing-microscope").scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('.landing-microscope').scrollIntoView({block: 'center'})")
+    page.locator(".landing-microscope").get_by_role("button", name="멈춤").wait_for(timeout=10_000)
+    at = slider.input_value()
+    page.wait_for_function(
+        f"document.querySelector('.landing-microscope input').value !== '{at}'", timeout=10_000
+    )
+    page.locator(".landing-microscope").get_by_role("button", name="다음 순간").click()
+    taken = slider.input_value()
+    page.wait_for_timeout(4000)
+    assert slider.input_value() == taken
+
+
+def test_the_microscope_stands_still_where_motion_is_unwanted(opened: Opened) -> None:
+    page = opened(width=390, motion="reduce")
+    page.evaluate("document.querySelector('.landing-microscope').scrollIntoView({block: 'center'})")
+    at = page.locator(".landing-microscope input[type=range]").input_value()
+    page.wait_for_timeout(4000)
+    assert page.locator(".landing-microscope input[type=range]").input_value() == at
 
 
 def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> None:
@@ -187,13 +255,13 @@ def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> 
     assert asked.get_by_role("status").inner_text() == ""
     assert experiment.get_attribute("open") is None
     wrong = next(iter(ASKED.wrong))
-    asked.get_by_role("button", name=f"예측 {wrong}").click()
+    asked.locator(f"button[value='{wrong}']").click()
     told = asked.get_by_role("status").inner_text().replace(JOINER, "")
-    assert f"예측 {wrong}, 결과 {ASKED.answer}." in told
+    assert f"내 예측 {wrong} → 결과 {ASKED.answer}" in told
     assert ASKED.because.replace("`", "") in told
     assert ASKED.wrong[wrong].replace("`", "") in told
     assert experiment.get_attribute("open") is not None
-    right = asked.get_by_role("button", name=f"예측 {ASKED.answer}")
+    right = asked.locator(f"button[value='{ASKED.answer}']")
     right.press("Enter")
     assert "맞았습니다" in asked.get_by_role("status").inner_text()
     assert right.get_attribute("aria-pressed") == "true"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.site.built import ADDRESSES, Page
-from tests.site.made_course import made_course
+from tests.site.made_course import LANDING, made_course
 
 pytestmark = pytest.mark.xdist_group("site")
 
@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made") / "site"
     with pytest.MonkeyPatch.context() as patch:
         course = made_course(tmp_path_factory.mktemp("course"), patch)
-        build_site(course, out, addresses=ADDRESSES, shown=(), report=lambda line: None)
+        build_site(course, out, addresses=ADDRESSES, shown=(), landing=LANDING, report=lambda line: None)
     return out
 
 
@@ -108,5 +108,30 @@ def test_a_page_does_not_speak_of_a_notebooks_keys(made: Path) -> None:
     """The item of a list goes, and of a paragraph the sentence; the rest stays."""
     told = Page(made / f"{PAGES[0]}.html").text
     assert "Shift" not in told
-    assert "먼저 예측합니다." in told
+    assert "<li><p>먼저 예측합니다.</p></li>" in re.sub(
+        r"\s*\n\s*", "", Page(made / f"{PAGES[0]}.html").source
+    )
+    assert "<ol start=" not in Page(made / f"{PAGES[0]}.html").source
     assert "한 줄을 더합니다." in told
+
+
+def test_the_first_page_asks_its_question_and_leads_to_the_part_that_asks_it(made: Path) -> None:
+    page = Page(made / "index.html")
+    assert "<del>opt.step()</del>" in page.source
+    assert "무엇이 옮길까요?" in page.text
+    assert "예측 1." not in page.text
+    assert page.source.count('class="predict"') == 1
+    assert f'<p class="landing-why"><a href="{PAGES[0]}.html">' in page.source
+    assert f'<a class="button primary" href="{PAGES[0]}.html">' in page.source
+    assert "landing-microscope" not in page.source
+
+
+def test_the_first_page_lists_every_part(made: Path) -> None:
+    table = re.findall(
+        r'<div class="course-table">.*?</div>\s*</div>', Page(made / "index.html").source, re.DOTALL
+    )
+    assert len(table) == 2
+    assert [re.findall(r'href="([^"]+)"', one) for one in table] == [
+        [f"{PAGES[0]}.html", f"{PAGES[1]}.html"],
+        [f"{PAGES[2]}.html"],
+    ]
