@@ -152,6 +152,20 @@ def test_search_says_what_it_changed_and_left_out(opened: Opened) -> None:
     assert all(f" {one[2:20]}" in texts for one in excerpts if one.startswith("… "))
 
 
+def test_everything_fits_a_phone(opened: Opened) -> None:
+    """Tables that are too wide become blocks of labelled lines, formulas get smaller; nothing scrolls sideways."""
+    page = opened(FIRST, width=390)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.wait_for_timeout(300)
+    wide = page.evaluate("""() => [...document.querySelectorAll('.table-wrapper, .formula, .hanstep-figure img')]
+      .filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > 391)
+      .map(e => e.textContent.slice(0, 60))""")
+    assert wide == []
+    cell = page.locator("table.stacked td[data-label]").first
+    head = page.locator("table.stacked thead th").nth(1)
+    assert cell.get_attribute("data-label") == head.text_content()
+
+
 def test_lines_break_between_words(opened: Opened) -> None:
     """No line of a phone begins with the particle of the code, bracket or formula before it."""
     page = opened(FIRST, width=390)

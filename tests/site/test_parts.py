@@ -77,7 +77,7 @@ def test_the_head_tells_the_parts_place_and_time_and_what_comes_first(made: Path
     first, second, third = (Page(made / f"{name}.html") for name in PAGES)
     assert "01 첫 레슨 · 1/2" in first.text
     assert "01 첫 레슨 · 2/2" in second.text
-    assert "본문 1시간 10분" in second.text
+    assert "<dt>본문</dt><dd>1시간 10분" in second.source
     assert "★★☆" in second.text
     assert 'href="1_begin.html">시작하기</a>' in second.source
     assert 'href="../01_first/1_begin.html">01 첫 레슨</a>' in third.source

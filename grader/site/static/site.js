@@ -190,7 +190,39 @@
     tell();
     label.replaceWith(button);
   }
+  // ---- what is wider than a phone: a table's rows become blocks of labelled lines, a formula gets smaller -------
+  function labelCells(table) {
+    const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
+    if (heads.length === 0 || table.dataset.labelled !== undefined) return;
+    table.dataset.labelled = "";
+    table.setAttribute("role", "table"); // as blocks, its elements would no longer be a table's
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      const isHead = row.parentElement.tagName === "THEAD";
+      [...row.cells].forEach((cell, place) => {
+        cell.setAttribute("role", isHead ? "columnheader" : cell.tagName === "TH" ? "rowheader" : "cell");
+        if (!isHead && place > 0) cell.dataset.label = heads[place] ?? "";
+      });
+    }
+  }
+  function fitWidth() {
+    for (const table of document.querySelectorAll("article .table-wrapper > table")) {
+      table.classList.remove("stacked");
+      const { scrollWidth, clientWidth } = table.parentElement;
+      if (clientWidth === 0 || scrollWidth <= clientWidth + 1 || innerWidth > 736) continue;
+      labelCells(table);
+      table.classList.toggle("stacked", table.dataset.labelled !== undefined);
+    }
+    for (const formula of document.querySelectorAll("div.formula")) {
+      formula.style.fontSize = "";
+      const { scrollWidth, clientWidth } = formula;
+      if (clientWidth > 0 && scrollWidth > clientWidth) {
+        formula.style.fontSize = `${Math.max(0.7, 0.98 * clientWidth / scrollWidth)}em`;
+      }
+    }
+  }
   function reachScrolled() {
+    fitWidth();
     for (const element of document.querySelectorAll("pre, .table-wrapper, .formula, .cell_output .output")) {
       const scrolls = element.scrollWidth > element.clientWidth + 1;
       if (scrolls && !element.hasAttribute("tabindex")) element.tabIndex = 0;
