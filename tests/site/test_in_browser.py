@@ -254,6 +254,18 @@ def test_the_microscope_moves_until_it_is_taken_in_hand(opened: Opened) -> None:
     assert slider.input_value() == taken
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_keeps_its_place_while_the_microscope_moves(opened: Opened, width: int) -> None:
+    page = opened(width=width, motion="reduce")
+    stage = page.locator(".landing-microscope")
+    stage.get_by_role("button", name="처음으로").click()
+    heights = set()
+    for _ in range(int(stage.locator("input").get_attribute("max")) + 1):
+        heights.add(stage.bounding_box()["height"])
+        stage.get_by_role("button", name="다음 순간").click()
+    assert len(heights) == 1
+
+
 def test_the_microscope_stands_still_where_motion_is_unwanted(opened: Opened) -> None:
     page = opened(width=390, motion="reduce")
     page.evaluate("document.querySelector('.landing-microscope').scrollIntoView({block: 'center'})")
