@@ -69,7 +69,7 @@ def card_of(exercise: Exercise, mistake: str) -> str:
     """
     its, program = cached_reference(exercise.name, SEED), program_with(exercise, mistake)
     runs = {scenario.name: its.complete_run(program, scenario.name) for scenario in exercise.driver.scenarios}
-    return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program, 1)))
+    return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program)))
 
 
 def program_with(exercise: Exercise, mistake: str) -> str:

@@ -84,7 +84,7 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     letter = next(iter(ASKED.wrong))
     asked.locator(f"button[title='예측 {letter}']").click()
     experiment = lesson.run(lesson.cell(f'reveal("{ASKED.id}")'))
-    shown(experiment, f"예측 {letter}, 결과 {ASKED.answer}.")
+    shown(experiment, f"내 예측 {letter} → 결과 {ASKED.answer}.")
     shown(experiment, ASKED.because)
     won = {one.id: one for one in load_rewards().achievements}
     shown(experiment, f"새 업적 「{won['first-prediction'].title}」: {won['first-prediction'].text}")
