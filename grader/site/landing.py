@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from grader.course.course import Course, CourseError, Part
 from grader.course.reading import read_typed
-from grader.microscopy.drawing import html_picture, telling
-from grader.microscopy.look import views
+from grader.notebook.microscopy.drawing import html_picture, telling
+from grader.notebook.microscopy.look import views
 from grader.observe.program import load_program
 from grader.paths import asset_path
 from grader.site.gallery import program_with
