@@ -11,7 +11,16 @@ from typing import Any
 from grader import paths
 from grader.base.installing import install_command
 from grader.course.course import Course, Lesson, Part
-from grader.site.descriptions import hours, levels, page_facts, page_name, place_in, tasks, tasks_in
+from grader.site.descriptions import (
+    hours,
+    levels,
+    page_facts,
+    page_name,
+    place_in,
+    plain_title,
+    tasks,
+    tasks_in,
+)
 from grader.site.finished_html import finished
 from grader.site.gallery import PAGE as GALLERY
 from grader.site.gallery import GalleryEntry, card_of, gallery_entries, gallery_page
@@ -141,7 +150,7 @@ def _needed(course: Course, lesson: Lesson, part: Part) -> list[tuple[str, str]]
     place = lesson.parts.index(part)
     if place:
         before = lesson.parts[place - 1]
-        return [(f"{before.name}.html", before.title)]
+        return [(f"{before.name}.html", plain_title(before))]
     lessons = [one for one in course.lessons if one.id in lesson.needs]
     return [(f"../{page_name(one.parts[0])}.html", f"{one.id} {one.title}") for one in lessons]
 
@@ -164,6 +173,7 @@ def _text(
             asking=asking,
             microscope=raw_block(moving_microscope(course, landing)) if landing.exercise else "",
             page_name=page_name,
+            plain_title=plain_title,
             hours=hours,
             levels=levels,
             tasks=tasks,
@@ -206,7 +216,8 @@ def _run_sphinx(
         "nb_render_markdown_format": "myst",
         "nb_merge_streams": True,
         "nb_ipywidgets_js": {},
-        "suppress_warnings": ["myst.header", "config.cache"],
+        # The last: prose may leave out lines of code with "…", which is no Python.
+        "suppress_warnings": ["myst.header", "config.cache", "misc.highlighting_failure"],
         # Quotation marks in prose are typed as intended, and those in Python's messages must stay.
         "smartquotes": False,
         "html_theme": "furo",

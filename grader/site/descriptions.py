@@ -18,6 +18,11 @@ def page_name(part: Part) -> str:
     return part.place.removesuffix(".ipynb")
 
 
+def plain_title(part: Part) -> str:
+    """Return a part's title without the marks of code, for places that show no code."""
+    return part.title.replace("`", "")
+
+
 def hours(minutes: int) -> str:
     """Return a duration in Korean: `3시간 35분`."""
     whole, rest = divmod(minutes, 60)
@@ -74,7 +79,7 @@ def _facts_of(lesson: Lesson, part: Part) -> PageFacts:
     time = f"본문 {hours(part.minutes)}" if part.minutes else ""
     lines = (place_in(lesson, part), " · ".join(filter(None, (time, levels(part)))), held)
     return PageFacts(
-        part.title,
+        plain_title(part),
         ". ".join(filter(None, (place_in(lesson, part), held, time))) + ".",
         lines=tuple(filter(None, lines)),
     )

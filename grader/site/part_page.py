@@ -239,9 +239,12 @@ def _curtain(waiting: list[str]) -> str:
 
 
 def _to_the_notebook(source: str) -> str:
+    # An import may stand before the call.
+    calls = [line for line in source.splitlines() if line.startswith("check(")]
+    shown = html.escape("\n".join(calls) or source.strip())
     return (
-        '<p class="to-notebook">다 썼으면 노트북에서 '
-        f"<code>{html.escape(source.strip())}</code> 셀을 실행합니다. 틀렸으면 무슨 실수인지 알려 줍니다.</p>"
+        f'<p class="to-notebook">다 썼으면 노트북에서 <code>{shown}</code> 셀을 실행합니다. '
+        "틀렸으면 무슨 실수인지 알려 줍니다.</p>"
     )
 
 

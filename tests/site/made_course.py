@@ -35,9 +35,12 @@ CELLS: dict[tuple[str, str], Sequence[Any]] = {
         text("앞의 이야기입니다.\n\n**예측 1.** 무엇이 옮길까요?\n\n- a: 아직\n- b: `step()`\n- c: 지우기"),
         code('predict("01-1")', "predict"),
         code("draw()", drawn=f'<img src="data:image/svg+xml;base64,{DRAWING}">'),
-        text("## 설명\n\n[빈칸](template.py)을 채웁니다."),
+        code("from grader import check\ncheck(train_step)", "check"),
+        text("## 설명\n\n[빈칸](template.py)을 채웁니다.\n\n```python\nmodel = …\n```"),
     ),
-    ("01_first", "2_go_on"): (text("# 이어서\n\n약 70분 · ★★☆\n\n[다음](../02_second/1_other.ipynb)"),),
+    ("01_first", "2_go_on"): (
+        text("# `step()`으로 이어서\n\n약 70분 · ★★☆\n\n[다음](../02_second/1_other.ipynb)"),
+    ),
     ("02_second", "1_other"): (text("# 다른 이야기\n\n[처음](../01_first/1_begin.ipynb)"),),
 }
 
@@ -57,7 +60,7 @@ def made_course(folder: Path, patch: pytest.MonkeyPatch) -> Course:
     patch.setattr(paths, "_CHECKOUT", folder)
     parts = (
         Part("01_first", "1_begin", "시작하기", 20),
-        Part("01_first", "2_go_on", "이어서", 70),
+        Part("01_first", "2_go_on", "`step()`으로 이어서", 70),
         Part("02_second", "1_other", "다른 이야기", 0),
     )
     first = Lesson("01", "01_first", "first", "첫 레슨", 90, (), (ASKED,), parts=parts[:2])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.report.plain_text import JOINER
 from tests.site.built import ADDRESSES, Page
 from tests.site.made_course import LANDING, made_course
 
@@ -63,11 +64,13 @@ def test_the_sidebar_groups_parts_under_their_lesson(made: Path) -> None:
         r'<div class="sidebar-tree">.*?</div>', Page(made / f"{PAGES[1]}.html").source, re.DOTALL
     )
     assert side is not None
-    found = re.findall(r'<span class="caption-text">([^<]+)|href="([^"]+)">([^<]+)', side[0])
+    found = re.findall(
+        r'<span class="caption-text">([^<]+)|href="([^"]+)">([^<]+)', side[0].replace(JOINER, "")
+    )
     assert [one[0] or (one[1], one[2]) for one in found][:5] == [
         "01 첫 레슨",
         ("1_begin.html", "시작하기"),
-        ("#", "이어서"),
+        ("#", "step()으로 이어서"),
         "02 둘째 레슨",
         ("../02_second/1_other.html", "다른 이야기"),
     ]
@@ -89,7 +92,7 @@ def test_a_shared_part_has_its_own_address_and_picture(made: Path) -> None:
     source = Page(made / f"{PAGES[1]}.html").source
     assert f'property="og:url" content="{ADDRESSES.url}/{PAGES[1]}.html"' in source
     assert f'property="og:image" content="{ADDRESSES.url}/_static/pictures/{PAGES[1]}.png"' in source
-    assert 'property="og:title" content="이어서"' in source
+    assert 'property="og:title" content="step()으로 이어서"' in source
 
 
 def test_search_leads_into_the_folders(made: Path) -> None:
@@ -135,3 +138,7 @@ def test_the_first_page_lists_every_part(made: Path) -> None:
         [f"{PAGES[0]}.html", f"{PAGES[1]}.html"],
         [f"{PAGES[2]}.html"],
     ]
+
+
+def test_a_page_says_which_check_to_run_and_not_what_it_imports(made: Path) -> None:
+    assert "노트북에서 check(train_step) 셀을 실행합니다" in Page(made / f"{PAGES[0]}.html").text
