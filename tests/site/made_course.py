@@ -35,6 +35,7 @@ CELLS: dict[tuple[str, str], Sequence[Any]] = {
         text("앞의 이야기입니다.\n\n**예측 1.** 무엇이 옮길까요?\n\n- a: 아직\n- b: `step()`\n- c: 지우기"),
         code('predict("01-1")', "predict"),
         code("draw()", drawn=f'<img src="data:image/svg+xml;base64,{DRAWING}">'),
+        text("셋째 줄이 옮겼습니다."),
         code("from grader import check\ncheck(train_step)", "check"),
         text("## 설명\n\n[빈칸](template.py)을 채웁니다.\n\n```python\nmodel = …\n```"),
     ),

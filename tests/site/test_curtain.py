@@ -54,14 +54,3 @@ def test_questions_and_headings_are_never_behind_one(lesson: Lesson, part: Part)
 def test_every_prediction_is_asked_in_some_part() -> None:
     lifted_by = {name for lesson, part in PARTS for names in split(lesson, part)[2] for name in names}
     assert lifted_by == {one.id for lesson in COURSE.lessons for one in lesson.predictions}
-
-
-def test_the_text_that_tells_the_result_is_behind_it() -> None:
-    seen, hidden = [], []
-    for lesson, part in PARTS:
-        in_the_open, behind, _ = split(lesson, part)
-        seen += in_the_open
-        hidden += behind
-    for telling in ("덮어쓰지 않고 더하기 때문에", "120가지 가운데 4가지만 맞습니다"):
-        assert any(telling in text for text in hidden)
-        assert not any(telling in text for text in seen)

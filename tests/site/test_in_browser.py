@@ -21,6 +21,10 @@ FIRST = page_name(
     next(p for p in LESSONS[0].parts if f'"{ASKED.id}"' in p.source.read_text(encoding="utf-8"))
 )
 """Page that asks the first prediction."""
+DRAWN = page_name(
+    next(p for p in the_course().parts if "image/svg" in p.executed.read_text(encoding="utf-8"))
+)
+"""First page with a drawing."""
 EXERCISE = page_name(LESSONS[0].part_of("train_step"))
 Opened = Callable[..., Any]
 
@@ -300,7 +304,7 @@ def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> 
 
 
 def test_the_theme_is_switched_and_drawings_follow(opened: Opened) -> None:
-    page = opened(FIRST)
+    page = opened(DRAWN)
     ground = "getComputedStyle(document.body).backgroundColor"
     scheme = "getComputedStyle(document.querySelector('.hanstep-figure img')).colorScheme"
     light = page.evaluate(ground)
@@ -330,7 +334,7 @@ def test_a_term_tells_its_note_and_escape_closes_it(opened: Opened) -> None:
 def test_code_is_copied(opened: Opened) -> None:
     page = opened(EXERCISE)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    block = page.locator(".tag_exercise .highlight").first
+    block = page.locator(".tag_exercise .highlight", has_text="def train_step(").first
     block.hover()
     block.get_by_role("button", name="복사").click()
     block.get_by_role("button", name="복사됨").wait_for()

@@ -142,3 +142,12 @@ def test_the_first_page_lists_every_part(made: Path) -> None:
 
 def test_a_page_says_which_check_to_run_and_not_what_it_imports(made: Path) -> None:
     assert "노트북에서 check(train_step) 셀을 실행합니다" in Page(made / f"{PAGES[0]}.html").text
+
+
+def test_the_text_that_tells_the_result_is_behind_the_curtain(made: Path) -> None:
+    source = Page(made / f"{PAGES[0]}.html").source
+    hidden = re.search(r'<details class="experiment" data-after="01-1">.*?</details>', source, re.DOTALL)
+    assert hidden is not None
+    assert "셋째 줄이 옮겼습니다." in hidden[0]
+    assert source.count("셋째 줄이 옮겼습니다.") == 1
+    assert "채웁니다." not in hidden[0]
