@@ -163,12 +163,12 @@ def similar(
     """이름만 바꾼 것처럼 닮은 제출물을 찾아요. 판정이 아니라 살펴볼 곳이에요."""
     require_inputs(submissions, (roster,))
     from grader.base.files import write_whole
+    from grader.classroom.similarity.fingerprints import similar_pairs
+    from grader.classroom.similarity.page import similar_page, where
+    from grader.classroom.similarity.student_code import known_texts, student_code
     from grader.course.reading import load_course
     from grader.intake.receive import receive
     from grader.intake.roster import read_roster
-    from grader.similarity.fingerprints import similar_pairs
-    from grader.similarity.page import similar_page, where
-    from grader.similarity.student_code import known_texts, student_code
 
     course = load_course()
     received = receive(submissions, None if roster is None else read_roster(roster), tuple(course.exercises))

@@ -148,11 +148,11 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     """Read a lesson; raise `CourseError` unless source cells, TOML files and drivers name the same exercises."""
     folder = paths.solutions_path(entry.name)
     parts = _parts(entry.name, folder)
-    sources = {name: part.source for part in parts for name in part.exercises}
+    tagged = [(name, part.source) for part in parts for name in part.exercises]
     described = {path.stem: path for path in folder.glob("*.toml") if path.name != _PREDICTIONS}
     drivers = _driver_modules(entry.name, entry.module)
     places: Mapping[str, Collection[str]] = {
-        f"{folder}/*.py의 exercise 셀": sources,
+        f"{folder}/*.py의 exercise 셀": dict(tagged),
         f"{folder}의 TOML 파일": described,
         f"grader/exercises/{entry.module}의 드라이버": drivers,
     }
@@ -165,7 +165,7 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     if missing:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(missing)}. 이름을 맞춰 주세요.")
     exercises = tuple(
-        _exercise(name, entry.id, source, described[name], drivers[name]) for name, source in sources.items()
+        _exercise(name, entry.id, source, described[name], drivers[name]) for name, source in tagged
     )
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(

@@ -161,7 +161,7 @@ def _program(exercise: Exercise, function: Callable[..., Any]) -> tuple[Program,
     # The clinic's function has another name than the learner's own; the judge looks for the exercise's name.
     if name != exercise.name:
         source = re.sub(rf"(?m)^(def|class) {re.escape(name)}\b", rf"\1 {exercise.name}", source)
-    return Program(names={exercise.name: function}, filename=filename), Origin(None, source, 1)
+    return Program(names={exercise.name: function}, filename=filename), Origin(None, source)
 
 
 def _name(function: Any) -> str:

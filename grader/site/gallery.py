@@ -71,7 +71,7 @@ def card_of(exercise: Exercise, mistake: str) -> str:
     variant = next(v for v in its.variants if v.mistake.id == mistake)
     program = its.sources[variant.name]
     runs = {scenario.name: its.complete_run(program, scenario.name) for scenario in exercise.driver.scenarios}
-    return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program, 1)))
+    return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program)))
 
 
 def _mistake(exercise: Exercise, wanted: str) -> Mistake:

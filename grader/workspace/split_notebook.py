@@ -75,24 +75,23 @@ def split_notebook(old: Any, began_as: Digests | None, parts: Sequence[tuple[Par
     home = {name: part.name for part, _ in parts for name in part.exercises}
     ends: dict[str, Any] = {}  # part -> the cell behind which the learner's next cell goes
     where = parts[0][0].name
-    answered: set[str] = set()
+    written: dict[str, Any] = {}  # exercise -> the last cell with its tag that came along
     for cell in old.cells:
         exercise = exercise_of(cell)
         if exercise in home:
             where = home[exercise]
             cells = notebooks[where].cells
             starter = next(one for one in cells if exercise_of(one) == exercise)
-            if exercise not in answered:
-                answered.add(exercise)
+            if exercise not in written:
                 if _is_changed(cell, began_as) or began_as is None:
                     starter.source = cell.source
                     if cell.cell_type == "code":
                         starter.outputs, starter.execution_count = cell.outputs, cell.execution_count
+                written[exercise] = starter
             else:  # a second cell with the same tag, such as a copy of the answer
-                _insert(cells, cell, ends.get(where, starter))
-                ends[where] = cell
-                continue
-            ends[where] = _last_of_exercise(cells, starter)
+                _insert(cells, cell, written[exercise])
+                written[exercise] = cell
+            ends[where] = _last_of_exercise(cells, written[exercise])
         elif _is_learners(cell, began_as):
             cells = notebooks[where].cells
             _insert(cells, cell, ends.get(where, cells[-1]))

@@ -13,7 +13,7 @@ from grader.authoring import build as building
 from grader.authoring.build import BuildError, build, build_all, learner_notebook, solution_notebook
 from grader.authoring.execute import NotebookFailed, execute
 from grader.authoring.strip_solutions import starter_text
-from grader.course.course import Course, Exercise, Lesson
+from grader.course.course import Course, Exercise, Lesson, Part
 from grader.observe.play import Driver
 
 SOURCE = '''\
@@ -59,10 +59,10 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
     monkeypatch.setattr(paths, "course_root", lambda: tmp_path)
     (tmp_path / "lessons").mkdir()
     exercise = Exercise("add", "77", "더하기", (), ("",), (), Driver("add"), "")
-    made = Lesson("77", "77_add", "add", "더하기", 1, (exercise,))
-    made.solution.parent.mkdir(parents=True)
-    made.solution.write_text(SOURCE, encoding="utf-8")
-    return made
+    part = Part("77_add", "1_add", "더하기", 1, ("add",))
+    part.source.parent.mkdir(parents=True)
+    part.source.write_text(SOURCE, encoding="utf-8")
+    return Lesson("77", "77_add", "add", "더하기", 1, (exercise,), parts=(part,))
 
 
 def course_of(*lessons: Lesson) -> Course:
@@ -76,7 +76,7 @@ def cell(notebook: Any, cell_id: str) -> Any:
 
 
 def test_the_learner_gets_a_place_to_write_instead_of_the_answer(lesson: Lesson) -> None:
-    notebook = learner_notebook(lesson)
+    notebook = learner_notebook(lesson, lesson.parts[0])
     assert cell(notebook, "exercise-add").source.splitlines() == [
         "def add(a, b):",
         '    """두 수를 더합니다."""',
@@ -89,7 +89,7 @@ def test_the_learner_gets_a_place_to_write_instead_of_the_answer(lesson: Lesson)
 
 
 def test_markers_in_prose_are_prose(lesson: Lesson) -> None:
-    assert "# BEGIN SOLUTION" in learner_notebook(lesson).cells[0].source
+    assert "# BEGIN SOLUTION" in learner_notebook(lesson, lesson.parts[0]).cells[0].source
 
 
 @pytest.mark.parametrize(
@@ -130,21 +130,21 @@ def test_an_indented_region_keeps_its_indentation() -> None:
 
 
 def test_a_hint_cell_follows_each_check_unless_the_author_put_one(lesson: Lesson) -> None:
-    assert cell(learner_notebook(lesson), "hint-add").source.endswith('# hint("add")')
-    lesson.solution.write_text(SOURCE + '\n# %%\n# hint("add")\n', encoding="utf-8")
-    assert not any(c["id"] == "hint-add" for c in learner_notebook(lesson).cells)
+    assert cell(learner_notebook(lesson, lesson.parts[0]), "hint-add").source.endswith('# hint("add")')
+    lesson.parts[0].source.write_text(SOURCE + '\n# %%\n# hint("add")\n', encoding="utf-8")
+    assert not any(c["id"] == "hint-add" for c in learner_notebook(lesson, lesson.parts[0]).cells)
 
 
 def test_no_hint_cell_follows_the_check_of_a_bonus_task(lesson: Lesson) -> None:
     bonus = replace(lesson, exercises=tuple(replace(e, kind="bonus", clues=()) for e in lesson.exercises))
-    assert not any(c["id"] == "hint-add" for c in learner_notebook(bonus).cells)
+    assert not any(c["id"] == "hint-add" for c in learner_notebook(bonus, bonus.parts[0]).cells)
 
 
 def test_a_rebuild_is_byte_identical_and_carries_nothing_of_the_machine(lesson: Lesson) -> None:
     build(lesson, check=False)
-    first = lesson.notebook.read_bytes()
+    first = lesson.parts[0].notebook.read_bytes()
     build(lesson, check=False)
-    assert lesson.notebook.read_bytes() == first
+    assert lesson.parts[0].notebook.read_bytes() == first
     document = json.loads(first)
     assert set(document["metadata"]) == {"kernelspec", "language_info", "title"}
     assert document["metadata"]["title"] == "더하기"
@@ -155,7 +155,7 @@ def test_a_rebuild_is_byte_identical_and_carries_nothing_of_the_machine(lesson: 
 
 def test_the_solution_is_executed_and_its_outputs_kept(lesson: Lesson) -> None:
     build(lesson, check=False)
-    notebook = nbformat.read(lesson.solution.with_suffix(".ipynb"), as_version=4)
+    notebook = nbformat.read(lesson.parts[0].executed, as_version=4)
     assert "통과" in cell(notebook, "check-add").outputs[0].text
     assert "execution" not in cell(notebook, "check-add").metadata
 
@@ -163,22 +163,23 @@ def test_the_solution_is_executed_and_its_outputs_kept(lesson: Lesson) -> None:
 @pytest.mark.parametrize("which", ["learner", "executed", "missing", "outputs", "error", "orphan"])
 def test_check_tells_what_is_stale_and_writes_nothing(lesson: Lesson, which: str) -> None:
     build(lesson, check=False)
-    executed = lesson.solution.with_suffix(".ipynb")
+    executed = lesson.parts[0].executed
     assert build(lesson, check=True) == []
     document = json.loads(executed.read_text(encoding="utf-8"))
     if which == "learner":
-        lesson.notebook.write_text(lesson.notebook.read_text(encoding="utf-8") + " ", encoding="utf-8")
+        learner = lesson.parts[0].notebook
+        learner.write_text(learner.read_text(encoding="utf-8") + " ", encoding="utf-8")
     elif which == "missing":
-        lesson.notebook.unlink()
+        lesson.parts[0].notebook.unlink()
     elif which == "executed":
-        lesson.solution.write_text(SOURCE.replace("secret", "answer"), encoding="utf-8")
+        lesson.parts[0].source.write_text(SOURCE.replace("secret", "answer"), encoding="utf-8")
     elif which == "outputs":
         document["cells"][1]["execution_count"] = None
     elif which == "error":
         error = {"output_type": "error", "ename": "ValueError", "evalue": "", "traceback": []}
         document["cells"][1]["outputs"] = [error]
     elif which == "orphan":
-        lesson.notebook.with_name("99_gone.ipynb").write_text("{}", encoding="utf-8")
+        lesson.parts[0].notebook.with_name("99_gone.ipynb").write_text("{}", encoding="utf-8")
     if which in ("outputs", "error"):
         executed.write_text(json.dumps(document), encoding="utf-8")
     before = {p: p.read_bytes() for p in paths.course_root().rglob("*.*")}
@@ -191,7 +192,7 @@ def test_check_tells_what_is_stale_and_writes_nothing(lesson: Lesson, which: str
 def test_other_outputs_are_not_stale(lesson: Lesson) -> None:
     """Timings differ at every run: only sources and errors count."""
     build(lesson, check=False)
-    executed = lesson.solution.with_suffix(".ipynb")
+    executed = lesson.parts[0].executed
     executed.write_text(
         executed.read_text(encoding="utf-8").replace("통과\\n", "통과, 0.3초\\n"), encoding="utf-8"
     )
@@ -199,7 +200,7 @@ def test_other_outputs_are_not_stale(lesson: Lesson) -> None:
 
 
 def test_a_failing_claim_fails_the_build_at_its_line(lesson: Lesson) -> None:
-    lesson.solution.write_text(SOURCE + '\n# %%\nassert rate == 0.2, "주장"\n', encoding="utf-8")
+    lesson.parts[0].source.write_text(SOURCE + '\n# %%\nassert rate == 0.2, "주장"\n', encoding="utf-8")
     line = SOURCE.count("\n") + 2
     with pytest.raises(BuildError, match=rf"{line}번째 줄.*AssertionError: 주장"):
         build(lesson, check=False)
@@ -219,34 +220,34 @@ def test_a_failing_claim_fails_the_build_at_its_line(lesson: Lesson) -> None:
     ],
 )
 def test_exercise_cells_and_the_course_file_must_agree(lesson: Lesson, source: str, names: str) -> None:
-    lesson.solution.write_text(source, encoding="utf-8")
+    lesson.parts[0].source.write_text(source, encoding="utf-8")
     with pytest.raises(BuildError, match=names):
-        learner_notebook(lesson)
+        build(lesson, check=True)
 
 
 def test_a_source_in_another_encoding_is_named(lesson: Lesson) -> None:
-    lesson.solution.write_bytes(SOURCE.encode("cp949", errors="replace"))
+    lesson.parts[0].source.write_bytes(SOURCE.encode("cp949", errors="replace"))
     with pytest.raises(BuildError, match="UTF-8"):
-        solution_notebook(lesson)
+        solution_notebook(lesson, lesson.parts[0])
 
 
 def test_a_cell_that_never_ends_meets_the_deadline_of_the_whole_notebook(lesson: Lesson) -> None:
-    lesson.solution.write_text(SOURCE + "\n# %%\nwhile True:\n    pass\n", encoding="utf-8")
+    lesson.parts[0].source.write_text(SOURCE + "\n# %%\nwhile True:\n    pass\n", encoding="utf-8")
     with pytest.raises(NotebookFailed, match="제한 시간"):
-        execute(solution_notebook(lesson), whole=6)
+        execute(solution_notebook(lesson, lesson.parts[0]), whole=6)
 
 
 def test_a_kernel_that_dies_is_a_failure_not_a_hang(lesson: Lesson) -> None:
-    lesson.solution.write_text(SOURCE + "\n# %%\nimport os\nos._exit(3)\n", encoding="utf-8")
+    lesson.parts[0].source.write_text(SOURCE + "\n# %%\nimport os\nos._exit(3)\n", encoding="utf-8")
     with pytest.raises(NotebookFailed, match="커널"):
-        execute(solution_notebook(lesson))
+        execute(solution_notebook(lesson, lesson.parts[0]))
 
 
 def test_outputs_do_not_tell_where_they_were_made(lesson: Lesson) -> None:
     """A warning names its file; the repository must not hold anybody's paths."""
     talk = "import json, warnings, torch\nwarnings.warn('주의')\nprint(json.__file__, torch.__file__)\n"
-    lesson.solution.write_text(SOURCE + "\n# %%\n" + talk, encoding="utf-8")
-    notebook = solution_notebook(lesson)
+    lesson.parts[0].source.write_text(SOURCE + "\n# %%\n" + talk, encoding="utf-8")
+    notebook = solution_notebook(lesson, lesson.parts[0])
     execute(notebook)
     text = "".join(output.get("text", "") for output in notebook.cells[-1].outputs)
     assert "주의" in text

@@ -11,6 +11,7 @@ from grader.classroom.cluster import ClusterError
 from grader.course.feedback import SubmissionResult
 from grader.course.reading import load_course
 from grader.grading.grading_run import GradingRun
+from grader.judging.solution import solution_source
 from grader.submission.submission import Submission, read_submission
 from tests.classroom.graded import graded
 from tests.classroom.timeless import timeless
@@ -19,7 +20,7 @@ ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 pytestmark = [pytest.mark.full, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 COURSE = load_course()
-RIGHT = (COURSE.lesson("01").solution).read_text(encoding="utf-8")
+RIGHT = solution_source("01")
 STEP = """
 def train_step(model, opt, loss_fn, xb, yb):
     {clear}

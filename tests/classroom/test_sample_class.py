@@ -134,7 +134,7 @@ def in_bad_company(tmp_path_factory: pytest.TempPathFactory) -> Graded:
         file.truncate(50 * 2**20)  # 50 MB
     thief = folder / "s92_정답링크"
     thief.mkdir()
-    (thief / "01_five_line_step.py").symlink_to(COURSE.lesson("01").solution)
+    (thief / "01_five_line_step.py").symlink_to(COURSE.parts[0].source)
     copier = folder / "s93_옆자리링크"
     copier.mkdir()
     (copier / "hw.py").symlink_to(folder / "s07_조하은" / "week1.py")

@@ -300,7 +300,7 @@ def test_a_journal_that_is_none_is_refused(ended: Ended, tmp_path: Path, line: s
         (["grade", "x", "--seed", "셋"], "값이 맞지 않아요: --seed"),
         (["grade", "x", "--seed"], "받은 명령: grader grade x --seed"),
         (["hint"], "필요한 값이 빠졌어요: name (연습 문제 이름)"),
-        (["watch"], "예: hanstep/01_five_line_step.ipynb"),
+        (["watch"], "예: hanstep/01_five_line_step/1_five_lines.ipynb"),
         (["hint", "a", "b"], "인자가 너무 많거나 모자라요"),
     ],
 )

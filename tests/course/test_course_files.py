@@ -15,7 +15,7 @@ from grader.course.reading import load_course
 from grader.observe.play import Driver
 
 COURSE, SHARED = "lessons/course.toml", "solutions/shared_mistakes.toml"
-SOURCE, ADD, SUB = (f"solutions/77_sums/{name}" for name in ("77_sums.py", "add.toml", "sub.toml"))
+SOURCE, ADD, SUB = (f"solutions/77_sums/{name}" for name in ("1_sums.py", "add.toml", "sub.toml"))
 DRIVER = "exercises/sums/add.py"
 FILES = {
     COURSE: """
@@ -27,7 +27,6 @@ id = "77"
 name = "77_sums"
 module = "sums"
 title = "더하기와 빼기"
-minutes = 5
 """,
     SHARED: """
 [first-only]
@@ -149,10 +148,31 @@ def told(root: Path) -> Told:
     return told
 
 
+def test_parts_come_in_the_order_of_their_numbers(root: Path) -> None:
+    """Not of their names: the tenth part comes after the second. Each counts its own minutes, exercises aside."""
+    folder = (root / SOURCE).parent
+    cells = (root / SOURCE).read_text(encoding="utf-8").split("# %%")
+    (root / SOURCE).unlink()
+    text = '# %% [markdown]\nr"""\n# 쉬기\n\n## 1. 하나\n\n약 20분 · ★☆☆\n\n### 연습 1. 둘\n\n약 15분 · ★☆☆\n"""\n'
+    exercises = {name: next(c for c in cells if f"exercise:{name}" in c) for name in ("add", "sub")}
+    (folder / "2_first.py").write_text(f"{text}# %%{exercises['add']}", encoding="utf-8")
+    (folder / "10_last.py").write_text(f"{text}# %%{exercises['sub']}", encoding="utf-8")
+    lesson = load_course().lesson("77")
+    assert [(part.name, part.title, part.minutes) for part in lesson.parts] == [
+        ("2_first", "쉬기", 20),
+        ("10_last", "쉬기", 20),
+    ]
+    assert [exercise.name for exercise in lesson.exercises] == ["add", "sub"]
+    assert lesson.minutes == 40
+
+
 def test_a_course_is_what_its_files_say(root: Path) -> None:
     """The notebook decides the order; texts that several exercises share count where an exercise is silent."""
     course = load_course()
     assert [exercise.name for exercise in course.lesson("77").exercises] == ["sub", "add"]
+    (part,) = course.parts
+    assert (part.place, part.exercises) == ("77_sums/1_sums.ipynb", ("sub", "add"))
+    assert course.lesson("77").part_of("add") is part
     add = course.exercise("add")
     assert add.max_score == 3.5
     assert [add.deciding(check) for check in add.checks] == [("ones", "tens"), ("large",)]
@@ -205,11 +225,9 @@ def test_a_slip_in_an_exercises_file_is_named(
     [
         (SHARED, 'hint = "인자가 몇 개인지 세어 보세요."\n', "", ["'first-only'", "빠진", "hint"]),
         (SHARED, "explain =", "explains =", ["'first-only'", "키예요: explains."]),
-        (COURSE, "minutes = 5", 'minutes = "5"', ["minutes의 값", "'5'", "정수"]),
-        (COURSE, "minutes = 5", "minutes = 0", ["minutes의 값"]),
-        (COURSE, "minutes = 5\n", "", ["빠진", "minutes"]),
-        (COURSE, "minutes = 5", 'minutes = 5\nneeds = ["98"]', ["needs", "'98'", "앞의 레슨"]),
-        (COURSE, "minutes = 5", "minute = 5", ["'77'", "키예요: minute.", "minutes"]),
+        (COURSE, 'module = "sums"\n', "", ["빠진", "module"]),
+        (COURSE, 'module = "sums"', 'module = "sums"\nneeds = ["98"]', ["needs", "'98'", "앞의 레슨"]),
+        (COURSE, "module =", "modul =", ["'77'", "키예요: modul.", "module"]),
     ],
 )
 def test_a_slip_in_a_file_of_the_whole_course_is_named(
@@ -223,7 +241,10 @@ def test_a_slip_in_a_file_of_the_whole_course_is_named(
 @pytest.mark.parametrize("name", [COURSE, SHARED, SOURCE])
 def test_a_file_that_is_missing_is_named(root: Path, told: Told, name: str) -> None:
     (root / name).unlink()
-    assert told().startswith(f"{root / name}: ")
+    named = (
+        (root / name).parent if name == SOURCE else root / name
+    )  # a source may have any name in its folder
+    assert told().startswith(f"{named}: ")
 
 
 @pytest.mark.parametrize("name", [COURSE, SHARED, SOURCE, ADD])
@@ -253,10 +274,10 @@ def test_an_exercise_that_is_not_everywhere_is_named(root: Path, told: Told, nam
     """An exercise is a tagged cell, a file of that name and a driver; with one of them it is none."""
     (root / name).write_text(text, encoding="utf-8")
     message = told()
-    missing = {"77_sums.py의 exercise 셀", "77_sums의 TOML 파일", "grader/exercises/sums의 드라이버"}
+    missing = {"77_sums/*.py의 exercise 셀", "77_sums의 TOML 파일", "grader/exercises/sums의 드라이버"}
     missing -= {"77_sums의 TOML 파일"} if name.endswith(".toml") else set()
     missing -= {"grader/exercises/sums의 드라이버"} if name == DRIVER.replace("add", "mul") else set()
-    missing -= {"77_sums.py의 exercise 셀"} if name == SOURCE else set()
+    missing -= {"77_sums/*.py의 exercise 셀"} if name == SOURCE else set()
     assert "mul" in message
     assert {place for place in missing if f"{place}에 없어요" in message} == missing
     assert message.count("에 없어요") == len(missing)

@@ -13,13 +13,11 @@ from torch import nn
 
 from grader.exercises import driver_modules, load_driver
 from grader.judging.compare_runs import find_difference
+from grader.judging.solution import solution_source
 from grader.observe.play import play, play_scenario
 from grader.observe.program import load_program
-from grader.submission.submission import read_submission
-from tests.places import ROOT
 
 EXERCISES = driver_modules("sam_accumulation")
-SOLUTION = ROOT / "solutions" / "04_sam_accumulation" / "04_sam_accumulation.py"
 STEPS = 50
 BASES: dict[str, tuple[type[torch.optim.Optimizer], dict[str, float]]] = {
     "SGD": (torch.optim.SGD, {"lr": 0.1}),
@@ -36,8 +34,7 @@ LIBRARY_ATOL = 1e-8
 @cache
 def solution() -> dict[str, Any]:
     """What the lesson's solution defines."""
-    submission = read_submission(SOLUTION, tuple(EXERCISES))
-    return dict(load_program(submission.files[0].text, name="sam_solution").names)
+    return dict(load_program(solution_source("04"), name="sam_solution").names)
 
 
 @pytest.mark.parametrize("name", ["sharpness", "lambda_max"])
@@ -162,7 +159,7 @@ def test_a_published_class_passes_as_a_submission() -> None:
 
 
 def _solution_text() -> str:
-    return read_submission(SOLUTION, tuple(EXERCISES)).files[0].text
+    return solution_source("04")
 
 
 # ---- its own definition --------------------------------------------------------------------------

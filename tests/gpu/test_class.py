@@ -1,5 +1,6 @@
 """A class is graded on a GPU machine as on any other."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def submissions(tmp_path: Path) -> list[Submission]:
     """A right one, a few with several mistakes each, and one that only a repair explains."""
     wrong = [samples("first_tries", exercise)[0] for exercise in ("train_step", "accumulate", "evaluate")]
     wrong.append(sample("unlisted", "train_step", "rounded"))
-    files = [LESSON.solution, *(sample.write(tmp_path) for sample in wrong)]
+    files = [*(part.source for part in LESSON.parts), *(sample.write(tmp_path) for sample in wrong)]
     return [read_submission(file, tuple(COURSE.exercises)) for file in files]
 
 
@@ -65,7 +66,7 @@ warm_up()
 course = load_course()
 lesson = course.lesson("01")
 run = GradingRun(course, (lesson,), seed=7, sandbox="none")
-submission = read_submission(Path({solution!r}), tuple(course.exercises))
+submission = read_submission(Path({folder!r}), tuple(course.exercises))
 with sandbox_of(run, once=True) as sandbox:
     print(grade_in_sandbox(run, submission, sandbox).score)
     sandbox.close()  # as where an attempt took the server with it
@@ -76,4 +77,6 @@ with sandbox_of(run, once=True) as sandbox:
 def test_a_server_is_begun_again_after_this_process_has_judged(tmp_path: Path) -> None:
     """On a GPU machine whoever has run a backward pass can fork nobody who runs one, on the CPU neither."""
     points = f"{sum(exercise.max_score for exercise in LESSON.exercises if exercise.kind == 'exercise')}"
-    assert said(AGAIN.format(solution=str(LESSON.solution))).split() == [points, points]
+    for part in LESSON.parts:
+        shutil.copy(part.source, tmp_path)
+    assert said(AGAIN.format(folder=str(tmp_path))).split() == [points, points]

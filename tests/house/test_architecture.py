@@ -14,10 +14,10 @@ from tests.places import ROOT
 ROOMS = (
     *("base", "paths", "plots"),
     *("observe", "exercises", "experiments", "course"),
-    *("submission", "sandbox", "judging", "report"),
-    *("intake", "gradebook", "similarity"),
+    *("submission", "sandbox", "judging", "report", "scripts"),
+    *("intake", "gradebook"),
     *("grading", "classroom"),
-    *("learner", "microscopy", "workspace", "notebook", "practice"),
+    *("learner", "workspace", "notebook", "practice"),
     *("authoring", "site", "learning", "cli", "__main__"),
 )
 """In the order in which they may be imported: each only from those before it."""

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from grader.course.reading import load_course
 from tests.places import ROOT
 
 EXERCISE = "scale_learning_rate"
 LESSON_FILES = {
     "lessons/course.toml",
-    "solutions/90_learning_rate/90_learning_rate.py",
+    "solutions/90_learning_rate/1_learning_rate.py",
     "solutions/90_learning_rate/predictions.toml",
     f"solutions/90_learning_rate/{EXERCISE}.toml",
     "grader/exercises/learning_rate/__init__.py",
@@ -121,7 +122,7 @@ def test_the_example_lesson_passes_the_gates_of_every_lesson(with_lesson: Path) 
 
 @pytest.mark.notebook
 def test_the_example_lesson_is_graded(with_lesson: Path, tmp_path: Path) -> None:
-    notebook = with_lesson / "lessons" / "90_learning_rate.ipynb"
+    notebook = with_lesson / "lessons" / "90_learning_rate" / "1_learning_rate.ipynb"
     for student, code in CLASS.items():
         if code is None:
             shutil.copy(notebook, tmp_path / f"{student}.ipynb")
@@ -151,9 +152,9 @@ def test_an_exercise_joins_an_existing_lesson(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "assets" / "sample_class", copy / "assets" / "sample_class", symlinks=True)
     files = described_files()
     lesson = copy / "solutions" / "01_five_line_step"
-    source = files["solutions/90_learning_rate/90_learning_rate.py"]
+    source = files["solutions/90_learning_rate/1_learning_rate.py"]
     cells = source[source.index('# %% tags=["exercise:') :]
-    notebook = lesson / "01_five_line_step.py"
+    notebook = lesson / load_course().lesson("01").parts[-1].source.name
     notebook.write_text(f"{notebook.read_text(encoding='utf-8')}\n\n{cells}", encoding="utf-8")
     (lesson / f"{EXERCISE}.toml").write_text(
         files[f"solutions/90_learning_rate/{EXERCISE}.toml"], encoding="utf-8"
@@ -168,7 +169,8 @@ def test_an_exercise_joins_an_existing_lesson(tmp_path: Path) -> None:
     # Of the notebooks the learner's alone: to run all of lesson 01 would show what its own tests show.
     build = "from grader.authoring import build as b; from grader.course.reading import load_course; "
     build += (
-        "l = load_course().lesson('01'); l.notebook.write_text(b.to_json(b.learner_notebook(l)), 'utf-8')"
+        "l = load_course().lesson('01'); p = l.parts[-1]; "
+        "p.notebook.write_text(b.to_json(b.learner_notebook(l, p)), 'utf-8')"
     )
     ran(copy, "-c", build)
     gates(

@@ -122,8 +122,8 @@ def test_an_installed_course_starts_checks_and_grades(installed: Path, tmp_path:
         check=True,
     ).stdout
     assert str(installed / "share" / "hanstep") in said
-    lessons = {p.name for p in (tmp_path / "mine").glob("*.ipynb")}
-    assert lessons == {lesson.notebook.name for lesson in load_course().lessons}
+    lessons = {p.relative_to(tmp_path / "mine").as_posix() for p in (tmp_path / "mine").rglob("*.ipynb")}
+    assert lessons == {part.place for part in load_course().parts}
     ran(installed, tmp_path, "grade", "mine", "--out", "report", "--sandbox", "none", "--jobs", "1")
     assert (tmp_path / "report" / "results.json").is_file()
     assert (tmp_path / "report" / "index.html").is_file()

@@ -67,10 +67,10 @@ def test_the_dev_container_is_one_and_opens_the_first_lesson() -> None:
     settings = json.loads((CONTAINER / "devcontainer.json").read_text(encoding="utf-8"))
     jsonschema.validate(settings, DEV_CONTAINER)
     (opened,) = settings["customizations"]["codespaces"]["openFiles"]
-    assert Path(opened).name == load_course().lessons[0].notebook.name
+    assert opened == f"hanstep/{load_course().parts[0].place}"
     script = settings["postCreateCommand"].removeprefix("bash ")
     assert (ROOT / script).is_file()
-    assert f'prepare(Path("{Path(opened).parent}"))' in (ROOT / script).read_text(encoding="utf-8")
+    assert f'prepare(Path("{Path(opened).parts[0]}"))' in (ROOT / script).read_text(encoding="utf-8")
 
 
 def test_binder_gets_files_that_it_reads() -> None:
@@ -103,6 +103,6 @@ def test_their_scripts_install_the_pinned_course_without_cuda(script: Path) -> N
 
 def test_the_readme_says_how() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    first = load_course().lessons[0].notebook.name
+    first = load_course().parts[0].place
     assert f"urlpath=lab/tree/lessons/{first}" in text
     assert "Codespaces" in text

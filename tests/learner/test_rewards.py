@@ -219,7 +219,7 @@ def test_a_check_tells_what_it_has_brought() -> None:
     told = pass_notes(COURSE, exercise, learner, gain)
     assert "확인 2번 만에 통과" in " ".join(told.lines)
     assert told.following.section.heading == "연습 2. train_step_extras"
-    assert told.following.section.link.startswith("01_five_line_step.ipynb#")
+    assert told.following.section.link.startswith("../01_five_line_step/")
     assert learner.history.achievements.keys() == {"first-pass"}
     assert learner.history.exercise("train_step").orders == {"zero_grad model loss_fn backward step"}
     again = recorded_check(learner, passed, exercise_source(exercise))

@@ -69,7 +69,7 @@ def run_cell(source: str = SOURCE) -> dict[str, Any]:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_it_is_the_first_code_of_both_notebooks(lesson: Lesson) -> None:
-    for path in (lesson.notebook, lesson.solution.with_suffix(".ipynb")):
+    for path in (path for part in lesson.parts for path in (part.notebook, part.executed)):
         cells = nbformat.read(path, as_version=4).cells
         first = next(cell for cell in cells if cell.cell_type == "code")
         assert (first.id, first.source) == (first_cell.ID, first_cell.source(repository()).rstrip("\n"))

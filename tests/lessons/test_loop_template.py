@@ -16,7 +16,7 @@ from grader.judging.solution import solution_source
 from grader.observe.program import load_program
 from grader.paths import lessons_path
 
-TEMPLATE = lessons_path("loop_template.py").read_text(encoding="utf-8")
+TEMPLATE = lessons_path("02_loop_anatomy", "loop_template.py").read_text(encoding="utf-8")
 BLANK = re.compile(r"^( *)(?:\w+ = )?\.\.\.  # 빈칸 (\d+)$", re.MULTILINE)
 FILLED = {
     1: "seed_everything(cfg.seed)",
@@ -57,7 +57,7 @@ def test_it_defines_no_exercise() -> None:
 
 def test_the_lesson_links_it() -> None:
     lesson = load_course().lesson("02")
-    assert "(loop_template.py)" in lesson.notebook.read_text(encoding="utf-8")
+    assert any("(loop_template.py)" in part.notebook.read_text(encoding="utf-8") for part in lesson.parts)
 
 
 def test_filled_it_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

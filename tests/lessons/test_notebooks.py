@@ -9,14 +9,16 @@ import pytest
 from grader import paths
 from grader.authoring import build as building
 from grader.authoring.execute import error_outputs, execute
-from grader.course.course import Course, Lesson
+from grader.course.course import Course, Lesson, Part
+from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
 
 COURSE: Course = load_course()
 LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in COURSE.lessons]
+PARTS = [pytest.param(part, id=part.place) for part in COURSE.parts]
 ONE_QUICKLY = [
-    LESSONS[0],
-    *(pytest.param(lesson, id=lesson.name, marks=pytest.mark.full) for lesson in COURSE.lessons[1:]),
+    PARTS[0],
+    *(pytest.param(part, id=part.place, marks=pytest.mark.full) for part in COURSE.parts[1:]),
 ]
 
 
@@ -38,12 +40,12 @@ def test_notebooks_are_what_their_source_says(lesson: Lesson) -> None:
 
 @pytest.mark.full
 @pytest.mark.notebook
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_the_solution_runs_its_claims_hold_and_its_checks_pass(lesson: Lesson) -> None:
-    notebook = building.solution_notebook(lesson)
+@pytest.mark.parametrize("part", PARTS)
+def test_the_solution_runs_its_claims_hold_and_its_checks_pass(part: Part) -> None:
+    notebook = building.solution_notebook(COURSE.lesson(part.lesson), part)
     execute(notebook)  # raises at the first error; claims are asserts in the notebook
     shown = shown_by_checks(notebook)
-    assert set(shown) == {exercise.name for exercise in lesson.exercises}
+    assert set(shown) == set(part.exercises)
     for name, text in shown.items():
         exercise = COURSE.exercises[name]
         points = f"{exercise.max_score:g}"
@@ -52,10 +54,10 @@ def test_the_solution_runs_its_claims_hold_and_its_checks_pass(lesson: Lesson) -
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("lesson", ONE_QUICKLY)
-def test_the_untouched_lesson_runs_to_its_end(lesson: Lesson) -> None:
+@pytest.mark.parametrize("part", ONE_QUICKLY)
+def test_the_untouched_notebook_runs_to_its_end(part: Part) -> None:
     """ "Run all" before anything is written: no cell may lean on what the learner has yet to write."""
-    notebook = nbformat.read(lesson.notebook, as_version=4)
+    notebook = nbformat.read(part.notebook, as_version=4)
     execute(notebook)
     assert error_outputs(notebook) == []
     for name, text in shown_by_checks(notebook).items():
@@ -66,12 +68,30 @@ def test_the_untouched_lesson_runs_to_its_end(lesson: Lesson) -> None:
 def test_every_built_notebook_belongs_to_the_course() -> None:
     """A lesson left out of course.toml would be shipped and never tested. (Drafts are not built yet.)"""
     for folder in (paths.solutions_path(), paths.lessons_path()):
-        assert {path.stem for path in folder.rglob("*.ipynb")} == {lesson.name for lesson in COURSE.lessons}
+        built = {path.relative_to(folder).as_posix() for path in folder.rglob("*.ipynb")}
+        assert built == {part.place for part in COURSE.parts}
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_no_variable_of_a_lesson_is_called_like_an_exercise(lesson: Lesson) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_no_variable_of_a_lesson_is_called_like_an_exercise(part: Part) -> None:
     """It would be taken for the answer, and all that it leans on would run: minutes of demos before each grading."""
-    tree = ast.parse(lesson.solution.read_text(encoding="utf-8"))
+    tree = ast.parse(part.source.read_text(encoding="utf-8"))
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     assert stored & set(COURSE.exercises) == set()
+
+
+MOST_CELLS, MOST_CHARACTERS, MOST_LINES = 45, 8_000, 15
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_one_sitting(part: Part) -> None:
+    """Cells, characters to read, and lines of a cell that is not an exercise; something graded in each part."""
+    notebook = nbformat.read(part.notebook, as_version=4)
+    text = sum(len(cell.source) for cell in notebook.cells if cell.cell_type == "markdown")
+    assert part.exercises
+    assert len(notebook.cells) <= MOST_CELLS
+    assert text <= MOST_CHARACTERS
+    for cell in notebook.cells:
+        in_view = cell.cell_type == "code" and not cell.metadata.get("jupyter", {}).get("source_hidden")
+        if in_view and exercise_of(cell) is None:
+            assert len(cell.source.splitlines()) <= MOST_LINES, cell.id

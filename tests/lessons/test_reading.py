@@ -9,25 +9,30 @@ import pytest
 
 from grader.authoring.build import BuildError, solution_notebook
 from grader.authoring.check_predictions import check_predictions
-from grader.course.course import Course, Lesson, Prediction
+from grader.course.course import Course, Lesson, Part, Prediction
 from grader.course.reading import load_course
 from tests.lessons.test_prose import texts
 
 COURSE: Course = load_course()
 LESSONS = [pytest.param(lesson, id=lesson.name) for lesson in COURSE.lessons]
-MOST_LINES = 25
-"""Of a cell that learners read in passing."""
+PARTS = [pytest.param(part, id=part.place) for part in COURSE.parts]
 
 
 def plain(text: str) -> str:
     return re.sub(r"\W", "", text)
 
 
+def cells_of(lesson: Lesson) -> list[Any]:
+    """The cells of all notebooks that a learner gets."""
+    return [cell for part in lesson.parts for cell in nbformat.read(part.notebook, as_version=4).cells]
+
+
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_no_notebook_holds_an_answer(lesson: Lesson) -> None:
     """Neither what the experiment shows nor why another choice is wrong stands in it."""
-    text = plain(lesson.notebook.read_text(encoding="utf-8"))  # outputs and metadata too
-    whole = plain("".join(cell.source for cell in nbformat.read(lesson.notebook, as_version=4).cells))
+    # Outputs and metadata too.
+    text = plain("".join(part.notebook.read_text(encoding="utf-8") for part in lesson.parts))
+    whole = plain("".join(cell.source for cell in cells_of(lesson)))
     for one in lesson.predictions:
         for secret in (one.because, *one.wrong.values()):
             assert plain(secret) not in whole, one.id
@@ -50,10 +55,10 @@ def test_letters_are_balanced(lesson: Lesson) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_the_right_choice_is_not_known_by_its_length(lesson: Lesson) -> None:
-    notebook = solution_notebook(lesson)
+    cells = [cell for part in lesson.parts for cell in solution_notebook(lesson, part).cells]
     above, longest = "", 0
     right = {one.id: one.answer for one in lesson.predictions}
-    for cell in notebook.cells:
+    for cell in cells:
         if cell.cell_type == "markdown":
             above = cell.source
         found = re.search(r'^predict\("([^"]+)"\)', cell.source, re.MULTILINE)
@@ -65,25 +70,20 @@ def test_the_right_choice_is_not_known_by_its_length(lesson: Lesson) -> None:
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_cells_show_the_idea(lesson: Lesson) -> None:
-    """Tables, plots and asserts are folded; what is left to read has at most so many lines."""
-    long = []
-    for cell in nbformat.read(lesson.notebook, as_version=4).cells:
-        tags = cell.metadata.get("tags", ())
+def test_folded_cells_say_what_is_in_them(lesson: Lesson) -> None:
+    """Tables, plots and asserts are folded, and their first line stays in view."""
+    for cell in cells_of(lesson):
         folded = bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
-        assert folded == ("folded" in tags), cell.id
-        if cell.cell_type == "code" and not folded and not any(tag.startswith("exercise:") for tag in tags):
-            long += [(cell.id, n) for n in [len(cell.source.strip().splitlines())] if n > MOST_LINES]
+        assert folded == ("folded" in cell.metadata.get("tags", ())), cell.id
         if folded:
             assert cell.source.startswith(("# ", "%%")), f"{cell.id}: its first line says what is in it"
-    assert long == []
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_nothing_asserted_stands_in_view_of_a_question(lesson: Lesson) -> None:
     """An assert is the answer: from the question to its reveal it is folded."""
     asked = False
-    for cell in nbformat.read(lesson.notebook, as_version=4).cells:
+    for cell in cells_of(lesson):
         asked = asked or cell.source.startswith("predict(")
         if asked and cell.cell_type == "code" and "folded" not in cell.metadata.get("tags", ()):
             assert not re.search(r"^\s*assert ", cell.source, re.MULTILINE), cell.id
@@ -117,12 +117,13 @@ PREDICT, REVEAL = ("code", 'predict("01-1")'), ("code", 'x = 1\nreveal("01-1")')
     ],
 )
 def test_the_build_refuses_what_does_not_fit(cells: tuple[tuple[str, str], ...], said: str | None) -> None:
-    lesson = Lesson("01", "01_made", "made", "만든 레슨", 1, (), (ASKED,))
+    part = Part("01_made", "1_made", "만든 레슨", 1)
+    lesson = Lesson("01", "01_made", "made", "만든 레슨", 1, (), (ASKED,), parts=(part,))
     if said is None:
-        check_predictions(lesson, made(*cells))
+        assert check_predictions(lesson, part, made(*cells)) == {"01-1"}
         return
     with pytest.raises(BuildError, match=said):
-        check_predictions(lesson, made(*cells))
+        check_predictions(lesson, part, made(*cells))
 
 
 TIME = re.compile(r"^약 (?:(\d+)시간 ?)?(?:(\d+)분)? · [★☆]{3}$", re.MULTILINE)
@@ -131,12 +132,8 @@ HEADING = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_sections_and_exercises_say_how_long_they_take(lesson: Lesson) -> None:
-    """Each in a line of its own, and the sections' sum is what the course's table says."""
-    text = "\n\n".join(
-        cell.source
-        for cell in nbformat.read(lesson.notebook, as_version=4).cells
-        if cell.cell_type == "markdown"
-    )
+    """Each in a line of its own, and the course counts the sections' sum."""
+    text = "\n\n".join(cell.source for cell in cells_of(lesson) if cell.cell_type == "markdown")
     reading, exercises = 0, 0
     headings = [*HEADING.finditer(text)]
     for number, heading in enumerate(headings):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course.course import Course, Exercise
+from grader.course.course import Course, Exercise, Part
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.judging.assess import assess
@@ -18,6 +18,11 @@ COURSE: Course = load_course()
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in COURSE.exercises.values()]
 WITH_HINTS = [param for param in EXERCISES if param.values[0].kind != "bonus"]
 SEED = 20260101
+
+
+def part_of(exercise: Exercise) -> Part:
+    """The part of the course that asks for the exercise."""
+    return COURSE.lesson(exercise.lesson).part_of(exercise.name)
 
 
 def graded(file: Path, exercise: Exercise, device: str = "cpu") -> Feedback:
@@ -36,7 +41,7 @@ def graded(file: Path, exercise: Exercise, device: str = "cpu") -> Feedback:
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_untouched_starter_gets_nothing(exercise: Exercise) -> None:
-    feedback = graded(COURSE.lesson(exercise.lesson).notebook, exercise)
+    feedback = graded(part_of(exercise).notebook, exercise)
     assert feedback.status != "passed"
     assert feedback.score == 0
     assert feedback.mistake_ids == []
@@ -45,7 +50,7 @@ def test_the_untouched_starter_gets_nothing(exercise: Exercise) -> None:
 @pytest.mark.parametrize("suffix", [".py", ".ipynb"])
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_gets_everything(exercise: Exercise, suffix: str) -> None:
-    feedback = graded(COURSE.lesson(exercise.lesson).solution.with_suffix(suffix), exercise)
+    feedback = graded(part_of(exercise).source.with_suffix(suffix), exercise)
     assert feedback.status == "passed", feedback.message
     assert feedback.score == feedback.max_score > 0
 
@@ -60,7 +65,7 @@ def test_hints_hold_the_answer_back_until_the_last(exercise: Exercise) -> None:
 @pytest.mark.parametrize("exercise", WITH_HINTS)
 def test_the_last_hint_is_an_answer_that_passes(exercise: Exercise, tmp_path: Path) -> None:
     """A learner who copies it must not be told that it is wrong."""
-    solution = COURSE.lesson(exercise.lesson).solution.read_text(encoding="utf-8")
+    solution = part_of(exercise).source.read_text(encoding="utf-8")
     code = exercise.hints[-1].split("```python\n", 1)[1].split("```", 1)[0]
     file = tmp_path / "hinted.py"
     file.write_text(f"{solution}\n# %%\n{code}", encoding="utf-8")  # the last definition counts
@@ -72,5 +77,5 @@ def test_the_last_hint_is_an_answer_that_passes(exercise: Exercise, tmp_path: Pa
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_passes_on_a_gpu(exercise: Exercise) -> None:
     """There float16 and bfloat16 are the hardware's own. Read as a submission, judged against a run of its own."""
-    feedback = graded(COURSE.lesson(exercise.lesson).solution, exercise, device="cuda")
+    feedback = graded(part_of(exercise).source, exercise, device="cuda")
     assert feedback.status == "passed", feedback.message

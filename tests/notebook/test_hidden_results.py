@@ -12,7 +12,8 @@ from grader.course.reading import load_course
 from grader.notebook import hidden_results
 
 LESSON = load_course().lessons[0]
-CELLS = [c for c in nbformat.read(LESSON.notebook, as_version=4).cells if c.cell_type == "code"]
+NOTEBOOKS = [nbformat.read(part.notebook, as_version=4) for part in LESSON.parts]
+CELLS = [c for notebook in NOTEBOOKS for c in notebook.cells if c.cell_type == "code"]
 EXPERIMENT = next(c.source for c in CELLS if 'reveal("01-1")' in c.source)
 
 

@@ -168,7 +168,7 @@ def test_show_refuses_axes_without_names() -> None:
 @pytest.mark.parametrize("lesson", load_course().lessons, ids=lambda lesson: lesson.name)
 def test_lessons_show_their_figures_by_show(lesson: Lesson) -> None:
     """Not by `plt.show()` or as a cell's value, which know neither the theme nor the names of axes."""
-    source = lesson.solution.read_text(encoding="utf-8")
+    source = "".join(part.source.read_text(encoding="utf-8") for part in lesson.parts)
     assert "plt.show(" not in source
     assert source.count("plt.subplots(") <= len(re.findall(r"^\s*show\(", source, re.MULTILINE))
     assert "plt.figure(" not in source

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader.base.installing import install_command
+from grader.classroom.similarity.fingerprints import NotInstalled, StudentCode, similar_pairs
+from grader.classroom.similarity.page import similar_page
+from grader.classroom.similarity.student_code import MOST_CHARS, known_texts, student_code
 from grader.course.reading import load_course
-from grader.similarity.fingerprints import NotInstalled, StudentCode, similar_pairs
-from grader.similarity.page import similar_page
-from grader.similarity.student_code import MOST_CHARS, known_texts, student_code
 from grader.submission.class_folder import read_class
 from tests.sample_programs import samples
 
@@ -93,7 +93,7 @@ def test_copies_stand_out_from_chance(written: dict[str, str]) -> None:
 
 def test_starter_code_is_left_out(tmp_path: Path) -> None:
     """Two who handed in the lesson as they got it, and a few lines of their own, did not copy."""
-    lesson = load_course().lesson("01").notebook.read_bytes()
+    lesson = load_course().lesson("01").parts[0].notebook.read_bytes()
     for name in ("kim", "lee"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "lesson.ipynb").write_bytes(lesson)

@@ -71,7 +71,7 @@ def shown(output: Any, text: str) -> None:
 def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: Any) -> None:
     shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner, whatever tests before have predicted
     page.goto(lab.address)
-    page.wait_for_url(f"**/lab/tree/{LESSON.notebook.name}")
+    page.wait_for_url(f"**/lab/tree/{LESSON.parts[0].place}")
     page.wait_for_selector(
         "text=Python 3 (ipykernel) | 대기 >> visible=true"
     )  # keys that come before the kernel are lost
@@ -84,7 +84,7 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     letter = next(iter(ASKED.wrong))
     asked.locator(f"button[title='예측 {letter}']").click()
     experiment = lesson.run(lesson.cell(f'reveal("{ASKED.id}")'))
-    shown(experiment, f"예측 {letter}, 결과 {ASKED.answer}.")
+    shown(experiment, f"내 예측 {letter} → 결과 {ASKED.answer}.")
     shown(experiment, ASKED.because)
     won = {one.id: one for one in load_rewards().achievements}
     shown(experiment, f"새 업적 「{won['first-prediction'].title}」: {won['first-prediction'].text}")

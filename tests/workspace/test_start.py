@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grader import paths
-from grader.course.course import Course, CourseError, Exercise, Lesson
+from grader.course.course import Course, CourseError, Exercise, Lesson, Part
 from grader.learner.progress import Progress
 from grader.observe.play import Driver
 from grader.workspace.start import StartError, lab_command, open_lab, prepare, reset
@@ -42,9 +42,10 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
 
     def lesson(number: str, name: str) -> Lesson:
         exercise = Exercise(name, number, name, (), ("",), (), Driver(name), "")
-        made = Lesson(number, f"{number}_{name}", name, name, 1, (exercise,))
-        made.notebook.write_text(notebook((f"exercise:{name}", "처음"), ("check", "check")), encoding="utf-8")
-        return made
+        part = Part(f"{number}_{name}", f"1_{name}", name, 1, (name,))
+        part.notebook.parent.mkdir()
+        part.notebook.write_text(notebook((f"exercise:{name}", "처음"), ("check", "check")), encoding="utf-8")
+        return Lesson(number, f"{number}_{name}", name, name, 1, (exercise,), parts=(part,))
 
     made = Course("시험", "시험", (lesson("01", "add"), lesson("02", "sub")))
     monkeypatch.setattr("grader.workspace.start.load_course", lambda: made)
@@ -65,19 +66,19 @@ def told(action: Any) -> tuple[Any, str]:
 
 def test_lessons_are_copied_and_told(course: Course, folder: Path) -> None:
     copied, said = told(lambda report: prepare(folder, report))
-    assert [p.name for p in copied] == ["01_add.ipynb", "02_sub.ipynb"]
+    assert [p.relative_to(folder).as_posix() for p in copied] == ["01_add/1_add.ipynb", "02_sub/1_sub.ipynb"]
     assert all(
-        p.read_bytes() == one.notebook.read_bytes() for p, one in zip(copied, course.lessons, strict=True)
+        p.read_bytes() == one.notebook.read_bytes() for p, one in zip(copied, course.parts, strict=True)
     )
     assert said.count("복사했어요") == 2
 
 
 def test_templates_come_along_and_are_kept_when_filled(course: Course, folder: Path) -> None:
     """Python files beside the notebooks; they are no notebook to open."""
-    template = paths.lessons_path("loop_template.py")
+    template = paths.lessons_path("02_sub", "loop_template.py")
     template.write_text("...  # 빈칸 1\n", encoding="utf-8")
     copied, said = told(lambda report: prepare(folder, report))
-    mine = folder / "loop_template.py"
+    mine = folder / "02_sub" / "loop_template.py"
     assert mine.read_bytes() == template.read_bytes()
     assert mine not in copied
     assert str(mine) in said
@@ -103,16 +104,16 @@ def test_a_second_start_leaves_work_alone(course: Course, folder: Path) -> None:
 
 def test_a_new_edition_replaces_only_what_nobody_changed(course: Course, folder: Path) -> None:
     """What was changed waits for `grader update`; a template, which has no cells, gets its new edition beside it."""
-    template = paths.lessons_path("loop_template.py")
+    template = paths.lessons_path("02_sub", "loop_template.py")
     template.write_text("1", encoding="utf-8")
     work, untouched = prepare(folder, lambda _: None)
     work.write_text("내 답", encoding="utf-8")
-    (folder / template.name).write_text("내 것", encoding="utf-8")
-    for lesson in course.lessons:
-        lesson.notebook.write_text(notebook(("", "새 판")), encoding="utf-8")
+    (folder / "02_sub" / template.name).write_text("내 것", encoding="utf-8")
+    for part in course.parts:
+        part.notebook.write_text(notebook(("", "새 판")), encoding="utf-8")
     template.write_text("2", encoding="utf-8")
     _, said = told(lambda report: prepare(folder, report))
-    beside = folder / "loop_template-새판.py"
+    beside = folder / "02_sub" / "loop_template-새판.py"
     assert work.read_text(encoding="utf-8") == "내 답"
     assert sources(untouched) == ["새 판"]
     assert beside.read_text(encoding="utf-8") == "2"
@@ -121,17 +122,17 @@ def test_a_new_edition_replaces_only_what_nobody_changed(course: Course, folder:
     assert "옆에" not in again, "told once"
     assert f"grader update '{folder}'" in said
     assert "grader update" in again, "told until it is done"
-    assert len(list(folder.glob("*.ipynb"))) == 2
+    assert len(list(folder.rglob("*.ipynb"))) == 2
 
 
 def test_files_that_are_not_from_here_stay(course: Course, folder: Path) -> None:
     """Somebody's own file of that name, and no manifest."""
-    folder.mkdir()
-    (folder / "01_add.ipynb").write_text("남의 것", encoding="utf-8")
+    (folder / "01_add").mkdir(parents=True)
+    (folder / "01_add" / "1_add.ipynb").write_text("남의 것", encoding="utf-8")
     (folder / ".hanstep.json").write_text("[broken", encoding="utf-8")
     prepare(folder, lambda _: None)
-    assert (folder / "01_add.ipynb").read_text(encoding="utf-8") == "남의 것"
-    assert (folder / "01_add-새판.ipynb").is_file()
+    assert (folder / "01_add" / "1_add.ipynb").read_text(encoding="utf-8") == "남의 것"
+    assert (folder / "01_add" / "1_add-새판.ipynb").is_file()
 
 
 def test_a_file_instead_of_a_folder_is_refused(course: Course, folder: Path) -> None:
@@ -164,10 +165,10 @@ def test_lab_opens_at_the_first_unfinished_lesson(course: Course, folder: Path) 
     with pytest.raises(StartError, match="grader start"):
         lab_command(folder, course)
     prepare(folder, lambda _: None)
-    assert "--LabApp.default_url=/lab/tree/01_add.ipynb" in lab_command(folder, course)
+    assert "--LabApp.default_url=/lab/tree/01_add/1_add.ipynb" in lab_command(folder, course)
     Progress.load().record_check("add", True)
     command = lab_command(folder, course)
-    assert "--LabApp.default_url=/lab/tree/02_sub.ipynb" in command
+    assert "--LabApp.default_url=/lab/tree/02_sub/1_sub.ipynb" in command
     assert f"--ServerApp.root_dir={folder.resolve()}" in command
     assert command[:3] == [sys.executable, "-m", "grader.workspace.jupyterlab"]
     assert ("--allow-root" in command) == AS_ROOT
@@ -185,7 +186,7 @@ def test_a_lab_that_serves_the_folder_already_is_used(
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     _, said = told(lambda report: open_lab(folder, report, browser=browser))
-    address = "http://localhost:8889/lab/tree/01_add.ipynb?token=mine"
+    address = "http://localhost:8889/lab/tree/01_add/1_add.ipynb?token=mine"
     assert said == f"이 폴더를 연 JupyterLab이 이미 있어요: {address}"
     assert opened == [address] * browser
 
@@ -199,7 +200,7 @@ def test_an_exercise_goes_back_to_its_start_and_the_old_one_is_kept(
     work.write_text(notebook(("exercise:add", "내 답"), ("check", "내 메모")), encoding="utf-8")
     Progress.load().record_check("add", True)
     where = {"folder": folder, "file": work, "parent": folder.parent}[place]
-    backup, said = told(lambda report: reset(where, "add", report))
+    (backup,), said = told(lambda report: reset(where, "add", report))
     assert sources(work) == ["처음", "내 메모"]
     assert sources(backup) == ["내 답", "내 메모"]
     assert backup.parent == work.parent / "백업"
@@ -207,14 +208,14 @@ def test_an_exercise_goes_back_to_its_start_and_the_old_one_is_kept(
     assert "add" not in Progress.load().exercises
 
 
-@pytest.mark.parametrize("name", ["01", "1", "01_add", "01_add.ipynb"])
+@pytest.mark.parametrize("name", ["01", "1", "01_add", "1_add", "01_add/1_add.ipynb"])
 def test_a_lesson_goes_back_as_a_whole(course: Course, folder: Path, name: str) -> None:
     work, _ = prepare(folder, lambda _: None)
     work.write_text("{깨진 노트북", encoding="utf-8")
-    backup = reset(folder, name, lambda _: None)
+    (backup,) = reset(folder, name, lambda _: None)
     assert sources(work) == ["처음", "check"]
     assert backup.read_text(encoding="utf-8") == "{깨진 노트북"
-    assert reset(folder, name, lambda _: None) != backup, "a second backup never replaces the first"
+    assert reset(folder, name, lambda _: None) != [backup], "a second backup never replaces the first"
 
 
 def test_resets_that_cannot_be_done_say_why_and_change_nothing(course: Course, folder: Path) -> None:
@@ -224,10 +225,10 @@ def test_resets_that_cannot_be_done_say_why_and_change_nothing(course: Course, f
     with pytest.raises((StartError, CourseError), match="없는것"):
         reset(folder, "없는것")
     work.write_text(notebook(("check", "연습 칸을 지웠다")), encoding="utf-8")
-    with pytest.raises(StartError, match="grader reset 01"):
+    with pytest.raises(StartError, match="grader reset 1_add"):
         reset(folder, "add")
     work.write_text("{깨진 노트북", encoding="utf-8")
-    with pytest.raises(StartError, match=r"읽을 수 없어요.*grader reset 01 --folder"):
+    with pytest.raises(StartError, match=r"읽을 수 없어요.*grader reset 1_add --folder"):
         reset(folder, "add")
     python = folder / "add.py"
     python.write_text("x", encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader import paths
-from grader.course.course import Course, Lesson
+from grader.course.course import Course, Lesson, Part
 from grader.workspace.folder import CELLS, MANIFEST, StartError
 from grader.workspace.merge_notebooks import can_merge, digests, merge
 from grader.workspace.start import prepare
@@ -116,7 +116,9 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
     """The only lesson of a course, in its first edition."""
     monkeypatch.setattr(paths, "course_root", lambda: tmp_path / "course")
     (tmp_path / "course" / "lessons").mkdir(parents=True)
-    made = Lesson("01", "01_add", "add", "add", 1, ())
+    part = Part("01_add", "1_add", "add", 1)
+    part.notebook.parent.mkdir()
+    made = Lesson("01", "01_add", "add", "add", 1, (), parts=(part,))
     course = Course("시험", "시험", (made,))
     for module in ("start", "update"):
         monkeypatch.setattr(f"grader.workspace.{module}.load_course", lambda: course)
@@ -126,7 +128,7 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
 
 def publish(lesson: Lesson, notebook: Any) -> None:
     """Make this the course's edition."""
-    lesson.notebook.write_text(nbformat.writes(notebook), encoding="utf-8")
+    lesson.parts[0].notebook.write_text(nbformat.writes(notebook), encoding="utf-8")
 
 
 def written(path: Path) -> list[str]:
@@ -153,7 +155,7 @@ def test_an_answer_survives_two_new_editions(lesson: Lesson, tmp_path: Path) -> 
     publish(lesson, NEW)
     update(folder, said.append)
     assert written(mine) == ["새 글", "x = 1", "def add(): return 3"]
-    (backup,) = (folder / "백업").iterdir()
+    (backup,) = (folder / "01_add" / "백업").iterdir()
     assert backup.read_bytes() == before
     assert "새로 온 셀 1개, 그대로 둔 내 셀 1개" in said[0]
     assert "add" in said[1], "the exercise's new starter is named"
@@ -168,8 +170,8 @@ def test_what_nobody_changed_is_replaced(lesson: Lesson, tmp_path: Path) -> None
     (mine,) = prepare(tmp_path / "f", lambda _: None)
     publish(lesson, NEW)
     update(tmp_path / "f", lambda _: None)
-    assert mine.read_bytes() == lesson.notebook.read_bytes()
-    assert not (tmp_path / "f" / "백업").exists()
+    assert mine.read_bytes() == lesson.parts[0].notebook.read_bytes()
+    assert not (tmp_path / "f" / "01_add" / "백업").exists()
 
 
 @pytest.mark.parametrize("content", ["{깨진", "[]", "1", '{"nbformat": 4}', '{"cells": [1]}'])
@@ -183,7 +185,7 @@ def test_a_broken_notebook_stays_as_it_is(lesson: Lesson, tmp_path: Path, conten
     assert "읽을 수 없어요" in said[0]
 
 
-@pytest.mark.parametrize("content", ["[broken", '"text"', '{"01_add": 3, "01_add.ipynb": 4}'])
+@pytest.mark.parametrize("content", ["[broken", '"text"', '{"01_add/1_add.ipynb": 3}'])
 def test_broken_notes_about_the_folder_lose_no_answer(lesson: Lesson, tmp_path: Path, content: str) -> None:
     (mine,) = prepare(tmp_path / "f", lambda _: None)
     answered(mine)
@@ -205,7 +207,9 @@ def test_ids_that_are_gone_are_told_and_both_editions_stay(lesson: Lesson, tmp_p
     said: list[str] = []
     update(tmp_path / "f", said.append)
     assert mine.read_bytes() == before
-    assert (tmp_path / "f" / "01_add-새판.ipynb").read_bytes() == lesson.notebook.read_bytes()
+    assert (tmp_path / "f" / "01_add" / "1_add-새판.ipynb").read_bytes() == lesson.parts[
+        0
+    ].notebook.read_bytes()
     assert "합칠 수 없어요" in said[0]
 
 

@@ -78,11 +78,9 @@ def _run_bf16(stage: Stage) -> None:
 
 @driver.scenario("device", "`device`를 줬을 때", check="updates", atol=TRAIN_ATOL)
 def _device(stage: Stage) -> None:
-    """Ask for a device that cannot compute, and record whether the training ends.
+    """Ask for the device `meta`, where tensors have no content, and record whether the training ends.
 
-    A program that ignores `device` trains to the end on the CPU.
-
-    On the device `meta`, where tensors have no content, a right program cannot.
+    A right program cannot train there. A program that ignores `device` trains to the end on the CPU.
     """
     case = training_case(stage.env, STEADY, (3,))
     has_ended = False
@@ -138,9 +136,8 @@ def _fp16(stage: Stage) -> None:
     """Train in float16, and record the gradients that each update reads.
 
     A program without a scaler does not scale the loss; one that does not unscale clips gradients that are too large.
-
-    Every update is clipped, so each norm is known. The weights are not compared: an old gradient that was not cleared
-    would hardly show beside scaled gradients.
+    Every update is clipped, so the norm of its gradients is known. The weights are not compared: an old gradient that
+    was not cleared would hardly show beside scaled gradients.
     """
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
@@ -164,8 +161,10 @@ def _overflow(stage: Stage) -> None:
     case.model.overflows_at = 0
     with _working_scalers(stage):
         run_unwatched(stage, _train, case)
-    finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
-    stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")
+    are_finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
+    stage.recorder.fact(
+        "inf가 나온 배치 뒤의 매개변수", "모두 유한함" if are_finite else "NaN이나 inf가 있음"
+    )
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)

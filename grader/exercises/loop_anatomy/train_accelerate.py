@@ -76,9 +76,8 @@ add_run_scenarios(driver, _train_accelerate)
 def _calls(stage: Stage) -> None:
     """Count what is left to the Accelerator.
 
-    A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes.
-
-    The config asks for float32; an Accelerator that was given another precision would train in that precision.
+    A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes. The
+    config asks for float32, so one that gives the Accelerator another precision shows too.
     """
     updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
@@ -98,10 +97,9 @@ def _calls(stage: Stage) -> None:
 def _scaled(stage: Stage) -> None:
     """Give an Accelerator that scales, and record the gradients that each update reads.
 
-    A program that clips or steps without the Accelerator sees gradients that its scaler has scaled.
-
-    The limit is above the true norm and below the scaled one. The weights are not compared: AdamW hides a scale. There
-    is one update, so that gradients which are not cleared make no difference.
+    The limit is above the true norm and below the scaled one, so a program that clips or steps without the Accelerator
+    uses gradients that its scaler has scaled. The weights are not compared: AdamW hides a scale. There is one update,
+    so that gradients which are not cleared make no difference.
     """
     case = training_case(stage.env, STEADY, (3,))
     limit = 20 * first_gradient_norm(case)
@@ -117,11 +115,9 @@ def _scaled(stage: Stage) -> None:
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """Train in bfloat16.
+    """Train in bfloat16; whether the precision is really used is not judged.
 
     A program that passes `amp_dtype` on raises: Accelerate calls this precision `bf16`, and refuses other names.
-
-    The precision that it really trains in is not judged.
     """
     run_unwatched(
         stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))

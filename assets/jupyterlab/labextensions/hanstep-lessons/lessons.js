@@ -1,10 +1,14 @@
-// A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, and makes
-// room for the lesson on a narrow screen.
+// A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, makes room for
+// the lesson on a narrow screen, and has the choices of predictions clicked (predictions.js).
 (() => {
   const sheet = document.createElement("link");
   sheet.rel = "stylesheet";
   sheet.href = new URL("lessons.css", document.currentScript.src);
   document.head.append(sheet);
+  const predictions = document.createElement("script");
+  predictions.src = new URL("predictions.js", document.currentScript.src);
+  const canPredict = new Promise((done) => predictions.addEventListener("load", done));
+  document.head.append(predictions);
 
   // A folded cell has an empty place where others have their `[2]:`. The style sheet fills it from this property.
   const mark = (cell) => cell.node.style.setProperty("--hanstep-prompt", JSON.stringify(`[${cell.prompt || " "}]:`));
@@ -26,9 +30,20 @@
       const notebook = panel.content;
       if (!notebook?.model?.cells || notebooks.has(notebook)) continue;
       notebooks.add(notebook);
-      const again = () => requestAnimationFrame(() => follow(notebook));
+      let waits = false;
+      const again = () => {
+        if (waits) return;
+        waits = true;
+        requestAnimationFrame(async () => {
+          waits = false;
+          follow(notebook);
+          await canPredict;
+          window.hanstepPredictions.look(app, panel);
+        });
+      };
       panel.context.ready.then(again);
       notebook.modelContentChanged.connect(again);
+      new MutationObserver(again).observe(notebook.node, { childList: true, subtree: true }); // texts are rendered late
     }
   };
 

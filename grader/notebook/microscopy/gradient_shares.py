@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from grader.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
-from grader.microscopy.situations import Batch, FourNumbers, mean_square
+from grader.notebook.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
+from grader.notebook.microscopy.situations import Batch, FourNumbers, mean_square
 
 _RTOL = 1e-9
 """Relative error up to which a fit counts as exact, and size below which a coefficient counts as zero."""

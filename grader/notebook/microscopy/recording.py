@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader.microscopy.situations import NAMES, SEED, Bench, mean_square
+from grader.notebook.microscopy.situations import NAMES, SEED, Bench, mean_square
 from grader.observe.noted_calls import noted_calls, shadow
 from grader.observe.play import TimeLimit, restored_process_state
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.classroom.similarity.fingerprints import SimilarPair, StudentCode
+from grader.classroom.similarity.student_code import MOST_CHARS
 from grader.report.html import template_environment
 from grader.report.plain_text import clean
-from grader.similarity.fingerprints import SimilarPair, StudentCode
-from grader.similarity.student_code import MOST_CHARS
 
 _MOST_LINES = 200
 """Maximum lines shown of each program in a pair."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.judging.statement_alignment import align
-from grader.microscopy.gradient_shares import Amounts, Contents, Flow, Key
-from grader.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
+from grader.notebook.microscopy.gradient_shares import Amounts, Contents, Flow, Key
+from grader.notebook.microscopy.recording import Numbers, RecordedMoment, Recording, Slots, Snapshot
 from grader.observe.wording import ordinal
 from grader.report.formulas import coefficient, subscript
 from grader.report.plain_text import one_line

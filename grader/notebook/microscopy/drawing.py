@@ -12,10 +12,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from grader.microscopy.compare import Column, Side, mixture, numbers, term
-from grader.microscopy.gradient_shares import Amounts
-from grader.microscopy.look import View
-from grader.microscopy.situations import NAMES
+from grader.notebook.microscopy.compare import Column, Side, mixture, numbers, term
+from grader.notebook.microscopy.gradient_shares import Amounts
+from grader.notebook.microscopy.look import View
+from grader.notebook.microscopy.situations import NAMES
 from grader.observe.wording import ordinal
 from grader.report.plain_text import clean, code_pieces
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from grader import paths
 from grader.base.decoding import ReadError
+from grader.classroom.similarity.fingerprints import StudentCode
 from grader.course.course import Course
 from grader.report.html import hint_blocks
-from grader.similarity.fingerprints import StudentCode
 from grader.submission.source_file import SourceFile, read_source
 from grader.submission.submission import Submission
 
@@ -39,7 +39,7 @@ def student_code(submission: Submission) -> StudentCode:
 
 
 def _place(file: SourceFile, line: int) -> str:
-    place = file.place(line)
+    place = file.nearest_place(line)
     return f"{file.name} [{place.cell}] {place.line}" if place.cell else f"{file.name} {place.line}"
 
 

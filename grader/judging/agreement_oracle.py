@@ -1,10 +1,11 @@
 """Tell whether a set of known mistakes behaves as the learner's program does in a scenario, within a budget of plays.
 
-To play a set is to run the solution with all its mistakes made in one scenario. `mistake_search` asks about hundreds of
-sets. Playing each of them in every scenario would take too long, so two assumptions save plays:
+`AgreementOracle` answers such questions for one learner. To play a set is to run the solution, with all mistakes of the
+set made, in one scenario. `mistake_search` asks about hundreds of sets. Playing each of them in every scenario
+would take too long, so two assumptions save plays:
 
-- Only the *acting* mistakes of a set matter in a scenario: those that change it when made alone (the behaviour table
-  says which).
+- Only the *acting subset* matters in a scenario: the mistakes of the set that change the scenario when made alone (the
+  behaviour table says which).
 - If only one mistake acts, any variant that behaves like it in the scenario may be played in its place.
 
 So in a scenario that only `no-division` changes, the set {no-division, no-accum-check} costs one play, and every other
@@ -32,8 +33,8 @@ MistakeSet = frozenset[MistakeVariant]
 """Variants of different mistakes that one program makes together; a `Combination` without an order."""
 
 
-class Trials:
-    """Compares sets of mistakes with one learner's runs. To *agree* is to give the learner's run of a scenario.
+class AgreementOracle:
+    """Answers whether a set of mistakes agrees with one learner's runs: gives the same run of a scenario.
 
     Once the budget is spent, a set that would have to be played counts as one that does not agree. A part of the
     budget, the reserve, is kept for the end of a search: it can be used only after `release_reserve`.
@@ -54,13 +55,14 @@ class Trials:
         self._representatives: dict[str, dict[int, MistakeVariant]] = {}
         """First variant with each behaviour, by name of the scenario and number of the behaviour."""
         self._sources: dict[Combination, str | None] = {}
-        """Sources of programs (`_source`)."""
+        """Answers of `_source`, by mistakes in the order of the course file."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
         self._held_back = self._reserve
-        self.plays = 0
-        """Number of plays made so far."""
+        self.charged_plays = 0
+        """Number of plays charged to the budget so far: also those that the reference could answer from its cache, so
+        that the search ends at the same place whatever was played before."""
 
     def hold_back_reserve(self) -> None:
         """Leave the reserve untouched from now on."""
@@ -70,9 +72,9 @@ class Trials:
         """Allow the reserve to be used from now on."""
         self._held_back = 0
 
-    def ensure_plays_left(self, plays: int) -> None:
-        """Enlarge the budget, if necessary, so that this many plays are left, the reserve included."""
-        self._budget = max(self._budget, self.plays + plays)
+    def ensure_plays_left(self, count: int) -> None:
+        """Enlarge the budget, if necessary, so that `count` plays are left, the reserve included."""
+        self._budget = max(self._budget, self.charged_plays + count)
 
     def in_course_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
         """Return the variants in the order of the course file; a set has another order in each process."""
@@ -82,7 +84,7 @@ class Trials:
         """Return True if this variant, made alone, changes the run of the scenario."""
         return self._reference.behaviour(variant, scenario) != 0
 
-    def acting_mistakes(self, mistakes: Iterable[MistakeVariant], scenario: str) -> MistakeSet:
+    def acting_subset(self, mistakes: Iterable[MistakeVariant], scenario: str) -> MistakeSet:
         """Return those of the variants that act in the scenario."""
         return frozenset(variant for variant in mistakes if self.acts_in(variant, scenario))
 
@@ -95,12 +97,12 @@ class Trials:
             groups.setdefault(self._reference.behaviour(variant, scenario), []).append(variant)
         return groups
 
-    def acting_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if the acting mistakes of the set agree in the scenario.
+    def acting_subset_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
+        """Return True if the program with the acting subset only agrees in the scenario.
 
         This question costs fewest plays, because it makes both assumptions of the module.
         """
-        acting = self.acting_mistakes(mistakes, scenario)
+        acting = self.acting_subset(mistakes, scenario)
         if len(acting) == 1:
             (variant,) = acting
             acting = frozenset([self._representative(variant, scenario)])
@@ -113,26 +115,26 @@ class Trials:
             self._representatives[scenario] = {number: alike[0] for number, alike in groups.items()}
         return self._representatives[scenario][self._reference.behaviour(variant, scenario)]
 
-    def all_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
+    def whole_set_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
         """Return True if the program with all mistakes of the set agrees in the scenario.
 
-        Unlike `acting_mistakes_agree`, this notices mistakes that change nothing alone but something together. If the
-        edits cannot be combined into one program, it asks for the acting mistakes instead.
+        Unlike `acting_subset_agrees`, this notices mistakes that change nothing alone but something together. If the
+        edits cannot be combined into one program, it asks for the acting subset instead.
         """
         if self._source(mistakes) is None:
-            return self.acting_mistakes_agree(mistakes, scenario)
+            return self.acting_subset_agrees(mistakes, scenario)
         return self.program_agrees(mistakes, scenario)
 
-    def agrees_everywhere(self, mistakes: MistakeSet, scenarios: Iterable[str]) -> bool:
+    def whole_set_agrees_in_each(self, mistakes: MistakeSet, scenarios: Iterable[str]) -> bool:
         """Return True if the program with all mistakes of the set agrees in each of the scenarios."""
-        return all(self.all_mistakes_agree(mistakes, scenario) for scenario in scenarios)
+        return all(self.whole_set_agrees(mistakes, scenario) for scenario in scenarios)
 
-    def all_or_acting_mistakes_agree(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if all mistakes of the set, or else only its acting mistakes, agree in the scenario.
+    def whole_set_or_acting_subset_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
+        """Return True if the set agrees in the scenario, made whole or as its acting subset only.
 
         This is for edits that can be combined, but of which one undoes the effect of another.
         """
-        return self.all_mistakes_agree(mistakes, scenario) or self.acting_mistakes_agree(mistakes, scenario)
+        return self.whole_set_agrees(mistakes, scenario) or self.acting_subset_agrees(mistakes, scenario)
 
     def program_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
         """Return True if the program with exactly these variants agrees in the scenario.
@@ -146,13 +148,13 @@ class Trials:
         if key not in self._answers:
             if self._is_budget_spent():
                 return False
-            self.plays += 1
+            self.charged_plays += 1
             source = self._source(mistakes)
             target = self._learner_run(scenario)
             self._answers[key] = source is not None and self._reference.reproduces(source, scenario, target)
         return self._answers[key]
 
-    def progress(self, mistakes: MistakeSet, scenario: str) -> int:
+    def measure_progress(self, mistakes: MistakeSet, scenario: str) -> int:
         """Return how much nearer the acting mistakes of the set come to the learner's run than the solution does.
 
         Count the leading parameter states that equal the learner's, and subtract the same count for the solution. If
@@ -161,10 +163,10 @@ class Trials:
 
         Example: of the learner's states, 0 and 1 are the solution's, and 0 to 4 are those of the set: 5 - 2 = 3.
         """
-        source = self._source(self.acting_mistakes(mistakes, scenario))
+        source = self._source(self.acting_subset(mistakes, scenario))
         if source is None or self._is_budget_spent():
             return 0
-        self.plays += 1
+        self.charged_plays += 1
         target, solution = self._learner_run(scenario), self._reference.solution_run(scenario)
         # The answer is not needed here, but the question plays the set as far as it agrees, which is far enough.
         self._reference.reproduces(source, scenario, target)
@@ -180,7 +182,7 @@ class Trials:
 
     def _is_budget_spent(self) -> bool:
         """Return True if no play is left, or only the reserve while that is held back."""
-        return self._budget - self.plays <= self._held_back
+        return self._budget - self.charged_plays <= self._held_back
 
     def _learner_run(self, scenario: str) -> Run:
         """Return the learner's run; if the learner is right, the solution's, which is equal but for rounding."""

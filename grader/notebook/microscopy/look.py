@@ -11,10 +11,10 @@ import torch
 
 from grader.course.course import Exercise
 from grader.judging.solution import solution_with_needed_imports
-from grader.microscopy.compare import Column, Comparison, Side, columns, compare
-from grader.microscopy.gradient_shares import flow
-from grader.microscopy.recording import ProgramRecorder
-from grader.microscopy.situations import build_bench, situation_names
+from grader.notebook.microscopy.compare import Column, Comparison, Side, columns, compare
+from grader.notebook.microscopy.gradient_shares import flow
+from grader.notebook.microscopy.recording import ProgramRecorder
+from grader.notebook.microscopy.situations import build_bench, situation_names
 from grader.observe.play import TimeLimit
 from grader.observe.program import Program, load_program
 
