@@ -3,12 +3,6 @@ r"""
 # 건너뛴 스텝: 배율이 넘칠 때
 
 float16의 스케일러(`torch.amp.GradScaler`)는 손실(loss)에 큰 수를 곱해 작은 그레이디언트(gradient)를 살립니다. 그 배율이 너무 크면 이번에는 오버플로(overflow)가 나고, 스케일러는 그 스텝(step)을 건너뜁니다.
-
-**먼저 골라 보세요.** 배율을 일부러 너무 크게 잡아 처음 몇 스텝의 그레이디언트가 inf입니다. 루프는 스텝마다 `scheduler.step()`도 부릅니다. 그 몇 스텝 동안 매개변수(parameter)와 학습률(learning rate)은 어떻게 될까요?
-
-- a: 매개변수는 그대로이고, 학습률은 바뀝니다.
-- b: 둘 다 그대로입니다. 그 스텝은 없었던 것이 됩니다.
-- c: 매개변수가 NaN이 되고, 학습률은 바뀝니다.
 """
 
 # %% tags=["folded"]
@@ -36,6 +30,19 @@ from grader.experiments.loop_anatomy.precision import first_not_finite, overflow
 from grader.plots import COLORS, show, show_table, use_course_style
 
 use_course_style()
+
+# %% [markdown]
+r"""
+## 배율을 너무 크게 잡으면
+
+약 12분 · ★★★
+
+**먼저 골라 보세요.** 배율을 일부러 너무 크게 잡아 처음 몇 스텝의 그레이디언트가 inf입니다. 루프는 스텝마다 `scheduler.step()`도 부릅니다. 그 몇 스텝 동안 매개변수(parameter)와 학습률(learning rate)은 어떻게 될까요?
+
+- a: 매개변수는 그대로이고, 학습률은 바뀝니다.
+- b: 둘 다 그대로입니다. 그 스텝은 없었던 것이 됩니다.
+- c: 매개변수가 NaN이 되고, 학습률은 바뀝니다.
+"""
 
 # %% tags=["predict"]
 predict("02-5")
@@ -93,10 +100,6 @@ reveal("02-5")
 
 # %% [markdown]
 r"""
-## 건너뛰는 것과 건너뛰지 않는 것
-
-약 12분 · ★★★
-
 `scaler.step(opt)`은 그레이디언트에 inf나 NaN이 없으면 `opt.step()`을 부르고, 있으면 매개변수를 그대로 둡니다. 보통은 `opt.step()`을 부르지 않는 것이고, `fused=True`인 옵티마이저(optimizer)는 부르되 안에서 업데이트하지 않습니다. `scaler.update()`는 그때 배율을 절반으로 낮춥니다. 한동안 괜찮았으면 두 배로 올립니다.
 
 배율이 맞는 값으로 내려오기까지 몇 스텝은 버립니다. 그 뒤로도 배율은 한동안 괜찮으면 올라가 보고, 넘치면 한 스텝을 버리고 내려옵니다. 기본값은 2,000스텝마다이고, 여기서는 잘 보이도록 12스텝으로 줄였습니다. **건너뛴 스텝은 고장이 아니라 이 방법의 일부입니다.**
@@ -267,11 +270,7 @@ r"""
 
 약 8분 · ★★★
 
-「bfloat16과 스케일러를 모두 갖춘 루프입니다.」 스케일러에 관한 줄을 모두 빼고 `loss.backward()`, `opt.step()`으로 바꾸면 가중치는 어떻게 될까요? **읽고, 고른 다음, 실행하세요.**
-
-- a: 비트까지 같습니다.
-- b: 언더플로 때문에 나빠집니다.
-- c: 반올림 때문에 조금 다릅니다.
+「bfloat16과 스케일러를 모두 갖춘 루프입니다.」 **읽고, 고른 다음, 실행하세요.**
 """
 
 
@@ -289,6 +288,15 @@ def loop_1(model, opt, batches, clear=True):
         scaler.step(opt)
         scaler.update()
 
+
+# %% [markdown]
+r"""
+**예측.** 스케일러에 관한 줄을 모두 빼고 `loss.backward()`, `opt.step()`으로 바꾸면 가중치는 어떻게 될까요?
+
+- a: 비트까지 같습니다.
+- b: 언더플로 때문에 나빠집니다.
+- c: 반올림 때문에 조금 다릅니다.
+"""
 
 # %% tags=["predict"]
 predict("02-bug1")

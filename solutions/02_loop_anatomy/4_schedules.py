@@ -3,12 +3,6 @@ r"""
 # 스케줄: 학습률을 스텝마다 바꿉니다
 
 학습하는 동안 학습률(learning rate)을 어떻게 바꿀지 정한 것이 스케줄(schedule)입니다. 처음에 조금씩 올리는 것이 워밍업(warmup)이고, 끝으로 갈수록 내리는 것이 감쇠(decay)입니다.
-
-**먼저 골라 보세요.** 3계층 ReLU 모델, AdamW, 최고 학습률 0.05, 세 에폭(epoch)입니다. 마지막 학습 손실(loss)이 가장 낮은 것은 무엇일까요?
-
-- a: 워밍업만
-- b: 코사인 감쇠(cosine decay)만
-- c: 워밍업과 코사인 감쇠
 """
 
 # %% tags=["folded"]
@@ -32,6 +26,19 @@ from grader.experiments.loop_anatomy.whiteboard import grade_amp
 from grader.plots import COLORS, show, show_table, use_course_style
 
 use_course_style()
+
+# %% [markdown]
+r"""
+## 워밍업과 감쇠의 몫
+
+약 7분 · ★★☆
+
+**먼저 골라 보세요.** 3계층 ReLU 모델, AdamW, 최고 학습률 0.05, 세 에폭(epoch)입니다. 마지막 학습 손실(loss)이 가장 낮은 것은 무엇일까요?
+
+- a: 워밍업만
+- b: 코사인 감쇠(cosine decay)만
+- c: 워밍업과 코사인 감쇠
+"""
 
 # %% tags=["predict"]
 predict("02-9")
@@ -64,10 +71,6 @@ reveal("02-9", measured=letters[lowest])
 
 # %% [markdown]
 r"""
-## 워밍업과 감쇠는 언제 도움이 될까요
-
-약 5분 · ★★☆
-
 학습률 0.05는 처음에도 끝에도 너무 큽니다. 워밍업은 초반의 가장 높은 손실을 낮추고, 감쇠는 마지막 손실을 절반쯤으로 낮춥니다. 이 설정에서는 감쇠의 몫이 더 크고, 둘을 함께 쓸 때 가장 낮습니다. AdamW의 처음 몇 스텝(step)이 왜 거친지는 03에서 잽니다.
 
 최고 학습률이 너무 크지 않으면 이야기가 달라집니다. 0.005로 낮추어 다시 재 보세요.
