@@ -204,3 +204,57 @@ def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
     questions.keyboard.press("Enter")
     questions.wait_for_selector(f"text=내 예측 {letter} → 결과 {letter}. 맞았습니다 >> visible=true")
     assert questions.locator(".jp-OutputArea", has_text="experiment 2").count() == 2
+
+
+# ---- the card of a check ---------------------------------------------------------------------------
+
+THREE_MISTAKES = """def train_step(model, opt, loss_fn, xb, yb):
+    loss = loss_fn(model(xb), yb)
+    opt.step()
+    loss.backward()
+    return loss
+"""
+
+
+def in_view(page: Any, element: Any) -> bool:
+    box, outer = element.bounding_box(), page.locator(".jp-WindowedPanel-outer").first.bounding_box()
+    return bool(outer["y"] <= box["y"] and box["y"] + box["height"] <= outer["y"] + outer["height"])
+
+
+def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
+    lab: Started, page: Any
+) -> None:
+    """By Shift+Enter, which goes on to the next cell; of a program with several mistakes, on a small screen."""
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    filler = "\n\n".join(["긴 글입니다."] * 30)
+    cells = [
+        code("from grader import check, hint"),
+        text(filler),
+        code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
+        code("check(train_step)", metadata={"tags": ["check"]}),
+        code('# 막히면 아래 줄의 #을 지우고 실행하세요\n# hint("train_step")', metadata={"tags": ["hint"]}),
+        text(filler),
+        text("## 다음 절"),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "card.ipynb")
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.goto(f"{lab.address}/lab/tree/card.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for _ in range(4):
+        page.keyboard.press("Shift+Enter")
+    headline = page.get_by_text("실수를").first
+    headline.wait_for()
+    page.wait_for_timeout(500)
+    assert in_view(page, headline)
+    acts = page.locator(".hanstep-acts button")
+    assert acts.all_inner_texts() == ["힌트", "현미경", "다음"]
+    acts.nth(0).click()
+    hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
+    hint.locator(".jp-OutputArea-output").first.wait_for()
+    assert hint.locator(".cm-content").inner_text() == 'hint("train_step")'
+    acts.nth(1).click()
+    page.get_by_role("slider", name="순간").wait_for()
+    acts.nth(2).click()
+    assert page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active").inner_text().startswith("긴 글")
