@@ -150,8 +150,8 @@ r"""
 broken = make_model(seed=0)
 with torch.no_grad():
     broken[3].weight[0, 0] = math.inf
-print("입력이 성할 때:", first_not_finite(broken, x_train[:4]), "번 계층에서 처음 나왔습니다")
-print("입력이 NaN일 때:", first_not_finite(broken, x_train[:4] * math.nan), "번 계층에서 처음 나왔습니다")
+print(f"보통 입력: {first_not_finite(broken, x_train[:4])}번 계층에서 처음 나왔습니다")
+print(f"NaN 입력: {first_not_finite(broken, x_train[:4] * math.nan)}번 계층에서 처음 나왔습니다")
 
 # %% tags=["folded"]
 # 확인: 고장 난 계층의 번호와, 입력이 NaN이면 첫 계층이라는 것

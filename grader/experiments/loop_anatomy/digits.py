@@ -98,19 +98,19 @@ def apart(first: Tensor, second: Tensor) -> float:
 @torch.no_grad()
 def accuracy(model: nn.Module) -> float:
     """Return the share of validation images that the model gets right."""
-    return (model(x_val).argmax(dim=1) == y_val).float().mean().item()
+    return float((model(x_val).argmax(dim=1) == y_val).float().mean().item())
 
 
 @torch.no_grad()
 def training_loss(model: nn.Module) -> float:
     """Return the mean loss over all training images."""
-    return loss_fn(model(x_train), y_train).item()
+    return float(loss_fn(model(x_train), y_train).item())
 
 
 @torch.no_grad()
 def validation_loss(model: nn.Module) -> float:
     """Return the mean loss over all validation images."""
-    return loss_fn(model(x_val), y_val).item()
+    return float(loss_fn(model(x_val), y_val).item())
 
 
 def plain_step(model: nn.Module, opt: torch.optim.Optimizer, batch: Batch) -> float:
