@@ -122,13 +122,16 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     """
     _check_names(lesson)
     stale = []
+    learners = {part: to_json(learner_notebook(lesson, part)) for part in lesson.parts}
+    if not check:  # all of them before any runs: what runs may read the course's other notebooks
+        for part, learner in learners.items():
+            part.notebook.parent.mkdir(exist_ok=True)
+            write_whole(part.notebook, learner)
     for part in lesson.parts:
-        learner, solved = to_json(learner_notebook(lesson, part)), solution_notebook(lesson, part)
+        solved = solution_notebook(lesson, part)
         if check:
-            stale += [*_stale_learner(part.notebook, learner), *_stale_executed(part.executed, solved)]
+            stale += [*_stale_learner(part.notebook, learners[part]), *_stale_executed(part.executed, solved)]
             continue
-        part.notebook.parent.mkdir(exist_ok=True)
-        write_whole(part.notebook, learner)
         try:
             execute(solved)
         except NotebookFailed as error:
