@@ -174,7 +174,8 @@ def _make_diagnosis(
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
 
     def name_mistake(mistake: ExplainedMistake, text: str, location: Location | None) -> NamedMistake:
-        named = NamedMistake.of(mistake.alternatives, tuple(titles[name] for name in mistake.scenarios), text)
+        named = NamedMistake.of(mistake.told, tuple(titles[name] for name in mistake.scenarios), text)
+        named = replace(named, ids=tuple(m.id for m in mistake.alternatives))
         return named if location is None else _at_location(named, location, origin)
 
     nearest = explanation.nearest_mistake
