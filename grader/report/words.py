@@ -221,10 +221,10 @@ def _beside_mistakes(feedback: Feedback) -> str:
         return f"{feedback.diagnosis.signature}. {_AS_THE_EXERCISE_WRITES_IT}"
     if not feedback.diagnosis.exception_apart:
         return ""
-    these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
+    these = "이 실수를" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들을"
     where = "" if feedback.line is None else f"{_line(feedback.line, feedback.cell)}에서 "
     advice = _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
-    return f"{where}{these}만으로는 설명되지 않는 예외가 나요. {advice}"
+    return f"{where}예외가 나요. 정답에 {these} 더해 실행하면 나지 않는 예외예요. {advice}"
 
 
 def place_beside_exception(feedback: Feedback) -> str:

@@ -194,7 +194,8 @@ def test_an_exception_that_the_named_mistake_raises_too_is_not_told_apart() -> N
     assert run.failure is not None
     facts = {**run.facts, "출력": "있음"}
     for type_name, is_apart in ((run.failure.type, False), ("KeyError", True)):
-        raised = replace(run.failure, type=type_name, bases=(type_name,), line=3)
+        message = run.failure.message if type_name == run.failure.type else "'scale'"
+        raised = replace(run.failure, type=type_name, bases=(type_name,), message=message, line=3)
         trace = Trace({**runs, "never-clears": replace(run, facts=facts, failure=raised)})
         diagnosis = assess(its.exercise, trace, its, Origin(None, "", 1)).diagnosis
         assert "step-before-backward" in [one for named in diagnosis.mistakes for one in named.ids]
