@@ -361,7 +361,7 @@ def _line(line: int, cell: int | None) -> str:
 
 
 def repair_kind(step: RepairStep) -> str:
-    """Return the kind of an edit and where it belongs, as in `한 줄이 빠졌어요. 자리는 이 줄보다 앞이에요.`"""
+    """Return the kind of an edit and where it belongs, as in `한 줄을 더해 보세요. 자리는 이 줄보다 앞이에요.`"""
     where = step.where.removesuffix("에")
     return f"{step.kind}." + (f" 자리는 {with_particle(where, '이에요/예요')}." if where else "")
 
