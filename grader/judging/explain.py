@@ -64,7 +64,9 @@ class ExplainedMistake:
         That is one whose edits every other alternative makes, too. Example: whoever divides in neither pass does not
         divide in the second one, so "does not divide in the second pass" is true of both.
         """
-        in_all = next((m for m in self.alternatives if all(_makes(other, m) for other in self.alternatives)), None)
+        in_all = next(
+            (m for m in self.alternatives if all(_makes(other, m) for other in self.alternatives)), None
+        )
         return self.alternatives if in_all is None else (in_all,)
 
 

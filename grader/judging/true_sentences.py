@@ -51,7 +51,7 @@ def true_explanation(
     """Return what the card says of a mistake: its explanation without the sentences that are not true of these runs.
 
     Args:
-        mistake: what was found; if it may be one of several mistakes that behave alike, the first that is told is explained.
+        mistake: what was found; of several mistakes that behave alike, the first that is told is explained.
         explanation: everything that explains the judged program.
         trace: the judged program's runs.
         reference: the runs with which they were compared.

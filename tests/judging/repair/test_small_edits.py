@@ -296,4 +296,6 @@ def test_another_function_and_another_value_are_told_as_such() -> None:
 
 def test_a_line_to_add_is_not_called_absent() -> None:
     """Another line may stand in its place: that the program is right with one more is all that is known."""
-    assert not [kind for kind, described in KINDS.items() if described.inserts_line and "빠졌" in described.phrase]
+    assert not [
+        kind for kind, described in KINDS.items() if described.inserts_line and "빠졌" in described.phrase
+    ]
