@@ -101,6 +101,7 @@ class NamedMistake:
     ids: tuple[str, ...]
     """Ids of all known mistakes with this behaviour; results.json joins several with `|`."""
     titles: tuple[str, ...]
+    """Titles of those that are told: of all these mistakes, or of one that is true whichever of them was made."""
     explain: str
     hint: str
     scenarios: tuple[str, ...] = ()

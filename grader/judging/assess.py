@@ -29,6 +29,7 @@ from grader.course.feedback import (
     NamedMistake,
     Status,
 )
+from grader.judging.compare_runs import has_same_cause
 from grader.judging.evidence import Evidence, gather_evidence
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
@@ -76,7 +77,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         _make_diagnosis(exercise, explanation, texts, locations, evidence, origin),
         unexplained_checks=_unexplained_checks(explanation, verdict, reference),
     )
-    exception = _unexplained_exception(explanation, trace)
+    exception = _unexplained_exception(explanation, trace, reference)
     if exception is not None:  # show this exception rather than one that a named mistake explains
         verdict = replace(verdict, failure=exception)
         diagnosis = replace(diagnosis, exception_apart=True)
@@ -174,7 +175,8 @@ def _make_diagnosis(
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
 
     def name_mistake(mistake: ExplainedMistake, text: str, location: Location | None) -> NamedMistake:
-        named = NamedMistake.of(mistake.alternatives, tuple(titles[name] for name in mistake.scenarios), text)
+        named = NamedMistake.of(mistake.told, tuple(titles[name] for name in mistake.scenarios), text)
+        named = replace(named, ids=tuple(m.id for m in mistake.alternatives))
         return named if location is None else _at_location(named, location, origin)
 
     nearest = explanation.nearest_mistake
@@ -234,14 +236,23 @@ def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: R
     )
 
 
-def _unexplained_exception(explanation: Explanation, trace: Trace) -> Failure | None:
-    """Return the first exception with a line of the learner's in a scenario that the named mistakes do not explain.
+def _unexplained_exception(explanation: Explanation, trace: Trace, reference: Reference) -> Failure | None:
+    """Return the first exception with a line of the learner's that the named mistakes do not explain.
+
+    It stands in a scenario that stays unexplained, and the solution with these mistakes does not raise for the same
+    reason there: such a scenario may well stay unexplained for another difference, before or beside the exception.
 
     None if there is no such exception, or if no mistake is named.
     """
-    runs = [trace.runs[name] for name in explanation.unexplained if name in trace.runs]
-    failures = [run.failure for run in runs if run.failure is not None]
-    return next((failure for failure in failures if failure.line is not None), None)
+    named = tuple(mistake.variant for mistake in explanation.mistakes)
+    for name in explanation.unexplained:
+        failure = trace.runs[name].failure if name in trace.runs else None
+        if failure is None or failure.line is None:
+            continue
+        expected = reference.run_with_mistakes(named, name).failure
+        if expected is None or not has_same_cause(failure, expected):
+            return failure
+    return None
 
 
 def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> int | None:

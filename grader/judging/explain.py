@@ -57,6 +57,18 @@ class ExplainedMistake:
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes when made alone."""
 
+    @property
+    def told(self) -> tuple[Mistake, ...]:
+        """The alternatives whose titles feedback shows: all, or only the one that is true whichever was made.
+
+        That is one whose edits every other alternative makes, too. Example: whoever divides in neither pass does not
+        divide in the second one, so "does not divide in the second pass" is true of both.
+        """
+        in_all = next(
+            (m for m in self.alternatives if all(_makes(other, m) for other in self.alternatives)), None
+        )
+        return self.alternatives if in_all is None else (in_all,)
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -72,6 +84,11 @@ class Explanation:
     """The well-known wrong program that behaves as the submission in every scenario; None if there is none."""
     nearest_mistake: Mistake | None = None
     """The mistake that behaves most nearly like the submission; None if none is near or if something else is known."""
+
+
+def _makes(one: Mistake, other: Mistake) -> bool:
+    """Return True if the edits of one mistake include all those of the other."""
+    return set(other.edits) <= set(one.edits)
 
 
 def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:

@@ -148,7 +148,7 @@ def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin:
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:
         return None
-    at = mistake.alternatives[0].at  # of the mistake whose title is shown first
+    at = mistake.told[0].at  # of the mistake whose title is shown first
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)

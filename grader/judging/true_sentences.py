@@ -51,14 +51,14 @@ def true_explanation(
     """Return what the card says of a mistake: its explanation without the sentences that are not true of these runs.
 
     Args:
-        mistake: what was found; if it may be one of several mistakes that behave alike, the first of them is explained.
+        mistake: what was found; of several mistakes that behave alike, the first that is told is explained.
         explanation: everything that explains the judged program.
         trace: the judged program's runs.
         reference: the runs with which they were compared.
     """
     # The variant that explains the runs may be of another mistake than the one that is named, if both behave alike. Its
     # own text, which may be the variant's, is used only if it is the named mistake's.
-    made, first = mistake.variant, mistake.alternatives[0]
+    made, first = mistake.variant, mistake.told[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
     runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
     return true_text(text, lambda condition: condition_holds(condition, runs))

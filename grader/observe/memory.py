@@ -34,6 +34,7 @@ class _Pass:
     """One forward pass that built a graph."""
 
     samples: int
+    is_training: bool
     token: "ref[_GraphToken]"
     activations: "list[ref[Tensor]]" = field(default_factory=list)
 
@@ -57,10 +58,14 @@ class GraphMeter:
         self.largest = 0
         """Largest number of samples in one pass."""
         self.graphs = 0
-        """Largest number of earlier passes whose graph was alive when another one ended."""
+        """Largest number of earlier passes in train mode whose graph was alive when another one in train mode ended."""
+        self.evaluation_graphs = 0
+        """The same for passes in eval mode."""
         self._passes: list[_Pass] = []
         self._inputs: list[ref[Tensor]] = []
         """Activations that the pass now going on has saved so far."""
+        self._is_training = True
+        """Mode of the linear layer that was called last."""
         self._may_have_cycles = True
         self._gradient_came = False
         """True if a gradient has reached the parameters since the last pass ended."""
@@ -93,8 +98,12 @@ class GraphMeter:
         earlier = sum(p.samples for p in held)
         self.samples = max(self.samples, earlier + samples)
         self.largest = max(self.largest, samples)
-        self.graphs = max(self.graphs, sum(p.has_graph() for p in self._passes))
-        self._passes.append(_Pass(samples, ref(token), inputs))
+        graphs = sum(p.has_graph() for p in self._passes if p.is_training == self._is_training)
+        if self._is_training:
+            self.graphs = max(self.graphs, graphs)
+        else:
+            self.evaluation_graphs = max(self.evaluation_graphs, graphs)
+        self._passes.append(_Pass(samples, self._is_training, ref(token), inputs))
 
     def gradient(self) -> None:
         """Note that a backward pass has reached the parameters."""
@@ -121,7 +130,8 @@ class GraphMeter:
     def _drop_freed(self) -> None:
         self._passes = [p for p in self._passes if p.has_graph() or p.has_activations()]
 
-    def _note_input(self, _: nn.Module, args: tuple[Any, ...]) -> None:
+    def _note_input(self, layer: nn.Module, args: tuple[Any, ...]) -> None:
         """Follow an input that was computed by a layer before; data and parameters are alive anyway."""
+        self._is_training = layer.training
         if args and isinstance(args[0], Tensor) and args[0].grad_fn is not None:
             self._inputs.append(ref(args[0]))

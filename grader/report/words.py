@@ -221,10 +221,10 @@ def _beside_mistakes(feedback: Feedback) -> str:
         return f"{feedback.diagnosis.signature}. {_AS_THE_EXERCISE_WRITES_IT}"
     if not feedback.diagnosis.exception_apart:
         return ""
-    these = "이 실수" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들"
+    these = "이 실수를" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들을"
     where = "" if feedback.line is None else f"{_line(feedback.line, feedback.cell)}에서 "
     advice = _AFTER_A_RAISE if feedback.raised else _after_exception(feedback)
-    return f"{where}{these}만으로는 설명되지 않는 예외가 나요. {advice}"
+    return f"{where}예외가 나요. 정답에 {these} 더해 실행하면 나지 않는 예외예요. {advice}"
 
 
 def place_beside_exception(feedback: Feedback) -> str:
@@ -361,7 +361,7 @@ def _line(line: int, cell: int | None) -> str:
 
 
 def repair_kind(step: RepairStep) -> str:
-    """Return the kind of an edit and where it belongs, as in `한 줄이 빠졌어요. 자리는 이 줄보다 앞이에요.`"""
+    """Return the kind of an edit and where it belongs, as in `한 줄을 더해 보세요. 자리는 이 줄보다 앞이에요.`"""
     where = step.where.removesuffix("에")
     return f"{step.kind}." + (f" 자리는 {with_particle(where, '이에요/예요')}." if where else "")
 

@@ -12,6 +12,7 @@ REASONS = {
     "unreached": "concerns only what the contract rules out",
     "rounding": "differs by rounding only",
     "message": "only the text of an exception or of a comment",
+    "alone": "the same in one process and with at most one GPU, which is all that tests have",
     "gpu": "the same without a GPU; where there is one, a scenario notices what is not",
 }
 """The words that `reasons.toml` may use, and what each says."""

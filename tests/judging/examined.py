@@ -36,12 +36,10 @@ SEEDS = (
 
 # Mistakes that are one program seen from outside: named together, in the order of the course file.
 SCALED_CLIP = ("clip-before-unscale", "missing-unscale")
-GRAPHS_KEPT = ("keeps-graphs", "keeps-validation-graphs")
 SECOND_PASS_SUMMED = ("no-division", "second-pass-not-divided")
 JOINED = {
     "amp_step": (SCALED_CLIP,),
     "amp_accumulate": (SCALED_CLIP,),
-    "train": (GRAPHS_KEPT,),
     "sam_accumulate": (SECOND_PASS_SUMMED,),
 }
 

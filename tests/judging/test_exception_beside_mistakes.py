@@ -161,8 +161,8 @@ def test_mistakes_are_named_and_the_exception_is_told_at_its_line(
     assert len(feedback.diagnosis.mistakes) == len(named)
     assert feedback.line == line
     step = words.next_step(feedback)
-    assert step.startswith(f"{line}번째 줄에서 이 실수")
-    assert "설명되지 않는 예외가 나요" in step
+    these = "이 실수를" if len(named) == 1 else "이 실수들을"
+    assert step.startswith(f"{line}번째 줄에서 예외가 나요. 정답에 {these} 더해 실행하면 나지 않는 예외예요.")
     assert advice in step
     place = words.place_beside_exception(feedback)
     assert bool(place) == (len(named) == 1)
@@ -183,6 +183,23 @@ def test_an_exception_that_a_mistake_explains_is_told_once() -> None:
     assert feedback.diagnosis.mistakes
     assert feedback.error is not None
     assert words.next_step(feedback) == ""
+
+
+def test_an_exception_that_the_named_mistake_raises_too_is_not_told_apart() -> None:
+    """The scenario stays unexplained for another reason: something else is wrong in it, besides the exception."""
+    its = cached_reference("fit", SEED)
+    source = its.sources["step-before-backward"]
+    runs = {s.name: its.complete_run(source, s.name) for s in its.exercise.driver.scenarios}
+    run = runs["never-clears"]
+    assert run.failure is not None
+    facts = {**run.facts, "출력": "있음"}
+    for type_name, is_apart in ((run.failure.type, False), ("KeyError", True)):
+        message = run.failure.message if type_name == run.failure.type else "'scale'"
+        raised = replace(run.failure, type=type_name, bases=(type_name,), message=message, line=3)
+        trace = Trace({**runs, "never-clears": replace(run, facts=facts, failure=raised)})
+        diagnosis = assess(its.exercise, trace, its, Origin(None, "", 1)).diagnosis
+        assert "step-before-backward" in [one for named in diagnosis.mistakes for one in named.ids]
+        assert diagnosis.exception_apart == is_apart
 
 
 def cut_off(runs: dict[str, Run], scenario: str) -> Trace:

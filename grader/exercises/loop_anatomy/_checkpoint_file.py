@@ -74,12 +74,18 @@ def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> Non
     recorder.fact("옵티마이저의 상태가 있는 매개변수", len(moments))
     recorder.fact("옵티마이저가 센 업데이트", _update_counts(moments))
     # The scheduler's numbers are not compared, because a right program may count its steps itself.
-    state = content.get("scheduler")
+    recorder.fact("스케줄러의 상태", _scheduler_state_in_words(content))
+
+
+def _scheduler_state_in_words(content: Mapping[str, Any]) -> str:
+    """Return in Korean whether the scheduler's state is there, or else whose state stands in its place."""
+    state, weights = content.get("scheduler"), content.get("model")
     if not isinstance(state, dict) or not state:
-        found = "없음"
-    else:
-        found = "옵티마이저의 것" if "param_groups" in state else "있음"  # no scheduler saves the groups
-    recorder.fact("스케줄러의 상태", found)
+        return "없음"
+    if "param_groups" in state:  # no scheduler saves the groups
+        return "옵티마이저의 것"
+    own_names = {str(name).removeprefix("module.") for name in state}  # the wrapped model's begin like this
+    return "모델의 것" if isinstance(weights, dict) and own_names & weights.keys() else "있음"
 
 
 def _update_counts(moments: Mapping[Any, Any]) -> Fact:

@@ -5,6 +5,7 @@ Promises of the exercise, and the scenarios that check them (those of `_training
     seeds from the config: `seed`
     AdamW, cross-entropy, clipping and the schedule, step by step: `epochs`, `clipping`, `ended`; the device: `device`
     autocast if `amp_dtype` is given, with a GradScaler in float16: `float32`, `amp`, `fp16`, `overflow`, `run-bf16`
+    one scaler for the whole training: `scale-kept`
     accuracy over all validation samples, in eval mode and float32: `returns`, `modes`, `amp`
     the best epoch's checkpoint, as `BestCheckpoint` writes it: `checkpoint`, `ties`, `zero`, `old-file`
     train mode and the last weights at the end: `modes`, `epochs`; exceptions come through: `raises`
@@ -12,7 +13,8 @@ Promises of the exercise, and the scenarios that check them (those of `_training
     everything together: `run`
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +40,9 @@ driver = Driver("train", lends=PARTS)
 
 _SMALL_NORM = 0.05
 """A `max_norm` below the norm of every gradient in the scenarios, so that each update is clipped."""
+
+_EPOCHS_BEFORE_OVERFLOW = 4
+"""Epochs before the one that overflows: with these, the first scale of `GradScaler` can halve four times."""
 
 
 def _train(
@@ -165,6 +170,39 @@ def _overflow(stage: Stage) -> None:
     stage.recorder.fact(
         "inf가 나온 배치 뒤의 매개변수", "모두 유한함" if are_finite else "NaN이나 inf가 있음"
     )
+
+
+@driver.scenario("scale-kept", "float16에서 오버플로가 난 다음 에폭", check="amp", atol=TRAIN_ATOL)
+def _scale_kept(stage: Stage) -> None:
+    """Let gradients overflow in one epoch, and record whether the next one goes on with the lower scale.
+
+    A program that makes a scaler anew in each epoch, or for each batch, returns to the first scale.
+
+    Weights hardly move, and every epoch has the same batch, so scaled gradients grow and shrink with the scale. The
+    first epochs leave room for overflows by themselves, until the scale fits.
+    """
+    settings = replace(STEADY, lr=1e-6, amp_dtype="float16")
+    case = training_case(stage.env, settings, range(1, _EPOCHS_BEFORE_OVERFLOW + 3))
+    case.model.overflows_at = _EPOCHS_BEFORE_OVERFLOW
+    with _working_scalers(stage), watched_gradients(case.model) as norms:
+        run_unwatched(stage, _train, case)
+    states = case.model.parameters_at_validation
+    has_next_update = len(states) == _EPOCHS_BEFORE_OVERFLOW + 2 and bool((states[-1] != states[-2]).any())
+    outcome = _scale_after_overflow(norms.computed) if has_next_update else "알 수 없음"
+    stage.recorder.fact("오버플로가 난 다음 에폭의 배율", outcome)
+
+
+def _scale_after_overflow(norms: Sequence[float]) -> str:
+    """Return in Korean how the scale of the last update compares with that of the update before the overflow.
+
+    Args:
+        norms: norm of the scaled gradients at each update; the optimizer makes none where they overflow.
+    """
+    before, after = norms[-2:] if len(norms) > 1 else (math.nan, math.nan)
+    ratio = after / before if before else math.nan
+    if 0.9 < ratio < 1.1:
+        return "내려가기 전의 값"
+    return "내려간 값 그대로" if ratio < 0.9 else "알 수 없음"
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)

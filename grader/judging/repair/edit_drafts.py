@@ -74,16 +74,17 @@ class KindOfEdit:
 
 
 KINDS: Mapping[Kind, KindOfEdit] = {
-    "missing": KindOfEdit("inserts", "한 줄이 빠졌어요"),
-    "missing-lines": KindOfEdit("inserts", "여러 줄이 빠졌어요"),
-    # An early `return` also repairs later lines that are there and wrong, so it does not show that lines are missing.
+    # That the program is right with one more line does not show that a line is missing: another, which is wrong, may
+    # stand in its place. An early `return` repairs later lines, too, that are there and wrong.
+    "missing": KindOfEdit("inserts", "한 줄을 더해 보세요"),
+    "missing-lines": KindOfEdit("inserts", "여러 줄을 더해 보세요"),
     "case": KindOfEdit("inserts", "이 줄부터 맞게 다루지 못하는 경우가 있어요. 그 경우를 따로 돌려줘도 돼요"),
     "superfluous": KindOfEdit("deletes", "이 줄은 없어야 해요"),
     "order": KindOfEdit("moves", "줄의 순서를 바꿔야 해요"),
     "place": KindOfEdit("moves", "이 줄은 다른 곳에 있어야 해요"),
     "condition": KindOfEdit("rewrites", "조건이 달라요"),
     "no-condition": KindOfEdit("rewrites", "조건 없이 실행해야 해요"),
-    "guard": KindOfEdit("guards", "이 줄을 감싸는 한 줄이 빠졌어요"),
+    "guard": KindOfEdit("guards", "이 줄을 감싸는 한 줄을 더해 보세요"),
     "name": KindOfEdit("rewrites", "다른 변수를 써야 해요"),
     "compare": KindOfEdit("rewrites", "비교하는 기호가 달라요"),
     "off-by-one": KindOfEdit("rewrites", "하나 차이가 나요"),

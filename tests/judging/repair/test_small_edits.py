@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.judging.repair.surroundings import import_statements
 
@@ -291,3 +292,10 @@ def test_another_function_and_another_value_are_told_as_such() -> None:
     chosen = "def f(params):\n    small = [p for p in params if p.ndim < 2]\n    return small\n"
     named = "def f(params):\n    small = [n for n, p in params if 'bias' in n]\n    return small\n"
     assert kind_of(named, chosen, "small = [p for p in params if p.ndim < 2]") == "assigned"
+
+
+def test_a_line_to_add_is_not_called_absent() -> None:
+    """Another line may stand in its place: that the program is right with one more is all that is known."""
+    assert not [
+        kind for kind, described in KINDS.items() if described.inserts_line and "빠졌" in described.phrase
+    ]
