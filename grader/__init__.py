@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from grader.notebook.progress_page import progress
     from grader.practice.clinic_cell import clinic
     from grader.practice.drill import drill
+    from grader.scripts.library import xray
 
 __version__ = VERSION
-__all__ = ["check", "clinic", "drill", "hint", "microscope", "predict", "progress", "reveal"]
+__all__ = ["check", "clinic", "drill", "hint", "microscope", "predict", "progress", "reveal", "xray"]
 
 
 def __getattr__(name: str) -> Any:

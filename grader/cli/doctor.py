@@ -143,7 +143,7 @@ def _cgroups() -> Finding:
     from grader.sandbox import cgroups
 
     # Only trying tells. This moves the process into another cgroup, which is harmless because it ends soon.
-    found = cgroups.prepare_parent(cgroups.own_cgroup())
+    found = cgroups.enter_prepared_parent(cgroups.own_cgroup())
     if found.missing is None:
         return Finding("커널의 한도", True, "cgroup v2로 제출물마다 메모리, 프로세스, 프로세서의 한도를 둬요")
     why = {

@@ -82,7 +82,9 @@ def grade(
     if ray is None and sandbox != "none":
         from grader.sandbox import cgroups
 
-        cgroups.prepare_parent(cgroups.own_cgroup())  # before starting anything that would occupy the group
+        cgroups.enter_prepared_parent(
+            cgroups.own_cgroup()
+        )  # before starting anything that would occupy the group
     if ray is None:
         workers.start_fork_server()  # they start while this process reads the submissions
     with without_gc_for_good():

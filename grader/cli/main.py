@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from grader.base.errors import HanstepError
-from grader.cli import author, clinic, drill, grade, instructor, learner, progress
+from grader.cli import author, clinic, drill, grade, instructor, learner, progress, xray
 from grader.cli.help import KoreanCommand, KoreanGroup
 from grader.cli.terminal import complain
 
@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         progress.progress,
         drill.drill,
         clinic.clinic,
+        xray.xray,
         author.doctor,
     ),
     "가르치는 사람": (
@@ -49,10 +50,13 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "강의를 고치는 사람": (author.build, author.new, author.site),
 }
 """Commands by audience, in the order in which the help shows them."""
+_SETTINGS = {"xray": xray.SETTINGS}
 for panel, commands in _COMMANDS.items():
     for command in commands:
         name = command.__name__.rstrip("_")
-        app.command(name, cls=KoreanCommand, rich_help_panel=panel)(command)
+        app.command(name, cls=KoreanCommand, rich_help_panel=panel, context_settings=_SETTINGS.get(name))(
+            command
+        )
 
 _INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells report it: 128 + SIGINT."""
@@ -71,7 +75,9 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit status; errors that a user can fix end in one line, not in a traceback."""
     # The tensors are small: one thread is fastest, and two threads on a busy two-core machine were 14 times slower.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # `xray` runs a learner's script, whose sums would differ in the last bit.
+    if list(arguments[:1]) != ["xray"]:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         status = app(list(arguments), prog_name="grader", standalone_mode=False)
     except HanstepError as error:

@@ -80,9 +80,8 @@ class Recipe:
     residual: float
     """Share of the update (0 to 1) that no combination of these gradients explains."""
     moved: tuple[bool, ...] = ()
-    """For an update that uses gradients at two points (SAM): for each gradient,
-    True if it was taken at w + e. Empty if all were taken at w.
-    """
+    """For each gradient, True if it was taken at perturbed parameters (SAM's w + e), not at w. Empty if all were taken
+    at w."""
     scenario: str = ""
     """Title of the scenario in which it was measured; empty if that is the scenario of the first difference."""
 

@@ -40,10 +40,10 @@ def driver_modules(lesson: str) -> dict[str, str]:
         for info in pkgutil.iter_modules([folder]):
             if info.name.startswith("_"):
                 continue
-            said = _DRIVER.search(Path(folder, f"{info.name}.py").read_text(encoding="utf-8"))
-            if said is None:
+            match = _DRIVER.search(Path(folder, f"{info.name}.py").read_text(encoding="utf-8"))
+            if match is None:
                 raise NoDriver(info.name)
-            found[said[1]] = f"{package.__name__}.{info.name}"
+            found[match[1]] = f"{package.__name__}.{info.name}"
     return found
 
 

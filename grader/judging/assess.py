@@ -289,7 +289,7 @@ def _make_feedback(
         file=origin.file,
         error=f"{failure.type}: {failure.message}" if failure else None,
         raised=failure is not None and failure.own,
-        notes=tuple(map(origin.with_place, trace.warnings)),
+        notes=tuple(map(origin.warning_with_place, trace.warnings)),
         seconds=trace.seconds,
         kind=exercise.kind,
         because=exercise.because if verdict.status == "passed" else "",
@@ -331,13 +331,12 @@ def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: O
     )
     if diagnosis.mistakes:  # message and line stay those of the first mistake
         return replace(feedback, diagnosis=diagnosis)
-    line = found.line + origin.first_line - 1
-    place = origin.place(line)
+    place = origin.place(found.line)
     return replace(
         feedback,
         diagnosis=diagnosis,
         message=signature_message(diagnosis.signature, feedback.error),
         line=place.line if place else None,
         cell=place.cell if place else None,
-        source_line=origin.line_text(line),
+        source_line=origin.line_text(found.line),
     )

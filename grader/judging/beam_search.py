@@ -5,8 +5,8 @@ each scenario a set stays if the solution with its mistakes behaves as the learn
 one mistake, or by two if one is not enough. It begins with the scenarios in which the known mistakes have the fewest
 different behaviours, because these leave the least choice.
 
-A mistake *acts* in a scenario if it changes the scenario when made alone (`Trials`). A candidate is *idle* in a
-scenario if none of its mistakes acts there.
+A mistake *acts* in a scenario if it changes the scenario when made alone (see `agreement_oracle`). A candidate is
+*idle* in a scenario if none of its mistakes acts there.
 
 Example: mistake `a` changes the scenarios 1 and 2, `b` and `c` change scenario 2 only, and the learner makes `a` and
 `b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.edits import MistakeVariant, ids_of
 from grader.judging.reference import Reference
-from grader.judging.trials import MistakeSet, Trials
 
 _MAX_CANDIDATES = 32
 """Maximum number of candidates kept after each scenario."""
@@ -64,15 +64,15 @@ class BeamSearch:
     `_MAX_PLAYS_WITHOUT_SUCCESS`.
     """
 
-    def __init__(self, reference: Reference, trials: Trials, wrong: Sequence[str]) -> None:
-        """Prepare.
+    def __init__(self, reference: Reference, oracle: AgreementOracle, wrong: Sequence[str]) -> None:
+        """Prepare; nothing is played yet.
 
         Args:
             reference: the reference of the exercise and seed that was played.
-            trials: compares sets with the learner's runs, and counts the plays.
+            oracle: compares sets with the learner's runs, and counts the plays.
             wrong: names of the scenarios, with a run, in which the learner's run differs from the solution's.
         """
-        self._reference, self._trials, self._wrong = reference, trials, wrong
+        self._reference, self._oracle, self._wrong = reference, oracle, wrong
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._has_explained_any = False
 
@@ -85,14 +85,14 @@ class BeamSearch:
                 scenario, the result is empty.
         """
         acting = {
-            scenario: [variant for variant in variants if self._trials.acts_in(variant, scenario)]
+            scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
             for scenario in self._wrong
         }
-        order = sorted(self._wrong, key=lambda s: len(self._trials.grouped_by_behaviour(acting[s], s)))
+        order = sorted(self._wrong, key=lambda s: len(self._oracle.grouped_by_behaviour(acting[s], s)))
         beam = [Candidate(frozenset())]
         postponed = []
         for scenario in order:
-            if not self._has_explained_any and self._trials.plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
+            if not self._has_explained_any and self._oracle.charged_plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
             extended = self._extend(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
             if extended:
@@ -159,11 +159,11 @@ class BeamSearch:
             variants: variants that act in it and may be added.
             may_leave_out: see `candidates`.
         """
-        agreeing = [c for c in beam if self._trials.acting_mistakes_agree(c.mistakes, scenario)]
-        others = [c for c in beam if not self._trials.acting_mistakes_agree(c.mistakes, scenario)]
+        agreeing = [c for c in beam if self._oracle.acting_subset_agrees(c.mistakes, scenario)]
+        others = [c for c in beam if not self._oracle.acting_subset_agrees(c.mistakes, scenario)]
         # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. A candidate
         # with acting mistakes needs a play of its own for each added mistake: few are tried if idle ones fit.
-        acting = [c for c in others if self._trials.acting_mistakes(c.mistakes, scenario)]
+        acting = [c for c in others if self._oracle.acting_subset(c.mistakes, scenario)]
         idle = [c for c in others if c not in acting]
         unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
         grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
@@ -177,7 +177,7 @@ class BeamSearch:
         self, candidate: Candidate, scenario: str, variants: Sequence[MistakeVariant]
     ) -> Iterator[Candidate]:
         """Yield the candidate with one more mistake, for each of the variants that makes it agree in this scenario."""
-        is_idle = not self._trials.acting_mistakes(candidate.mistakes, scenario)
+        is_idle = not self._oracle.acting_subset(candidate.mistakes, scenario)
         failed: set[int] = set()  # behaviours (`Reference.behaviour`) that do not give the learner's run here
         for variant in variants:
             behaviour = self._reference.behaviour(variant, scenario)
@@ -188,7 +188,7 @@ class BeamSearch:
                 yield grown
             # Only in an idle candidate do all variants of this behaviour fail with this one. In others, their edits may
             # overlap with those of the acting mistakes in different ways.
-            elif is_idle and not self._trials.acting_mistakes_agree(candidate.mistakes | {variant}, scenario):
+            elif is_idle and not self._oracle.acting_subset_agrees(candidate.mistakes | {variant}, scenario):
                 failed.add(behaviour)
 
     def _with_two_more(
@@ -199,12 +199,14 @@ class BeamSearch:
         Pairs whose mistakes, each alone, bring the candidate nearer to the learner's run are tried first. Of variants
         that behave alike in this scenario, only the first is tried.
         """
-        by_behaviour = self._trials.grouped_by_behaviour(variants, scenario)
-        progress = {
-            behaviour: self._trials.progress(candidate.mistakes | {alike[0]}, scenario)
+        by_behaviour = self._oracle.grouped_by_behaviour(variants, scenario)
+        progress_of_behaviour = {
+            behaviour: self._oracle.measure_progress(candidate.mistakes | {alike[0]}, scenario)
             for behaviour, alike in by_behaviour.items()
         }
-        pairs = sorted(combinations(by_behaviour, 2), key=lambda pair: -sum(progress[b] for b in pair))
+        pairs = sorted(
+            combinations(by_behaviour, 2), key=lambda pair: -sum(progress_of_behaviour[b] for b in pair)
+        )
         for one, other in pairs[:_MAX_PAIRS]:
             grown = self._with_added(candidate, (by_behaviour[one][0], by_behaviour[other][0]), scenario)
             if grown is not None:
@@ -221,10 +223,10 @@ class BeamSearch:
         if len(set(ids)) < len(ids) or len(ids) > _MAX_MISTAKES:
             return None
         mistakes = candidate.mistakes.union(added)
-        if not self._trials.acting_mistakes_agree(mistakes, scenario):
+        if not self._oracle.acting_subset_agrees(mistakes, scenario):
             return None
-        affected = [s for s in candidate.explained if any(self._trials.acts_in(v, s) for v in added)]
-        if not all(self._trials.acting_mistakes_agree(mistakes, s) for s in affected):
+        affected = [s for s in candidate.explained if any(self._oracle.acts_in(v, s) for v in added)]
+        if not all(self._oracle.acting_subset_agrees(mistakes, s) for s in affected):
             return None
         return Candidate(mistakes, (*candidate.explained, scenario))
 

@@ -1,9 +1,9 @@
 """Choose the smallest of the candidates of a beam search, after a check with all edits of a set in one program.
 
 The beam search assumes that in each scenario only the *acting* mistakes matter: those that change the scenario when
-made alone (see `trials`). It also grows sets but never shrinks them. So the first set is played whole here, and then
-made smaller. In the end its twins are added: sets with one mistake exchanged for another that behaves alike, so that
-feedback can name both.
+made alone (see `agreement_oracle`). It also grows sets but never shrinks them. So the first set is played whole here,
+and then made smaller. In the end its twins are added: sets with one mistake exchanged for another that behaves alike,
+so that feedback can name both.
 
 Example: the candidate {no-division, drops-leftover, no-accum-check} explains every scenario. Without any one of the
 three some scenario stays unexplained, so it is returned as it is. If `leaks-leftover` behaved like `drops-leftover` in
@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 from typing import NamedTuple
 
+from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.beam_search import Candidate, may_add
 from grader.judging.edits import MistakeVariant, ids_of
 from grader.judging.reference import Reference
-from grader.judging.trials import MistakeSet, Trials
 
 
 class ChosenSets(NamedTuple):
@@ -34,22 +34,22 @@ class SetChooser:
     def __init__(
         self,
         reference: Reference,
-        trials: Trials,
+        oracle: AgreementOracle,
         *,
         wrong: Sequence[str],
         right: Sequence[str],
         representatives: Sequence[MistakeVariant],
     ) -> None:
-        """Prepare.
+        """Prepare; nothing is played yet.
 
         Args:
             reference: the reference of the exercise and seed that was played.
-            trials: compares sets with the learner's runs, and counts the plays.
+            oracle: compares sets with the learner's runs, and counts the plays.
             wrong: names of the scenarios that have a run of the learner, and where it differs from the solution's.
             right: names of the scenarios that have a run of the learner, and where it equals the solution's.
             representatives: the variants that may take another's place in a set, one for each behaviour of a mistake.
         """
-        self._reference, self._trials = reference, trials
+        self._reference, self._oracle = reference, oracle
         self._wrong, self._right = wrong, right
         self._representatives = representatives
         self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
@@ -68,7 +68,7 @@ class SetChooser:
         # Reserve two plays for each scenario, so that twins can be found although the search used up its plays. A twin
         # takes up to two plays in a scenario: one with its acting mistakes and one with all. `_twins` tries the
         # mistakes most alike first, so the plays of one twin usually tell if another mistake explains the same.
-        self._trials.ensure_plays_left(2 * len(self._scenarios))
+        self._oracle.ensure_plays_left(2 * len(self._scenarios))
         twins = self._twins(smallest[0], best.explained)
         return ChosenSets(tuple(dict.fromkeys((*smallest, *twins))), best.explained)
 
@@ -99,10 +99,10 @@ class SetChooser:
         This takes few plays, because only scenarios in which a mistake acts are looked at, with acting mistakes only.
         """
         mistakes = candidate.mistakes
-        for variant in reversed(self._trials.in_course_order(mistakes)):
+        for variant in reversed(self._oracle.in_course_order(mistakes)):
             rest = mistakes - {variant}
-            acts_in = (s for s in candidate.explained if self._trials.acts_in(variant, s))
-            if all(self._trials.acting_mistakes_agree(rest, s) for s in acts_in):
+            acts_in = (s for s in candidate.explained if self._oracle.acts_in(variant, s))
+            if all(self._oracle.acting_subset_agrees(rest, s) for s in acts_in):
                 mistakes = rest
         return mistakes
 
@@ -111,7 +111,7 @@ class SetChooser:
 
         None if it explains none, or changes a scenario in which the learner is right.
         """
-        agrees = self._trials.acting_mistakes_agree
+        agrees = self._oracle.acting_subset_agrees
         explained = tuple(s for s in self._wrong if agrees(mistakes, s))
         if not explained or not all(agrees(mistakes, s) for s in self._right):
             return None
@@ -123,9 +123,9 @@ class SetChooser:
         None if it explains none, or changes a scenario in which the learner is right.
         """
         explained = self._explained_whole(mistakes)
-        if len(explained) < len(self._wrong) and self._acts_or_whole_agree_everywhere(mistakes):
+        if len(explained) < len(self._wrong) and self._whole_or_acting_subset_agrees_everywhere(mistakes):
             return Candidate(self._shrink_played_whole(mistakes, self._wrong), tuple(self._wrong))
-        if not explained or not self._trials.agrees_everywhere(mistakes, self._right):
+        if not explained or not self._oracle.whole_set_agrees_in_each(mistakes, self._right):
             return None
         shrunk = self._shrink_played_whole(mistakes, explained)
         # A removed mistake may have hidden the others in some scenario, so find the explained ones again.
@@ -133,16 +133,16 @@ class SetChooser:
 
     def _explained_whole(self, mistakes: MistakeSet) -> tuple[str, ...]:
         """Return the names of the wrong scenarios that the program with all these mistakes explains."""
-        return tuple(s for s in self._wrong if self._trials.all_mistakes_agree(mistakes, s))
+        return tuple(s for s in self._wrong if self._oracle.whole_set_agrees(mistakes, s))
 
-    def _acts_or_whole_agree_everywhere(self, mistakes: MistakeSet) -> bool:
+    def _whole_or_acting_subset_agrees_everywhere(self, mistakes: MistakeSet) -> bool:
         """Return True if the set agrees in every scenario, played whole or with its acting mistakes only.
 
         The learner can make two mistakes whose edits cannot both take effect in one program. Played whole, such a set
         does not explain the scenarios of the one that is hidden; with its acting mistakes only, it does.
         """
         return all(
-            self._trials.all_or_acting_mistakes_agree(mistakes, s) for s in (*self._wrong, *self._right)
+            self._oracle.whole_set_or_acting_subset_agrees(mistakes, s) for s in (*self._wrong, *self._right)
         )
 
     # ---- making a set smaller ------------------------------------------------------------------------
@@ -152,9 +152,9 @@ class SetChooser:
 
         Unlike `_drop_unneeded_cheaply`, this does not rely on what a mistake changes alone.
         """
-        for variant in self._trials.in_course_order(mistakes):
+        for variant in self._oracle.in_course_order(mistakes):
             rest = mistakes - {variant}
-            if rest and self._trials.agrees_everywhere(rest, (*explained, *self._right)):
+            if rest and self._oracle.whole_set_agrees_in_each(rest, (*explained, *self._right)):
                 mistakes = rest
         if len(mistakes) > 2:
             mistakes = self._remove_one_exchange_another(mistakes, explained)
@@ -168,10 +168,10 @@ class SetChooser:
         returned as a tensor keeps its graph only if the backward pass is missing. With the update at the wrong end, a
         third mistake is needed to explain the graph.
         """
-        for removed, exchanged in permutations(self._trials.in_course_order(mistakes), 2):
+        for removed, exchanged in permutations(self._oracle.in_course_order(mistakes), 2):
             rest = mistakes - {removed, exchanged}
-            exchanged_acts_in = [s for s in self._scenarios if self._trials.acts_in(exchanged, s)]
-            removed_acts_in = [s for s in explained if self._trials.acts_in(removed, s)]
+            exchanged_acts_in = [s for s in self._scenarios if self._oracle.acts_in(exchanged, s)]
+            removed_acts_in = [s for s in explained if self._oracle.acts_in(removed, s)]
             for other in self._representatives:
                 if other in mistakes or not may_add(other, rest):
                     continue
@@ -179,22 +179,24 @@ class SetChooser:
                     continue  # similar means alike in more than half of the scenarios
                 smaller = rest | {other}
                 # Where the removed mistake acts, most exchanges fail: these scenarios come first.
-                if self._trials.agrees_everywhere(smaller, (*removed_acts_in, *explained, *self._right)):
+                if self._oracle.whole_set_agrees_in_each(
+                    smaller, (*removed_acts_in, *explained, *self._right)
+                ):
                     return smaller
         return mistakes
 
     def _replace_two_by_one(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
         """Return the set with two mistakes replaced by one that acts in exactly the same scenarios, if one agrees."""
         scenarios = (*explained, *self._right)
-        for pair in combinations(self._trials.in_course_order(mistakes), 2):
-            either_acts = [any(self._trials.acts_in(variant, s) for variant in pair) for s in scenarios]
+        for pair in combinations(self._oracle.in_course_order(mistakes), 2):
+            either_acts = [any(self._oracle.acts_in(variant, s) for variant in pair) for s in scenarios]
             rest = mistakes.difference(pair)
             for variant in self._representatives:
                 if variant in pair or not may_add(variant, rest):
                     continue
-                if either_acts == [self._trials.acts_in(variant, s) for s in scenarios]:
+                if either_acts == [self._oracle.acts_in(variant, s) for s in scenarios]:
                     smaller = rest | {variant}
-                    if self._trials.agrees_everywhere(smaller, scenarios):
+                    if self._oracle.whole_set_agrees_in_each(smaller, scenarios):
                         return smaller
         return mistakes
 
@@ -211,9 +213,9 @@ class SetChooser:
         learner is right.
         """
         ids = ids_of(mistakes)
-        for variant in self._trials.in_course_order(mistakes):
+        for variant in self._oracle.in_course_order(mistakes):
             rest = mistakes - {variant}
-            acts_in = [s for s in explained if self._trials.acts_in(variant, s)]
+            acts_in = [s for s in explained if self._oracle.acts_in(variant, s)]
             alike_counts = {
                 other: self._alike_count(other, variant, acts_in)
                 for other in self._representatives
@@ -222,7 +224,7 @@ class SetChooser:
             for other in sorted(alike_counts, key=lambda other: -alike_counts[other]):
                 twin = rest | {other}
                 if alike_counts[other] and all(
-                    self._trials.acting_mistakes_agree(twin, s) or self._trials.all_mistakes_agree(twin, s)
+                    self._oracle.acting_subset_agrees(twin, s) or self._oracle.whole_set_agrees(twin, s)
                     for s in explained
                 ):
                     yield twin

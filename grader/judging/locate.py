@@ -152,6 +152,4 @@ def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin:
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)
-    return Location(
-        line + origin.first_line - 1
-    )  # `definition` was parsed from `source`, a part of the program
+    return Location(line)

@@ -14,11 +14,11 @@ that of {no-accum-check}. In `sgd`, this set alone does not agree, but does with
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.beam_search import BeamSearch, may_add
 from grader.judging.choose_sets import ChosenSets, SetChooser
 from grader.judging.edits import Combination, MistakeVariant
 from grader.judging.reference import Reference
-from grader.judging.trials import MistakeSet, Trials
 from grader.observe.trace import Run
 
 
@@ -45,12 +45,12 @@ def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence
     search = _Search(reference, runs, wrong)
     found = search.find()
     unexplained = tuple(s for s in (*search.wrong, *search.without_run) if s not in found.explained)
-    combinations = tuple(map(search.trials.in_course_order, found.sets))
+    combinations = tuple(map(search.oracle.in_course_order, found.sets))
     return FoundMistakes(combinations, found.explained, unexplained)
 
 
 class _Search:
-    """One search for the sets that explain one learner's runs. Its `Trials` hold the budget of plays."""
+    """One search for the sets that explain one learner's runs. Its `oracle` holds the budget of plays."""
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
         """Prepare; the arguments are those of `find_mistakes`."""
@@ -59,19 +59,19 @@ class _Search:
         self._right = [name for name in self._scenarios if name not in wrong]
         self.wrong = [name for name in wrong if name in runs]
         self.without_run = [name for name in wrong if name not in runs]
-        self.trials = Trials(reference, runs, self.wrong)
+        self.oracle = AgreementOracle(reference, runs, self.wrong)
         # Mistakes that, made alone, change a scenario in which the learner is right are unlikely: in combination they
         # mostly change it, too.
         self._likely = [
             variant
             for variant in self._variants
-            if not any(self.trials.acts_in(variant, scenario) for scenario in self._right)
+            if not any(self.oracle.acts_in(variant, scenario) for scenario in self._right)
         ]
         self._representatives = _representatives(self._likely, reference, self._scenarios)
-        self._beam_search = BeamSearch(reference, self.trials, self.wrong)
+        self._beam_search = BeamSearch(reference, self.oracle, self.wrong)
         self._chooser = SetChooser(
             reference,
-            self.trials,
+            self.oracle,
             wrong=self.wrong,
             right=self._right,
             representatives=self._representatives,
@@ -92,16 +92,16 @@ class _Search:
             if len(found.explained) == len(self.wrong):
                 break
             candidates = self._beam_search.candidates(variants, may_leave_out=may_leave_out)
-            self.trials.release_reserve()
+            self.oracle.release_reserve()
             chosen = self._chooser.choose(candidates)
-            self.trials.hold_back_reserve()
+            self.oracle.hold_back_reserve()
             if len(chosen.explained) > len(found.explained):
                 found = chosen
-        self.trials.release_reserve()
+        self.oracle.release_reserve()
         if len(found.explained) < len(self.wrong):
             # Costly exercises have few plays. So that the program of a single known mistake is found there too, allow
             # enough plays to play two candidates in every scenario.
-            self.trials.ensure_plays_left(2 * len(self._scenarios))
+            self.oracle.ensure_plays_left(2 * len(self._scenarios))
             single = tuple(self._single_variants())
             return ChosenSets(single, tuple(self.wrong)) if single else self._with_hidden_mistakes(found)
         return found
@@ -113,10 +113,10 @@ class _Search:
         behaviour table, but with a seed other than the table's, two of these may behave differently.
         """
         for variant in self._variants:
-            if not all(self.trials.acts_in(variant, scenario) for scenario in self.wrong):
+            if not all(self.oracle.acts_in(variant, scenario) for scenario in self.wrong):
                 continue  # the table rules it out without a play
             alone = frozenset([variant])
-            if all(self.trials.program_agrees(alone, scenario) for scenario in (*self.wrong, *self._right)):
+            if all(self.oracle.program_agrees(alone, scenario) for scenario in (*self.wrong, *self._right)):
                 yield alone
 
     def _with_hidden_mistakes(self, found: ChosenSets) -> ChosenSets:
@@ -128,7 +128,7 @@ class _Search:
         sets = found.sets
         explained = list(found.explained)
         for scenario in (s for s in self.wrong if s not in found.explained):
-            agreeing = [one for one in sets if self.trials.all_mistakes_agree(one, scenario)]
+            agreeing = [one for one in sets if self.oracle.whole_set_agrees(one, scenario)]
             extended = agreeing or self._with_one_more(sets, (scenario, *explained, *self._right))
             if extended:
                 sets = tuple(extended)
@@ -141,11 +141,11 @@ class _Search:
         The first mistake with which any set agrees is taken; mistakes that act in the first scenario are tried before
         others. Empty if there is no such mistake.
         """
-        acting = [v for v in self._variants if self.trials.acts_in(v, scenarios[0])]
+        acting = [v for v in self._variants if self.oracle.acts_in(v, scenarios[0])]
         others = [v for v in self._likely if v not in acting]
         for variant in (*acting, *others):
             grown = [one | {variant} for one in sets if may_add(variant, one)]
-            agreeing = [one for one in grown if self.trials.agrees_everywhere(one, scenarios)]
+            agreeing = [one for one in grown if self.oracle.whole_set_agrees_in_each(one, scenarios)]
             if agreeing:
                 return agreeing
         return []

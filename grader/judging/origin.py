@@ -20,9 +20,7 @@ class Origin:
     file: str | None
     """Name of the learner's file; None if feedback is to name no file, as in a running notebook."""
     source: str
-    """Text of the program, or the part of it that defines the exercise."""
-    first_line: int
-    """Number of the program's line at which `source` begins, counted from 1."""
+    """Text of the program, from its line 1 on."""
     places: tuple[Place, ...] = ()
     """The place of each line of the program, beginning with line 1.
 
@@ -32,7 +30,7 @@ class Origin:
     @classmethod
     def of_file(cls, source: SourceFile) -> "Origin":
         """Return the origin of code that was read from a file of a submission."""
-        return cls(source.name, source.text, 1, source.places)
+        return cls(source.name, source.text, source.places)
 
     def place(self, line: int | None) -> Place | None:
         """Return where the learner finds this line of the program, counted from 1; None if the line is not known."""
@@ -45,10 +43,10 @@ class Origin:
     def line_text(self, line: int | None) -> str | None:
         """Return the text of a line of the program without the spaces around it; None if `source` lacks the line."""
         lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
-        index = -1 if line is None else line - self.first_line
+        index = -1 if line is None else line - 1
         return lines[index].strip() if 0 <= index < len(lines) else None
 
-    def with_place(self, warning: str) -> str:
+    def warning_with_place(self, warning: str) -> str:
         """Return a warning with the learner's place instead of the program's line.
 
         `7번째 줄: …` becomes `코드 셀 2의 3번째 줄: …`. A warning without a line is returned unchanged.

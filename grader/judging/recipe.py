@@ -9,7 +9,8 @@ Example: with updates from four micro-batches of equal size each, the coefficien
 accumulation and 1 1 1 1 for a forgotten division. If gradients are never cleared, the second update has 1/4 eight
 times, for its own four batches and for those of the first update.
 
-In this module, a *state* is a row of `theta`: all parameters, flattened to one vector, after one of the updates.
+In this module, a *state* is a row of `theta`: all parameters, flattened to one vector, at the start or after one of the
+updates. Parameters at which a forward pass runs between two states, such as SAM's w + e, are *perturbed*.
 """
 
 from dataclasses import dataclass
@@ -32,15 +33,18 @@ _NEGLIGIBLE = 5e-4
 
 
 class _Ingredient(NamedTuple):
-    """What a coefficient of the recipe belongs to. Gradients of one batch at several states are one ingredient."""
+    """What a coefficient of the recipe belongs to: a batch, at states or at perturbed parameters.
 
-    is_between_states: bool
-    """True if the gradient was taken at parameters between two states, such as SAM's w + e."""
+    Gradients of one batch at several states are one ingredient, and so are those at several perturbed parameters.
+    """
+
+    is_perturbed: bool
+    """True if the gradient was taken at perturbed parameters."""
     batch: int
     """Index of the batch, from 0."""
 
 
-class _GradientPoint(NamedTuple):
+class _CandidateGradient(NamedTuple):
     """A gradient that may have gone into the update, before it is computed."""
 
     parameters: Array
@@ -65,8 +69,13 @@ class _Mixture:
 def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env: Env) -> Recipe | None:
     """Return the recipe of one of the learner's updates beside the solution's.
 
-    None if the scenario is not plain SGD (it has no `problem`), if a run lacks the update or has infinite numbers or
-    NaN there, if the learner's loop takes the update back, or if both recipes are the same.
+    None if:
+
+    - the scenario is not plain SGD (it has no `problem`), or the learner's loop takes the update back;
+    - one of the runs lacks the update, or records the model's parameters in another shape;
+    - no element has a learning rate above 0;
+    - a state up to the update, or one of the gradients, has infinite numbers or NaN;
+    - both mixtures are the same, and the learner's explains the whole update.
 
     Args:
         scenario: the scenario that was played.
@@ -94,21 +103,22 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
     )
     if is_same and got.residual <= _NEGLIGIBLE:
         return None  # the mixture is right: something else is wrong, such as the point w + e itself
-    moved = tuple(ingredient.is_between_states for ingredient in shown)
+    is_perturbed = tuple(ingredient.is_perturbed for ingredient in shown)
     return Recipe(
         update=update,
         batches=tuple(ingredient.batch + 1 for ingredient in shown),
         got=tuple(map(got.coefficient, shown)),
         expected=tuple(map(expected.coefficient, shown)),
         residual=got.residual,
-        moved=moved if any(moved) else (),
+        moved=is_perturbed if any(is_perturbed) else (),
     )
 
 
 def _is_taken_back(run: Run, update: int) -> bool:
-    """Return True if the learner's loop takes an update back, other than by a `step`: of the update nothing is left.
+    """Return True if the state after the update's is exactly the one before it, and the update was no optimizer's step.
 
-    SAM with a `second_step` that writes w back after the base optimizer's `step` is an example.
+    Then nothing is left of the update, as in SAM with a `second_step` that writes w back after the base optimizer's
+    `step`.
     """
     theta = run.arrays.get("theta")
     if theta is None or not 0 < update < len(theta) - 1:
@@ -130,11 +140,11 @@ def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
         used = (theta[update - 1] - theta[update])[is_updated] / rates[update][is_updated]
     if not np.isfinite(theta[: update + 1]).all() or not np.isfinite(used).all():
         return None
-    points = _gradient_points(run, len(problem.batches), update)
+    candidates = _candidate_gradients(run, len(problem.batches), update)
     gradients = np.stack(
         [
-            _compute_gradient(problem, point.parameters, point.ingredient.batch)[is_updated]
-            for point in points
+            _compute_gradient(problem, candidate.parameters, candidate.ingredient.batch)[is_updated]
+            for candidate in candidates
         ],
         axis=1,
     )
@@ -142,37 +152,41 @@ def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
         return None
     coefficients, residual = _least_squares(gradients, used)
     by_ingredient: dict[_Ingredient, float] = {}
-    for point, value in zip(points, coefficients, strict=True):
-        by_ingredient[point.ingredient] = by_ingredient.get(point.ingredient, 0.0) + float(value)
+    for candidate, value in zip(candidates, coefficients, strict=True):
+        by_ingredient[candidate.ingredient] = by_ingredient.get(candidate.ingredient, 0.0) + float(value)
     return _Mixture(by_ingredient, residual)
 
 
-def _gradient_points(run: Run, batch_count: int, update: int) -> list[_GradientPoint]:
+def _candidate_gradients(run: Run, batch_count: int, update: int) -> list[_CandidateGradient]:
     """Return the gradients that may have gone into an update: those of the forward passes before it.
 
-    Two forward passes of one batch at the same parameters give one gradient. If no forward pass saw a batch of the
-    scenario, return the gradient of every batch at the state before the update.
+    Two forward passes of one batch at the same parameters give one gradient. If no forward pass with known parameters
+    saw a batch of the scenario, return the gradient of every batch at the state before the update. At most
+    `_MAX_GRADIENTS` are returned.
     """
-    by_forward_pass: dict[tuple[int, int | None, int], _GradientPoint] = {}
+    by_forward_pass: dict[tuple[int, int | None, int], _CandidateGradient] = {}
     for event in run.events:
         if event.kind != "forward" or event.batch is None or not 0 <= event.batch < batch_count:
             continue
         parameters = _parameters_at(run, event) if 0 <= event.state < update else None
         if parameters is not None:
             ingredient = _Ingredient(event.point is not None, event.batch)
-            by_forward_pass[event.state, event.point, event.batch] = _GradientPoint(parameters, ingredient)
+            by_forward_pass[event.state, event.point, event.batch] = _CandidateGradient(
+                parameters, ingredient
+            )
     if by_forward_pass:
         return list(by_forward_pass.values())[-_MAX_GRADIENTS:]
     state = run.arrays["theta"][update - 1]
     return [
-        _GradientPoint(state, _Ingredient(False, batch)) for batch in range(min(batch_count, _MAX_GRADIENTS))
+        _CandidateGradient(state, _Ingredient(False, batch))
+        for batch in range(min(batch_count, _MAX_GRADIENTS))
     ]
 
 
 def _parameters_at(run: Run, event: Event) -> Array | None:
-    """Return the parameters at a forward pass: a state, or a point between two states.
+    """Return the parameters at a forward pass: a state, or perturbed parameters.
 
-    None if the trace, which may be forged, does not have that point.
+    None if the trace, which may be forged, lacks these perturbed parameters, or holds infinite numbers or NaN there.
     """
     theta, points = run.arrays["theta"], run.evidence.get("points")
     if event.point is None:

@@ -55,7 +55,7 @@ class Reference:
         self.exercise = exercise
         self.seed = seed
         self.device = device
-        self.plays = 0
+        self.play_count = 0
         """Number of scenarios played so far."""
         self._solution_program = _solution_program(exercise.lesson)
         self._solution_runs: dict[str, Run] = {}
@@ -174,7 +174,7 @@ class Reference:
         With `against`, the run is broken off, and so incomplete, at the first parameter state that differs from that
         run's.
         """
-        self.plays += 1
+        self.play_count += 1
         return play_scenario(
             self.exercise.driver[scenario],
             self._program(source),

@@ -135,10 +135,12 @@ def _call_problem(yours: _Parameters, right: _Parameters, *, is_method: bool) ->
         right: the exercise's parameters.
         is_method: True if both are methods, whose first parameter is the object.
     """
-    # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted. `*args`
-    # takes the object only if no named parameter stands before it. A shift in front of `*args` is not reported.
-    if is_method and (not yours.positional or yours.positional[0] in right.positional[1:]):
-        return None if yours.has_varargs else "메서드의 첫 매개변수 `self`가 없어요"
+    if is_method:
+        if not yours.positional and yours.has_varargs:
+            return None  # `*args` takes the object and everything else
+        # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted.
+        if not yours.positional or yours.positional[0] in right.positional[1:]:
+            return "메서드의 첫 매개변수 `self`가 없어요"
     return _difference_by_position(yours, right) or _difference_by_keyword(yours, right)
 
 

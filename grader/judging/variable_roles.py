@@ -142,6 +142,7 @@ def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
 
 
 def _parameter_names(function: ast.FunctionDef) -> list[str]:
+    """Return the names of a function's parameters, without `*args` and `**kwargs`."""
     parameters = function.args
     return [p.arg for p in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)]
 

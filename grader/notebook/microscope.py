@@ -7,9 +7,9 @@ from typing import Any
 from grader.course.course import CourseError, Exercise
 from grader.course.reading import load_course
 from grader.grading.time_limit import time_limit
-from grader.microscopy.drawing import Code, html_picture, text_picture
-from grader.microscopy.look import View, views
-from grader.microscopy.situations import NothingToSee
+from grader.notebook.microscopy.drawing import Code, html_picture, text_picture
+from grader.notebook.microscopy.look import View, views
+from grader.notebook.microscopy.situations import NothingToSee
 from grader.notebook.shown import Shown, message
 from grader.observe.program import Program
 from grader.observe.wording import with_particle

@@ -5,7 +5,10 @@ a notebook that is run as a whole, by CI or by an impatient learner, keeps its s
 """
 
 import html
+import json
 import re
+from dataclasses import dataclass
+from functools import cache
 
 from grader.course.course import CourseError, Prediction
 from grader.course.reading import load_course
@@ -22,6 +25,21 @@ _REVEALED: dict[str, str | None] = {}
 
 A later choice updates the output of that `reveal`.
 """
+
+_CALL = re.compile(r"""predict\(["']([\w-]+)["']\)""")
+_CHOICE = re.compile(r"^- ([a-d]): (.+)", re.MULTILINE)
+_RIGHT, _WRONG = "#2a9d5c", "#c96a1b"
+"""Colours of a verdict, for light and dark notebooks."""
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What is shown below an experiment."""
+
+    text: str
+    """Markdown."""
+    is_right: bool | None
+    """None: nothing has been chosen yet."""
 
 
 def predict(prediction: str, choice: str | None = None) -> None:
@@ -57,7 +75,7 @@ def reveal(prediction: str, *, measured: str | None = None) -> None:
         _show_text(str(error))
         return
     _REVEALED[asked.id] = measured
-    _show_text(_verdict(asked, measured), place=asked.id)
+    _show_verdict(asked, _verdict(asked, measured))
 
 
 def _chosen(asked: Prediction, choice: object) -> str:
@@ -68,7 +86,7 @@ def _chosen(asked: Prediction, choice: object) -> str:
     Progress.load().record_prediction(asked.id, letter)
     lift(asked.id)
     if asked.id in _REVEALED:
-        _show_text(_verdict(asked, _REVEALED[asked.id]), place=asked.id, again=True)
+        _show_verdict(asked, _verdict(asked, _REVEALED[asked.id]), again=True)
         return f"**{letter}**를 골랐습니다. 까닭은 실험 결과 아래에 있습니다."
     return f"**{letter}**를 골랐습니다. 이제 아래 셀을 실행해 확인합니다."
 
@@ -80,26 +98,27 @@ def _standing(asked: Prediction, earlier: str | None) -> str:
     return f"지난번에 **{earlier}**를 골랐습니다. 다시 고르려면 {how}"
 
 
-def _verdict(asked: Prediction, measured: str | None) -> str:
+def _verdict(asked: Prediction, measured: str | None) -> _Verdict:
     """Return choice, result and reason, and record the verdict; without a choice, say how to make one."""
     answer = measured or asked.answer
     chosen = _earlier(asked)
     if chosen is None:
-        return (
+        text = (
             "아직 예측을 고르지 않아 까닭을 보여 주지 않습니다. "
             f"위에서 고르거나 {_example(asked)}처럼 적어 실행하세요."
         )
+        return _Verdict(text, None)
     learner = Progress.load()
     before = standing(learner.history)
     learner.record_verdict(asked.id, chosen, answer)
     gain = " · ".join(gain_since(learner, before, first=False).lines)
     other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
     if chosen == answer:
-        outcome = f"**예측 {chosen}, 결과 {answer}. 맞았습니다.**{other} {asked.because}"
+        outcome = f"**내 예측 {chosen} → 결과 {answer}. 맞았습니다.**{other} {asked.because}"
     else:
         reason = asked.wrong.get(chosen, "")
-        outcome = f"**예측 {chosen}, 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
-    return f"{outcome}\n\n{gain}".rstrip()
+        outcome = f"**내 예측 {chosen} → 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
+    return _Verdict(f"{outcome}\n\n{gain}".rstrip(), chosen == answer)
 
 
 def _earlier(asked: Prediction) -> str | None:
@@ -119,12 +138,25 @@ def _letters(asked: Prediction) -> str:
     return ", ".join(asked.choices)
 
 
-def _show_text(text: str, *, place: str | None = None, again: bool = False) -> None:
-    """Show Markdown, or plain text in a terminal; output with a `place` can be updated there with `again`."""
+def _show_text(text: str) -> None:
+    """Show Markdown, or plain text in a terminal."""
     plain = _plain(text)
-    bundle = {"text/markdown": text, "text/plain": plain}
-    name = None if place is None else f"hanstep-reveal-{place}"
-    if not publish(bundle, {}, name=name, update=again) and not again:
+    if not publish({"text/markdown": text, "text/plain": plain}, {}):
+        print(plain)
+
+
+def _show_verdict(asked: Prediction, verdict: _Verdict, *, again: bool = False) -> None:
+    """Show a verdict below its experiment, in a colour; with `again`, in place of the one that is shown there."""
+    plain = _plain(verdict.text)
+    bundle = {"text/markdown": verdict.text, "text/plain": plain}
+    if verdict.is_right is not None:
+        color = _RIGHT if verdict.is_right else _WRONG
+        paragraphs = "".join(f"<p>{_html(text)}</p>" for text in verdict.text.split("\n\n"))
+        bundle["text/html"] = (
+            f'<div lang="ko" data-prediction="{asked.id}" style="border-left:5px solid {color};border-radius:8px;'
+            f'background:{color}1f;padding:2px 14px">{paragraphs}</div>'
+        )
+    if not publish(bundle, {}, name=f"hanstep-reveal-{asked.id}", update=again) and not again:
         print(plain)
 
 
@@ -141,7 +173,10 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
     )
     reply = ipywidgets.HTML(_html(before))
     buttons = ipywidgets.ToggleButtons(
-        options=asked.choices, value=earlier, tooltips=[f"예측 {letter}" for letter in asked.choices]
+        options=[(_label(asked.id, letter), letter) for letter in asked.choices],
+        value=earlier,
+        tooltips=[f"예측 {letter}" for letter in asked.choices],
+        style={"button_width": "auto"},
     )
     buttons.observe(
         lambda change: setattr(reply, "value", _html(_chosen(asked, change["new"]))), names="value"
@@ -150,6 +185,28 @@ def _show_buttons(asked: Prediction, earlier: str | None) -> bool:
     view = {"version_major": 2, "version_minor": 0, "model_id": ipywidgets.VBox([buttons, reply]).model_id}
     standing = _plain(_standing(asked, earlier))
     return publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": standing}, {})
+
+
+def _label(prediction: str, letter: str) -> str:
+    """Return the text of a choice's button; the letter alone if the course's notebooks do not tell it."""
+    text = _choice_texts().get((prediction, letter))
+    return f"{letter}: {text}" if text else letter
+
+
+@cache
+def _choice_texts() -> dict[tuple[str, str], str]:
+    """Return the texts of all choices by prediction and letter, as they stand above the questions."""
+    found = {}
+    for part in load_course().parts:
+        above = ""
+        for cell in json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                above = source
+            elif asked := _CALL.match(source):
+                for letter, text in _CHOICE.findall(above):
+                    found[asked[1], letter] = _plain(text)
+    return found
 
 
 def _plain(text: str) -> str:

@@ -19,7 +19,7 @@ from typing import Self
 from grader.observe.trace import Run, TraceError, from_bytes
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.client import Child, Limits, NoAnswer, ServerGone, UnexpectedFrame
-from grader.sandbox.inspection import refuse_oversized
+from grader.sandbox.inspection import refuse_implausible
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Attempts:
     def __init__(
         self,
         new_child: Callable[[Limits], Child],
-        on_child_closed: Callable[[bool], None],
+        close_child: Callable[[Child], None],
         seed: int,
         limits: AttemptLimits,
     ) -> None:
@@ -76,11 +76,11 @@ class Attempts:
 
         Args:
             new_child: forks a child with the given limits, and returns it without waiting for it.
-            on_child_closed: called after a child was closed, with True if the server was lost with it.
+            close_child: closes a child, and deals with a server that was lost with it.
             seed: seed of the scenarios.
             limits: limits of the attempts.
         """
-        self._new_child, self._on_child_closed = new_child, on_child_closed
+        self._new_child, self._close = new_child, close_child
         self._seed, self._limits = seed, limits
         self._child: Child | None = None
         self._loaded_text: str | None = None
@@ -129,7 +129,7 @@ class Attempts:
             return None
         try:
             trace = from_bytes(trace_bytes)
-            refuse_oversized(trace)
+            refuse_implausible(trace)
         except TraceError:
             return None
         return trace.runs.get(scenario)
@@ -148,11 +148,11 @@ class Attempts:
                 raise AttemptsSpent
             try:
                 return self._play(exercise, text, scenario)
-            except NoAnswer as end:
-                self._ended_children += not isinstance(end, ServerGone)
+            except NoAnswer as no_answer:
+                self._ended_children += not isinstance(no_answer, ServerGone)
                 self._close_child()
                 # The cause may be an earlier attempt that forged a frame, or something outside that killed the server.
-                if not isinstance(end, (UnexpectedFrame, ServerGone)):
+                if not isinstance(no_answer, (UnexpectedFrame, ServerGone)):
                     break
         return None
 
@@ -188,10 +188,10 @@ class Attempts:
         return self._child
 
     def _close_child(self) -> None:
-        """Close the current child, if there is one; call `on_child_closed` and count the child's processor time."""
+        """Close the current child, if there is one, and count its processor time."""
         if self._child is not None:
             child, self._child = self._child, None
-            self._on_child_closed(not child.close())
+            self._close(child)
             self._cpu_seconds += child.used_cpu_seconds
 
 

@@ -52,7 +52,7 @@ Missing = Literal["cgroup", "controllers", "delegation"]
 
 @dataclass(frozen=True)
 class Preparation:
-    """The result of `prepare_parent`: where sandboxes can get cgroups of their own, or why they cannot."""
+    """The result of `enter_prepared_parent`: where sandboxes can get cgroups of their own, or why they cannot."""
 
     missing: Missing | None
     """What is missing; None if sandboxes can get cgroups."""
@@ -60,6 +60,16 @@ class Preparation:
     """Cgroup in which the cgroups of sandboxes are created; None if something is missing."""
     detail: str = ""
     """The missing controllers, or the kernel's error message; empty otherwise."""
+
+    @classmethod
+    def succeeded(cls, parent: Path) -> "Preparation":
+        """Return the result if sandboxes can get cgroups below `parent`."""
+        return cls(None, parent)
+
+    @classmethod
+    def failed(cls, missing: Missing, detail: str = "") -> "Preparation":
+        """Return the result if sandboxes cannot get cgroups."""
+        return cls(missing, detail=detail)
 
 
 def own_cgroup(
@@ -83,24 +93,25 @@ def own_cgroup(
     return None
 
 
-def prepare_parent(current: Path | None) -> Preparation:
+def enter_prepared_parent(current: Path | None) -> Preparation:
     """Make this process's cgroup the parent of sandboxes' cgroups, and move this process into `hanstep-main` below it.
 
-    Processes that this one starts later are in `hanstep-main` too. If sandboxes cannot get cgroups, this process stays
-    where it was. This also removes the cgroups that a killed grader has left behind.
+    Processes that this one starts later are in `hanstep-main` too. If sandboxes cannot get cgroups, this process is
+    moved back. If this process is in `hanstep-main` already, nothing is done. Otherwise this also kills and removes
+    sandboxes' cgroups whose grader was killed.
 
     Args:
         current: this process's cgroup, see `own_cgroup`; None if there is none.
     """
     if current is None or not (current / "cgroup.procs").exists():
-        return Preparation("cgroup")
-    if prepared_parent(current) is not None:
-        return Preparation(None, current.parent)
+        return Preparation.failed("cgroup")
+    if find_prepared_parent(current) is not None:
+        return Preparation.succeeded(current.parent)
     parent = current
     offered = (parent / "cgroup.controllers").read_text().split()
     missing = [name for name in _CONTROLLERS if name not in offered]
     if missing:
-        return Preparation("controllers", detail=", ".join(missing))
+        return Preparation.failed("controllers", ", ".join(missing))
     grader = parent / _GRADER_NAME
     try:
         grader.mkdir(exist_ok=True)
@@ -112,12 +123,12 @@ def prepare_parent(current: Path | None) -> Preparation:
         with suppress(OSError):
             (parent / "cgroup.procs").write_text("0")
             grader.rmdir()
-        return Preparation("delegation", detail=error.strerror or str(error))
+        return Preparation.failed("delegation", error.strerror or str(error))
     _remove_abandoned_cgroups(parent)
-    return Preparation(None, parent)
+    return Preparation.succeeded(parent)
 
 
-def prepared_parent(current: Path | None) -> Path | None:
+def find_prepared_parent(current: Path | None) -> Path | None:
     """Return the parent cgroup that this process, or the one that started it, has prepared; None if there is none.
 
     Args:
@@ -129,7 +140,7 @@ def prepared_parent(current: Path | None) -> Path | None:
 def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitStack) -> list[str]:
     """Create a cgroup with limits, and return a command that starts a sandbox in it.
 
-    If no parent was prepared, or the kernel refuses the cgroup, return `command` itself. A refusal is logged.
+    If no parent was prepared, or the kernel refuses the cgroup, return the command unchanged. A refusal is logged.
 
     Args:
         command: the command that starts the sandbox.
@@ -137,14 +148,14 @@ def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitSta
             and twice the child's limit, because a cgroup also counts memory that nothing else watches.
         resources: the cgroup is removed when this closes.
     """
-    parent = prepared_parent(own_cgroup())
+    parent = find_prepared_parent(own_cgroup())
     if parent is None:
         return [*command]
     # Twice the threads that the server allows a child. So the server, which can report the reason, notices too many
     # threads before the kernel refuses one.
-    processes = 2 * isolation.max_threads()
+    max_tasks = 2 * isolation.max_threads()
     try:
-        cgroup = SandboxCgroup(parent, memory_bytes=_SERVER_BYTES + 2 * memory_bytes, processes=processes)
+        cgroup = SandboxCgroup(parent, memory_bytes=_SERVER_BYTES + 2 * memory_bytes, max_tasks=max_tasks)
     except OSError as error:
         logging.getLogger(__name__).warning(
             "no cgroup for a sandbox, so only its processes are limited: %s", error
@@ -157,13 +168,13 @@ def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitSta
 class SandboxCgroup:
     """The cgroup of one sandbox. It exists until `close`."""
 
-    def __init__(self, parent: Path, *, memory_bytes: int, processes: int) -> None:
+    def __init__(self, parent: Path, *, memory_bytes: int, max_tasks: int) -> None:
         """Create the cgroup and set its limits.
 
         Args:
-            parent: the parent cgroup, see `prepared_parent`.
+            parent: the parent cgroup, see `find_prepared_parent`.
             memory_bytes: maximum memory of everything in it, including cached files and the kernel's own structures.
-            processes: maximum number of processes and threads together.
+            max_tasks: maximum number of processes and threads together, which the kernel calls tasks.
 
         Raises:
             OSError: the kernel refused the cgroup or a limit; nothing is left of it.
@@ -171,7 +182,7 @@ class SandboxCgroup:
         self.path = parent / f"hanstep-{os.getpid()}-{secrets.token_hex(4)}"
         self.path.mkdir()
         # cpu.max: microseconds of processor time in each period, and the period; two equal numbers allow one core.
-        limits = {"memory.max": memory_bytes, "pids.max": processes, "cpu.max": "100000 100000"}
+        limits = {"memory.max": memory_bytes, "pids.max": max_tasks, "cpu.max": "100000 100000"}
         try:
             for name, value in limits.items():
                 (self.path / name).write_text(str(value))
@@ -188,7 +199,8 @@ class SandboxCgroup:
     def close(self) -> None:
         """Kill the processes left in the cgroup and remove it.
 
-        If they are not gone after `_REMOVAL_SECONDS`, it stays, and the `prepare_parent` of a later grader removes it.
+        If they are not gone after `_REMOVAL_SECONDS`, the cgroup stays. A later grader removes it when it calls
+        `enter_prepared_parent`.
         """
         with suppress(OSError):  # before Linux 5.14 there is no such file
             (self.path / "cgroup.kill").write_text("1")
@@ -209,7 +221,10 @@ def _try_to_remove(cgroup: Path) -> bool:
 
 
 def _remove_abandoned_cgroups(parent: Path) -> None:
-    """Kill what still runs in the cgroups of sandboxes whose grader was killed, and remove these cgroups."""
+    """Kill what still runs in sandboxes' cgroups whose grader no longer exists, and try to remove these cgroups.
+
+    A cgroup in which a process has not ended yet stays; the next grader tries again.
+    """
     for cgroup in parent.iterdir():
         found = _SANDBOX_NAME.fullmatch(cgroup.name)
         if found and not Path("/proc", found[1]).exists():

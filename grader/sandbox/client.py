@@ -170,15 +170,14 @@ class Child:
         """
         try:
             self._wait_for({"event": "ready"}, _FORK_SECONDS)
-        except NoAnswer as end:
-            if (
-                self._end_message is None or self._end_message == _SERVER_GONE
-            ):  # nobody said that the child has ended
+        except NoAnswer as no_answer:
+            has_child_ended = self._end_message is not None and self._end_message != _SERVER_GONE
+            if not has_child_ended:
                 raise
             lines = self._last_output.decode("utf-8", "replace").strip().splitlines()[-1:]
             raise SandboxUnavailable(
                 "\n".join(["제출물을 격리해서 실행하지 못했어요. grader doctor로 확인해 보세요.", *lines])
-            ) from end
+            ) from no_answer
 
     def load(self, source: str) -> None:
         """Have the text of a file executed as a module. An exception that the text raises is reported by `play`.

@@ -32,8 +32,8 @@ _MAX_AXES = 4
 """Maximum number of axes of an array."""
 
 
-def refuse_oversized(trace: Trace) -> None:
-    """Refuse a trace with numbers, texts or arrays that are out of range.
+def refuse_implausible(trace: Trace) -> None:
+    """Refuse a trace with numbers, texts or arrays that are too large, or of a kind or shape that no recorder makes.
 
     Raises:
         TraceError: no recorder can have written this trace.
@@ -41,7 +41,7 @@ def refuse_oversized(trace: Trace) -> None:
     if len(trace.runs) > _MAX_SCENARIOS:
         raise TraceError("too many scenarios")
     for run in trace.runs.values():
-        _refuse_oversized_run(run)
+        _refuse_implausible_run(run)
     for failure in (trace.load_failure, *(run.failure for run in trace.runs.values())):
         if failure is not None and not _is_plausible(failure):
             raise TraceError("a failure out of range")
@@ -51,8 +51,8 @@ def refuse_oversized(trace: Trace) -> None:
         raise TraceError("too many warnings")
 
 
-def _refuse_oversized_run(run: Run) -> None:
-    """Raise TraceError if something of a run, other than its failure, is out of range."""
+def _refuse_implausible_run(run: Run) -> None:
+    """Raise TraceError if something in a run, other than its failure, cannot have been recorded."""
     if len(run.events) > MAX_EVENTS or any(_is_nested_too_deeply(fact) for fact in run.facts.values()):
         raise TraceError("too many events, or a fact too deep")
     for event in run.events:

@@ -34,11 +34,6 @@ def undeclared_entries(site: Path, added_packages: Sequence[str] = ()) -> list[P
     return sorted(path for path in site.iterdir() if path.name not in declared and _is_importable(path))
 
 
-def _is_importable(path: Path) -> bool:
-    """Return True for any folder but `__pycache__`, and for module files."""
-    return (path.is_dir() and path.name != "__pycache__") or path.suffix in (".py", ".so", ".pyc")
-
-
 def is_installed(name: str) -> bool:
     """Return True if a distribution of this name, as pip calls it, is installed."""
     try:
@@ -46,6 +41,11 @@ def is_installed(name: str) -> bool:
     except (metadata.PackageNotFoundError, ValueError):  # ValueError: an empty name
         return False
     return True
+
+
+def _is_importable(path: Path) -> bool:
+    """Return True for any folder but `__pycache__`, and for module files."""
+    return (path.is_dir() and path.name != "__pycache__") or path.suffix in (".py", ".so", ".pyc")
 
 
 @functools.cache

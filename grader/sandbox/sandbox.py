@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from grader.observe.trace import Trace, TraceError, from_bytes
 from grader.sandbox import bubblewrap
@@ -21,7 +21,7 @@ from grader.sandbox.bubblewrap import explain_probe, probe
 from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.frames import ServerSetting
-from grader.sandbox.inspection import refuse_oversized
+from grader.sandbox.inspection import refuse_implausible
 from grader.sandbox.parcels import Parcels
 from grader.sandbox.server_process import SandboxUnavailable, Server
 
@@ -36,6 +36,14 @@ class Job:
     """Names of the exercises, in the order in which they are played."""
 
 
+class _Task(NamedTuple):
+    """One exercise of a job."""
+
+    source: str
+    """Text of the program."""
+    exercise: str
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The result of running one exercise."""
@@ -43,17 +51,20 @@ class Outcome:
     exercise: str
     status: Status
     trace: Trace | None
-    """The trace; None if there is none that can be read. There is always one with the status `ran`; with `memory`, only
-    if the code raised an exception for it, and was not killed."""
+    """The trace; None if there is none that can be read. There always is one with the status `ran`. With `memory`,
+    there is one only if the code got an exception when the memory was used up, and was not killed."""
     seconds: float
     """Wall time that the run took."""
     detail: str = ""
-    """A few Korean words about a run that did not end well: `SIGSEGV`, `종료 코드 3`. If the wall time ran out, it is
-    `ONLY_WAITED` or `NOT_BEGUN`; if the processor time ran out, it is empty."""
+    """A few Korean words, or a signal's name, about why a run did not end well: `종료 코드 3`, `SIGSEGV`. May be empty.
+
+    With the status `timeout`, it is `ONLY_WAITED` if the wall time ran out, `NOT_BEGUN` if the exercise was not begun,
+    and empty if the processor time ran out.
+    """
     suspicious_acts: tuple[tuple[str, int], ...] = ()
     """What the exercise's file did that an instructor should look at (`inside.suspicious_acts`), as pairs of act and
-    line: `("sys._getframe", 12)`. To name each act once, only the last outcome of a file lists the acts of that
-    file."""
+    line: `("sys._getframe", 12)`. The acts of a file are listed once: in the last outcome of that file from each child.
+    """
 
 
 NOT_BEGUN = "제출물 전체의 시간이 끝남"
@@ -81,9 +92,9 @@ class Sandbox:
         """Start the server without waiting until it is warm, so that several can warm up side by side.
 
         Args:
-            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` only limits time, memory and output.
+            isolation: `bwrap` and `auto` isolate with bubblewrap; `none` only keeps the limits of resources.
             device: `cpu`, or `cuda` (then each child starts CUDA anew, because an initialized CUDA cannot be forked).
-            limits: limits of each child and of the exercises in it; None: the default ones.
+            limits: limits of the children that `run` uses; None: the default ones.
             lessons: names of the lessons' packages in `grader.exercises`.
             added_packages: installed packages, as pip calls them, that submissions can import beside those of the
                 course.
@@ -94,7 +105,8 @@ class Sandbox:
 
         Raises:
             ValueError: `isolation` is none of the three.
-            SandboxUnavailable: the requested isolation is not available here.
+            SandboxUnavailable: the submissions are to be isolated, and bubblewrap does not work here. A server that
+                does not start is reported by `run`.
         """
         if isolation not in ("auto", "bwrap", "none"):
             raise ValueError(f'isolation must be "auto", "bwrap" or "none": {isolation!r}')
@@ -106,8 +118,8 @@ class Sandbox:
         self._added_packages = added_packages
         self._may_fork = may_fork and not self._isolate and can_fork(device)
         self.wall_timeouts = 0
-        """Number of exercises so far that ran out of wall time but not of processor time. The reason may be a busy
-        machine, so the caller may run them again."""
+        """Number of exercises so far that ran out of wall time but not of processor time, or were not begun in time.
+        The reason may be a busy machine, so the caller may run them again."""
         # Start the server first: it imports torch while drivers are read here.
         self._server: Server | None = self._start_server()
         self._parcels = Parcels(lessons)
@@ -155,13 +167,13 @@ class Sandbox:
         Raises:
             SandboxUnavailable: the server does not start (any more).
         """
-        tasks = [(job.source, exercise) for job in jobs for exercise in job.exercises]
+        tasks = [_Task(job.source, exercise) for job in jobs for exercise in job.exercises]
         outcomes: list[Outcome] = []
         lost_servers = 0
         while len(outcomes) < len(tasks):
             waiting = tasks[len(outcomes) :]
             if time.monotonic() > until:
-                outcomes += [Outcome(exercise, "timeout", None, 0.0, NOT_BEGUN) for _, exercise in waiting]
+                outcomes += [Outcome(task.exercise, "timeout", None, 0.0, NOT_BEGUN) for task in waiting]
                 break
             new_outcomes, is_server_lost = self._run_in_one_child(waiting, seed, until)
             outcomes += new_outcomes
@@ -169,8 +181,8 @@ class Sandbox:
             # Once, something outside may have killed the server, so the exercise is played again. From the second time
             # on it counts as crashed; otherwise an exercise that always loses the server would be played for ever.
             if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
-                _, exercise = waiting[len(new_outcomes)]
-                outcomes.append(Outcome(exercise, "crashed", None, 0.0))
+                lost = waiting[len(new_outcomes)]
+                outcomes.append(Outcome(lost.exercise, "crashed", None, 0.0))
         self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NOT_BEGUN) for outcome in outcomes)
         return outcomes
 
@@ -187,11 +199,14 @@ class Sandbox:
         def new_child(limits: Limits) -> Child:
             return Child(self._ensure_server(), limits, exercise_count=1, parcels=self._parcels)
 
-        return Attempts(new_child, self._close_if_lost, seed, limits or AttemptLimits())
+        return Attempts(new_child, self._close_child, seed, limits or AttemptLimits())
 
-    def _close_if_lost(self, is_server_lost: bool) -> None:
-        """Close a server that is gone or does not answer; `_ensure_server` starts a new one when it is needed."""
-        if is_server_lost:
+    def _close_child(self, child: Child) -> None:
+        """Close a child; if this shows that the server is lost, close that too.
+
+        `_ensure_server` starts a new server when it is needed.
+        """
+        if not child.close():
             self.close()
 
     def _start_server(self) -> Server:
@@ -207,12 +222,12 @@ class Sandbox:
         )
 
     def _run_in_one_child(
-        self, tasks: Sequence[tuple[str, str]], seed: int, until: float
+        self, tasks: Sequence[_Task], seed: int, until: float
     ) -> tuple[list[Outcome], bool]:
         """Run tasks in one child, until all are done, the time is over, or one of them ends the child.
 
         Args:
-            tasks: pairs of program text and exercise.
+            tasks: the tasks, those of one file after each other.
             seed: seed of the scenarios.
             until: time of `time.monotonic()` after which only the first task is begun.
 
@@ -227,31 +242,35 @@ class Sandbox:
         child = Child(server, self._limits, len(tasks), self._parcels)
         try:
             child.wait_until_ready()
-            for source, exercise in tasks:
+            for task in tasks:
                 if outcomes and time.monotonic() > until:
                     break
                 started = time.perf_counter()
-                if source != child.source:
-                    child.load(source)
-                trace_bytes = child.play(exercise, seed)
-                outcomes.append(_read_outcome(exercise, trace_bytes, time.perf_counter() - started))
+                if task.source != child.source:
+                    child.load(task.source)
+                trace_bytes = child.play(task.exercise, seed)
+                outcomes.append(_read_outcome(task.exercise, trace_bytes, time.perf_counter() - started))
         except ServerGone:
             return _with_suspicious_acts(outcomes, tasks, child), True
         except SandboxUnavailable as error:
             if self._device == "cpu":
                 raise
             raise SandboxUnavailable(f"{error}\nGPU 없이 채점하려면: --device cpu") from error
-        except NoAnswer as end:
+        except NoAnswer as no_answer:
             seconds = time.perf_counter() - started
-            source, exercise = tasks[len(outcomes)]
-            ended_exercises = [exercise]
-            if child.source != source:
+            current = tasks[len(outcomes)]
+            ended_tasks = [current]
+            if child.source != current.source:
                 # The child ended while loading the file. It would end again for each exercise of that file.
-                same_file = takewhile(lambda task: task[0] == source, tasks[len(outcomes) :])
-                ended_exercises = [name for _, name in same_file]
-            outcomes += [Outcome(name, end.status, None, seconds, end.detail) for name in ended_exercises]
+                ended_tasks = list(
+                    takewhile(lambda task: task.source == current.source, tasks[len(outcomes) :])
+                )
+            outcomes += [
+                Outcome(task.exercise, no_answer.status, None, seconds, no_answer.detail)
+                for task in ended_tasks
+            ]
         finally:
-            self._close_if_lost(not child.close())
+            self._close_child(child)
         return _with_suspicious_acts(outcomes, tasks, child), False
 
     def _ensure_server(self, starts: int = _MAX_STARTS) -> Server:
@@ -278,13 +297,17 @@ class Sandbox:
         return self._server
 
 
-def _with_suspicious_acts(
-    outcomes: Sequence[Outcome], tasks: Sequence[tuple[str, str]], child: Child
-) -> list[Outcome]:
-    """Return the outcomes of the first tasks, with each file's suspicious acts in the last outcome of that file."""
+def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], child: Child) -> list[Outcome]:
+    """Return the outcomes with the suspicious acts of each file in the last outcome of that file.
+
+    Args:
+        outcomes: outcomes of the first of `tasks`, in the same order.
+        tasks: the tasks that the child was given.
+        child: has the acts of each file.
+    """
     completed = list(outcomes)
     if child.suspicious_acts:
-        last_of_file = {source: number for number, (source, _) in enumerate(tasks[: len(completed)])}
+        last_of_file = {task.source: number for number, task in enumerate(tasks[: len(completed)])}
         for source, number in last_of_file.items():
             acts = child.suspicious_acts.get(source, ())
             completed[number] = replace(completed[number], suspicious_acts=tuple(acts))
@@ -295,7 +318,7 @@ def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
     """Read a trace into an outcome; its status is `crashed` if no recorder can have written these bytes."""
     try:
         trace = from_bytes(trace_bytes)
-        refuse_oversized(trace)
+        refuse_implausible(trace)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]

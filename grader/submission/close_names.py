@@ -72,7 +72,7 @@ def close_names(
     chosen: dict[str, Pairing] = {}
     for _, file, definition, exercise in sorted(likely, key=lambda each: -each[0]):
         if exercise.name not in chosen and all(pairing.own != definition.name for pairing in chosen.values()):
-            place = file.place(definition.lineno)
+            place = file.nearest_place(definition.lineno)
             chosen[exercise.name] = Pairing(definition.name, exercise.name, file.name, place)
     return tuple(chosen[exercise.name] for exercise in wanted if exercise.name in chosen)
 

@@ -114,7 +114,7 @@ class SourceFile:
     notes: tuple[str, ...] = ()
     """Korean lines about what was left out to read the file."""
 
-    def place(self, line: int) -> Place:
+    def nearest_place(self, line: int) -> Place:
         """Return the place of a line of `text`; a line outside it counts as the nearest one."""
         if not self.places:
             return Place(None, 1)
@@ -133,7 +133,7 @@ class SourceFile:
         problem = self.problem_for(name)
         if problem is None:
             return None
-        place = self.place(problem.line)
+        place = self.nearest_place(problem.line)
         message = f"{self.name} {place.in_words()}을 읽을 수 없어요. {problem.message}"
         return Complaint(message, place, problem.shown)
 

@@ -50,5 +50,5 @@ def suspicious_lines(
 
 def _where(file: SourceFile, line: int) -> str:
     """Return the place of a line of `file.text` in Korean, as the learner counts cells and lines."""
-    place = file.place(line)
+    place = file.nearest_place(line)
     return f"{'' if place.cell is None else f'셀 {place.cell}의 '}{place.line}번째 줄"

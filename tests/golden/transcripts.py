@@ -54,6 +54,6 @@ def _entries(exercise: Exercise) -> Iterator[str]:
             continue
         seen.add(mistake)
         runs = {s.name: its.complete_run(program, s.name) for s in exercise.driver.scenarios}
-        feedback = assess(exercise, Trace(runs=runs), its, Origin(None, program, 1))
+        feedback = assess(exercise, Trace(runs=runs), its, Origin(None, program))
         body = feedback_text(feedback).rstrip()
         yield f"#### {mistake}\n\n{body}\n"

@@ -12,12 +12,12 @@ from tests.places import ROOT
 
 # A folder (or a module that stands outside the folders) imports only what stands before it here.
 ROOMS = (
-    *("base", "paths", "plots", "experiments"),
-    *("observe", "exercises", "course"),
-    *("submission", "sandbox", "judging", "report"),
+    *("base", "paths", "plots"),
+    *("observe", "exercises", "experiments", "course"),
+    *("submission", "sandbox", "judging", "report", "scripts"),
     *("intake", "gradebook"),
     *("grading", "classroom"),
-    *("learner", "microscopy", "workspace", "notebook", "practice"),
+    *("learner", "workspace", "notebook", "practice"),
     *("authoring", "site", "learning", "cli", "__main__"),
 )
 """In the order in which they may be imported: each only from those before it."""

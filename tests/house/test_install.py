@@ -75,9 +75,9 @@ def test_the_wheel_holds_the_course_and_keeps_answers_out_of_site_packages(wheel
     names = zipfile.ZipFile(wheel).namelist()
     shared = [n.split(".data/data/share/hanstep/", 1)[1] for n in names if ".data/data/share/hanstep/" in n]
     for lesson in load_course().lessons:
-        assert f"lessons/{lesson.name}.ipynb" in shared
+        assert {f"lessons/{part.place}" for part in lesson.parts} <= set(shared)
         described = {f"{exercise.name}.toml" for exercise in lesson.exercises}
-        files = {f"{lesson.name}.py", f"{lesson.name}.ipynb", *described}
+        files = {f"{part.name}{kind}" for part in lesson.parts for kind in (".py", ".ipynb")} | described
         assert {f"solutions/{lesson.name}/{file}" for file in files} <= set(shared)
     assert "solutions/shared_mistakes.toml" in shared
     assert "lessons/course.toml" in shared

@@ -53,7 +53,7 @@ def runs_of(program: str, its: Reference) -> dict[str, Run]:
 
 
 def examined(trace: Trace, its: Reference) -> tuple[Verdict, Diagnosis]:
-    feedback = assess(its.exercise, trace, its, Origin(None, "", 1))
+    feedback = assess(its.exercise, trace, its, Origin(None, ""))
     return judge(its.exercise, trace, its.solution_run), feedback.diagnosis
 
 

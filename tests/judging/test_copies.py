@@ -18,7 +18,7 @@ COPIES = [(exercise, copy) for exercise in COURSE.exercises.values() for copy in
 @pytest.mark.parametrize(("exercise", "copy"), [pytest.param(e, c, id=c.id) for e, c in COPIES])
 def test_each_copy_is_recognised(exercise: Exercise, copy: Copy) -> None:
     trace = play(exercise.driver, load_program(copy.program), seed=3)
-    feedback = assess(exercise, trace, cached_reference(exercise.name, 3), Origin(None, copy.program, 1))
+    feedback = assess(exercise, trace, cached_reference(exercise.name, 3), Origin(None, copy.program))
     assert feedback.status in ("failed", "error")
     assert feedback.diagnosis.pasted is not None
     assert feedback.diagnosis.pasted.id == copy.id

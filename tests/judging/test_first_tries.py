@@ -79,7 +79,7 @@ def counted(only: tuple[str, ...], tries: tuple[Sample, ...] = TRIES) -> Counter
         exercise, its, told = load_course().exercise(name), cached_reference(name, SEED), read(sample)
         with contextlib.redirect_stdout(io.StringIO()):
             trace = play(exercise.driver, program_of(text, exercise), seed=SEED)
-        feedback = assess(exercise, trace, its, Origin(None, text, 1))
+        feedback = assess(exercise, trace, its, Origin(None, text))
         assert feedback.status != "passed", sample
         got = tuple(feedback.mistake_ids)
         missed = [m for m in told.listed if not _same_as_any(m, got)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.judging import beam_search, trials
+from grader.judging import agreement_oracle, beam_search
 from grader.judging.edits import Combination
 from grader.judging.judge import judge
 from grader.judging.mistake_search import find_mistakes
@@ -67,15 +67,15 @@ def test_the_answer_does_not_depend_on_what_was_played_before() -> None:
 
 
 def test_the_budget_bounds_the_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "_MAX_PLAYS", 60)
-    monkeypatch.setattr(trials, "_RESERVED_PLAYS", 20)
+    monkeypatch.setattr(agreement_oracle, "_MAX_PLAYS", 60)
+    monkeypatch.setattr(agreement_oracle, "_RESERVED_PLAYS", 20)
     its = Reference(COURSE.exercise("accumulate"), 5)
     runs, differ = wrong(PLAIN.format(scale=" * 1.5"), its)
-    before = its.plays
+    before = its.play_count
     find_mistakes(its, runs, differ)
     # In each of three rounds and at the end, two candidates may always be played whole.
     always_allowed = 4 * 2 * len(its.exercise.driver.scenarios)
-    assert its.plays - before <= 60 + always_allowed
+    assert its.play_count - before <= 60 + always_allowed
 
 
 def test_without_a_table_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_a_program_of_another_kind_is_given_up_soon(monkeypatch: pytest.MonkeyPa
         its = Reference(exercise, 5)
         monkeypatch.setattr(beam_search, "_MAX_PLAYS_WITHOUT_SUCCESS", hope)
         assert not find_mistakes(its, runs, differing).combinations
-        return its.plays
+        return its.play_count
 
     assert plays_made(hope=1) < plays_made(hope=10**9)
 
@@ -121,8 +121,8 @@ def test_what_brings_a_set_nearer_does_not_depend_on_how_far_it_was_played() -> 
         played.complete_run(source, scenario)
 
     def progress(its: Reference) -> list[int]:
-        made = trials.Trials(its, learner, [scenario])
-        made.ensure_plays_left(10**6)
-        return [made.progress(frozenset([variant]), scenario) for variant in its.variants]
+        oracle = agreement_oracle.AgreementOracle(its, learner, [scenario])
+        oracle.ensure_plays_left(10**6)
+        return [oracle.measure_progress(frozenset([variant]), scenario) for variant in its.variants]
 
     assert progress(fresh) == progress(played)

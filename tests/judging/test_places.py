@@ -43,7 +43,7 @@ def told(sample: Sample) -> Feedback:
     exercise = load_course().exercise(sample.exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program_of(sample.text, exercise), seed=SEED)
-    return assess(exercise, trace, cached_reference(sample.exercise, SEED), Origin(None, sample.text, 1))
+    return assess(exercise, trace, cached_reference(sample.exercise, SEED), Origin(None, sample.text))
 
 
 @pytest.mark.parametrize("sample", PLACED, ids=str)

@@ -29,7 +29,7 @@ def told(exercise: str, text: str) -> Feedback:
     its = load_course().exercise(exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(its.driver, load_program(text), seed=SEED)
-    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text, 1))
+    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,10 @@ def test_methods_of_a_class_are_compared_too() -> None:
     found = signature_difference(its, f"{head}    def first_step(zero_grad=False): ...\n")
     assert found is not None
     assert found.sentence == "메서드의 첫 매개변수 `self`가 없어요"
+    found = signature_difference(its, f"{head}    def first_step(zero_grad=False, *rest): ...\n")
+    assert found is not None
+    assert found.sentence == "메서드의 첫 매개변수 `self`가 없어요"
+    assert signature_difference(its, f"{head}    def first_step(*everything): ...\n") is None
     found = signature_difference(its, head.replace("params, base_optimizer", "base_optimizer, params"))
     assert found is not None
     assert found.sentence == ORDER

@@ -303,6 +303,6 @@ def test_judging_a_huge_program_takes_no_longer() -> None:
     body = "".join(f"        x{number} = model(xb)\n" for number in range(2500))
     huge = text.replace("    loss.backward()\n", f"    loss.backward()\n    if 0:\n{body}    else:\n{body}")
     assert huge.count("\n") > 5000
-    assert assess(its, trace, cached_reference("train_step", SEED), Origin(None, text, 1)).status == "failed"
+    assert assess(its, trace, cached_reference("train_step", SEED), Origin(None, text)).status == "failed"
     its_reference = cached_reference("train_step", SEED)
-    assert calls_of(lambda: assess(its, trace, its_reference, Origin(None, huge, 1))) < 6_000_000
+    assert calls_of(lambda: assess(its, trace, its_reference, Origin(None, huge))) < 6_000_000

@@ -34,7 +34,7 @@ def told(sample: Sample) -> Feedback:
     """What a learner reads in a notebook."""
     text = whole(sample)
     exercise, its = load_course().exercise(sample.exercise), cached_reference(sample.exercise, SEED)
-    program, origin = load_program(text), Origin(None, text, 1)
+    program, origin = load_program(text), Origin(None, text)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(exercise.driver, program, seed=SEED)
         feedback = assess(exercise, trace, its, origin)

@@ -4,7 +4,7 @@ import inspect
 from typing import Any
 
 from grader.course.reading import load_course
-from grader.microscopy.look import View, views
+from grader.notebook.microscopy.look import View, views
 from grader.observe.program import Program, load_program
 
 HEAD = "def train_step(model, opt, loss_fn, xb, yb):\n"

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from grader.course.reading import load_course
-from grader.microscopy.compare import Side, mixture
-from grader.microscopy.look import View, _solution, views
-from grader.microscopy.situations import (
+from grader.notebook.microscopy.compare import Side, mixture
+from grader.notebook.microscopy.look import View, _solution, views
+from grader.notebook.microscopy.situations import (
     CLIPPED,
     NAMES,
     OPTIMIZERS,

@@ -17,6 +17,7 @@ def _one_question(monkeypatch: pytest.MonkeyPatch) -> None:
     lesson = Lesson("01", "01_made", "made", "만든 레슨", 1, (), (ASKED,))
     monkeypatch.setattr(predictions, "load_course", lambda: Course("한 스텝", "", (lesson,)))
     monkeypatch.setattr(predictions, "_REVEALED", {})
+    monkeypatch.setattr(predictions, "_choice_texts", dict)
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_a_wrong_choice_is_told_its_own_reason(capsys: pytest.CaptureFixture[str
     predict("01-3", " 'A' ")
     reveal("01-3")
     out = capsys.readouterr().out
-    assert "예측 a, 결과 b" in out
+    assert "내 예측 a → 결과 b" in out
     assert ASKED.wrong["a"] in out
     assert ASKED.because in out
     assert ASKED.wrong["c"] not in out
@@ -74,7 +75,7 @@ def test_what_this_machine_measured_counts(capsys: pytest.CaptureFixture[str]) -
     predict("01-3", "c")
     reveal("01-3", measured="c")
     out = capsys.readouterr().out
-    assert "예측 c, 결과 c. 맞았습니다." in out
+    assert "내 예측 c → 결과 c. 맞았습니다." in out
     assert "강의를 만든 컴퓨터에서는 b" in out
 
 
@@ -127,4 +128,5 @@ def test_buttons_choose_and_the_reason_appears_where_it_was_missing(
     bundle, how = published[-1]
     assert how == {"name": published[1][1]["name"], "update": True}
     assert ASKED.wrong["a"] in bundle["text/markdown"]
+    assert f'data-prediction="{ASKED.id}"' in bundle["text/html"], "predictions.js looks for it"
     assert Progress.load().predictions == {"01-3": "a"}

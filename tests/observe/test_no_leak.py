@@ -36,7 +36,7 @@ def test_two_hundred_checks_of_a_wrong_step() -> None:
     """Submissions, the solution and every mistake it is compared with: 800 scenarios and more."""
     before = alive()
     exercise = load_course().exercise("train_step")
-    known, origin = Reference(exercise, seed=5), Origin(None, NEVER_CLEARS, 1)
+    known, origin = Reference(exercise, seed=5), Origin(None, NEVER_CLEARS)
     program = load_program(NEVER_CLEARS)
     for _ in range(200):
         feedback = assess(exercise, play(exercise.driver, program, seed=5), known, origin)

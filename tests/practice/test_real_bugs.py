@@ -35,7 +35,7 @@ def test_each_fails_and_is_named(bug: RealBug) -> None:
     program = load_program(case.text, name=f"real_{bug.id}")
     trace = play(case.exercise.driver, program, seed=SEED)
     known = cached_reference(bug.exercise, SEED)
-    feedback = assess(case.exercise, trace, known, Origin(None, case.text, 1))
+    feedback = assess(case.exercise, trace, known, Origin(None, case.text))
     assert feedback.status == "failed"
     assert len(feedback.mistake_ids) == len(bug.mistakes)
     for id_, joined in zip(bug.mistakes, feedback.mistake_ids, strict=True):

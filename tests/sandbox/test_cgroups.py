@@ -11,7 +11,13 @@ import pytest
 
 from grader.cli import doctor
 from grader.sandbox import cgroups
-from grader.sandbox.cgroups import Preparation, SandboxCgroup, own_cgroup, prepare_parent, prepared_parent
+from grader.sandbox.cgroups import (
+    Preparation,
+    SandboxCgroup,
+    enter_prepared_parent,
+    find_prepared_parent,
+    own_cgroup,
+)
 from grader.sandbox.sandbox import Sandbox
 from tests.places import ROOT
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, run
@@ -46,14 +52,14 @@ def test_the_own_cgroup_is_found_where_the_kernel_says(tmp_path: Path) -> None:
 
 def test_what_is_lent_is_divided(lent: Path) -> None:
     """We move into a part of it first: who has processes cannot prepare."""
-    assert prepare_parent(lent) == Preparation(None, lent)
+    assert enter_prepared_parent(lent) == Preparation.succeeded(lent)
     main = lent / "hanstep-main"
     assert (main / "cgroup.procs").read_text() == "0"
     assert (lent / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
-    assert prepare_parent(main) == Preparation(None, lent)
-    assert prepared_parent(main) == lent
-    assert prepared_parent(lent) is None
-    assert prepared_parent(None) is None
+    assert enter_prepared_parent(main) == Preparation.succeeded(lent)
+    assert find_prepared_parent(main) == lent
+    assert find_prepared_parent(lent) is None
+    assert find_prepared_parent(None) is None
 
 
 @pytest.mark.parametrize(
@@ -70,13 +76,13 @@ def test_what_is_lent_is_divided(lent: Path) -> None:
 )
 def test_what_cannot_be_had_is_said_and_left_as_it_was(lent: Path, spoil, missing: str) -> None:
     spoil(lent)
-    found = prepare_parent(lent)
+    found = enter_prepared_parent(lent)
     assert (found.missing, found.parent) == (missing, None)
     assert bool(found.detail) is (missing != "cgroup")
 
 
 def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) -> None:
-    group = SandboxCgroup(lent, memory_bytes=5 * 2**30, processes=144)
+    group = SandboxCgroup(lent, memory_bytes=5 * 2**30, max_tasks=144)
     limits = {name: (group.path / name).read_text() for name in ("memory.max", "pids.max", "cpu.max")}
     assert limits == {"memory.max": str(5 * 2**30), "pids.max": "144", "cpu.max": "100000 100000"}
     assert (group.path / "memory.swap.max").read_text() == "0"
@@ -86,7 +92,7 @@ def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) ->
     left, used = lent / "hanstep-999999999-0123abcd", lent / f"hanstep-{os.getpid()}-0123abcd"
     for other in (left, used, lent / "hanstep-notours"):
         other.mkdir()
-    prepare_parent(lent)
+    enter_prepared_parent(lent)
     assert (left / "cgroup.kill").read_text() == "1"  # a real one could be removed then
     assert not (used / "cgroup.kill").exists()
 
@@ -94,11 +100,11 @@ def test_a_sandbox_gets_its_limits_and_what_was_killed_is_removed(lent: Path) ->
 @pytest.mark.parametrize(
     ("found", "says", "remedy"),
     [
-        (Preparation(None, Path("/x")), "cgroup v2로 제출물마다", ""),
-        (Preparation("cgroup"), "cgroup v2가 없어요", ""),
-        (Preparation("controllers", detail="memory"), "제어기: memory", ""),
+        (Preparation.succeeded(Path("/x")), "cgroup v2로 제출물마다", ""),
+        (Preparation.failed("cgroup"), "cgroup v2가 없어요", ""),
+        (Preparation.failed("controllers", "memory"), "제어기: memory", ""),
         (
-            Preparation("delegation", detail="Permission denied"),
+            Preparation.failed("delegation", "Permission denied"),
             "Permission denied",
             "systemd-run --user --scope",
         ),
@@ -108,7 +114,7 @@ def test_doctor_says_which_it_is(
     monkeypatch: pytest.MonkeyPatch, found: Preparation, says: str, remedy: str
 ) -> None:
     """It is no failure: grading goes on with the limits of each process."""
-    monkeypatch.setattr(cgroups, "prepare_parent", lambda own: found)
+    monkeypatch.setattr(cgroups, "enter_prepared_parent", lambda own: found)
     finding = doctor._cgroups()
     assert finding.ok
     assert says in finding.detail
@@ -120,7 +126,7 @@ def test_a_refused_limit_leaves_nothing_and_is_logged(
     lent: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As without the memory controller, whose files are missing then."""
-    monkeypatch.setattr(cgroups, "prepared_parent", lambda own: lent)
+    monkeypatch.setattr(cgroups, "find_prepared_parent", lambda own: lent)
     monkeypatch.setattr(Path, "write_text", refuse)
     before = sorted(lent.iterdir())
     with ExitStack() as resources:
@@ -137,7 +143,7 @@ def refuse(self: Path, text: str) -> int:
 def test_a_sandbox_starts_where_the_kernel_refuses_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cgroups, "prepared_parent", lambda own: tmp_path / "not there")
+    monkeypatch.setattr(cgroups, "find_prepared_parent", lambda own: tmp_path / "not there")
     with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:
         assert [outcome.status for outcome in run(sandbox, NEIGHBOUR)] == ["ran", "ran"]
 
@@ -146,7 +152,7 @@ REAL = """
 import sys
 from grader.sandbox import cgroups
 from tests.sandbox.neighbour import *
-found = cgroups.prepare_parent(cgroups.own_cgroup())
+found = cgroups.enter_prepared_parent(cgroups.own_cgroup())
 if found.missing:
     sys.exit(f"missing: {found}")
 with Sandbox("bwrap", limits=LIMITS, lessons=["probe"]) as sandbox:

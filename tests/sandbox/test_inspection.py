@@ -9,7 +9,7 @@ import pytest
 from grader.judging.first_difference import fact_text
 from grader.observe import trace as traces
 from grader.observe.trace import Event, Failure, Run, Trace, TraceError, from_bytes, to_bytes
-from grader.sandbox.inspection import refuse_oversized
+from grader.sandbox.inspection import refuse_implausible
 
 LONG = "x" * 600
 
@@ -30,7 +30,7 @@ def test_text_beyond_all_bounds_is_not_even_parsed(monkeypatch: pytest.MonkeyPat
 def test_names_are_names(run: Run) -> None:
     blob = to_bytes(Trace(runs={"sgd": run}))
     with pytest.raises(TraceError, match="a name"):
-        refuse_oversized(from_bytes(blob))
+        refuse_implausible(from_bytes(blob))
 
 
 def test_a_forged_fact_does_not_fill_the_report() -> None:
@@ -49,4 +49,4 @@ def test_each_number_has_a_bound(thing: Any) -> None:
         forged = replace(thing, **{name: 10**9})
         run = Run(events=[forged]) if isinstance(forged, Event) else Run(failure=forged)
         with pytest.raises(TraceError, match="out of range"):
-            refuse_oversized(Trace(runs={"sgd": run}))
+            refuse_implausible(Trace(runs={"sgd": run}))

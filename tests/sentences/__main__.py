@@ -65,7 +65,7 @@ def false_sentences(its: Reference, combination: Combination) -> list[str]:
     assert program is not None
     names = [scenario.name for scenario in its.exercise.driver.scenarios]
     trace = Trace(runs={name: its.complete_run(program, name) for name in names})
-    feedback = assess(its.exercise, trace, its, Origin("program.py", program, 1))
+    feedback = assess(its.exercise, trace, its, Origin("program.py", program))
     texts = [named.explain for named in feedback.diagnosis.mistakes]
     runs = ComparedRuns(combination[0], combination[0], Explanation(combination=combination), trace.runs, its)
     found = [f"{one} ↔ {other}" for one, other in opposites_in(texts)]

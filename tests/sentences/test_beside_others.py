@@ -79,7 +79,7 @@ def told(exercise: str, text: str) -> Feedback:
     its = load_course().exercise(exercise)
     with contextlib.redirect_stdout(io.StringIO()):
         trace = play(its.driver, load_program(text), seed=SEED)
-    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text, 1))
+    return assess(its, trace, cached_reference(exercise, SEED), Origin(None, text))
 
 
 @pytest.mark.parametrize(

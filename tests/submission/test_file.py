@@ -19,16 +19,16 @@ def test_each_line_remembers_its_cell(ipynb):
     file = ipynb(markdown("# 1"), code("import os\nprint(1)"), code("\n"), code(["%time 1\n", "LR = 1"]))
     assert file.text == "import os\n\n\nLR = 1\n"
     assert file.places == (Place(1, 1), Place(1, 2), Place(2, 1), Place(2, 2))
-    assert file.place(4) == Place(2, 2)
-    assert file.place(99) == Place(2, 2)
-    assert file.place(-5) == Place(1, 1)
+    assert file.nearest_place(4) == Place(2, 2)
+    assert file.nearest_place(99) == Place(2, 2)
+    assert file.nearest_place(-5) == Place(1, 1)
 
 
 def test_lines_of_a_file_are_its_own(py):
     """In a .py file a line's number is the file's; there is no cell."""
     file = py("# %%\nimport os\n\n# %% tags=['exercise:train_step']\nx = f()\n")
     assert file.text.splitlines()[4] == "x = f()"
-    assert file.place(5) == Place(None, 5)
+    assert file.nearest_place(5) == Place(None, 5)
 
 
 def test_defines_names_the_last_definition(ipynb):
@@ -84,7 +84,7 @@ def test_a_broken_cell_costs_only_itself(ipynb):
     assert file.problem_for("train_step") is None
     problem = file.problem_for("accumulate")
     assert problem is not None
-    assert file.place(problem.line) == Place(2, 2)
+    assert file.nearest_place(problem.line) == Place(2, 2)
     assert "문법 오류" in problem.message
 
 
@@ -93,7 +93,7 @@ def test_a_broken_file_is_told_with_its_line(py):
     file = py("import os\ndef train_step(model)\n    return 1\n")
     problem = file.problem_for("train_step")
     assert problem is not None
-    assert file.place(problem.line) == Place(None, 2)
+    assert file.nearest_place(problem.line) == Place(None, 2)
     assert file.problem_for("accumulate") is None
     assert kept(file) == ["import os"]
 
@@ -116,7 +116,7 @@ def test_the_cell_meant_to_define_is_to_blame(ipynb, broken):
     file = ipynb(code(broken), code("print(train_step"))
     problem = file.problem_for("train_step")
     assert problem is not None
-    assert file.place(problem.line).cell == 1
+    assert file.nearest_place(problem.line).cell == 1
 
 
 def test_a_broken_cell_with_the_tag_is_found_without_its_name(ipynb):

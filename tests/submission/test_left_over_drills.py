@@ -65,7 +65,8 @@ def test_a_broken_cell_of_a_script_costs_itself_only(form: str, tmp_path: Path) 
     assert {"train_step", "accumulate"} <= set(file.defines)
     (problem,) = file.problems
     assert (
-        file.place(problem.line).line == file.path.read_text(encoding="utf-8").split("\n").index("x = (") + 1
+        file.nearest_place(problem.line).line
+        == file.path.read_text(encoding="utf-8").split("\n").index("x = (") + 1
     )
 
 

@@ -224,7 +224,7 @@ class Seen:
             tuple(lines[n - 1] for n in full),
             {name: lines[n - 1] for name, n in file.defines.items()},
             tuple((re.sub(r"line \d+", "", p.message), *cls._code(p.text)) for p in file.problems),
-            tuple((numbers or {}).get(c, c) if (c := file.place(n).cell) else None for n in full),
+            tuple((numbers or {}).get(c, c) if (c := file.nearest_place(n).cell) else None for n in full),
         )
 
     @staticmethod

@@ -60,7 +60,7 @@ def test_the_code_in_a_chat_answer_is_read(request, suffix, text, line):
     file = read(text) if suffix == "py" else read(code(text))
     assert [one for one in kept(file) if one != "0"] == STEP_LINES
     assert file.defines == {"train_step": line}
-    assert file.place(line) == Place(None if suffix == "py" else 1, line)
+    assert file.nearest_place(line) == Place(None if suffix == "py" else 1, line)
     assert file.problems == ()
     assert any("뺐어요" in note or "빼고" in note for note in file.notes), file.notes
 
@@ -214,7 +214,7 @@ def test_prose_alone_is_told_as_prose(py):
 def test_a_cell_that_writes_a_file_is_read_and_told(ipynb):
     file = ipynb(code("import os"), code(f"# 저장\n%%writefile train.py\n{STEP}"))
     assert file.defines == {"train_step": 4}
-    assert file.place(4) == Place(2, 3)
+    assert file.nearest_place(4) == Place(2, 3)
     assert file.notes == ("코드 셀 2의 `%%writefile train.py` 아래의 코드를 읽었어요.",)
 
 

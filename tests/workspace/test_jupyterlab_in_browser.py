@@ -100,7 +100,7 @@ def test_a_folded_cell_shows_whether_it_has_run(ran: Any) -> None:
 def test_a_choice_by_mouse_finds_its_reason(ran: Any, tmp_path: Path) -> None:
     letter = sorted(FIRST.wrong)[0]
     ran.click(f".jp-CodeCell >> nth=1 >> button:has-text('{letter}')")
-    ran.wait_for_selector(f"text=예측 {letter}, 결과 {FIRST.answer} >> visible=true")
+    ran.wait_for_selector(f"text=내 예측 {letter} → 결과 {FIRST.answer} >> visible=true")
     shown = ran.inner_text(".jp-CodeCell >> nth=2").replace("\n", " ")
     assert without_marks(FIRST.wrong[letter])[:30] in shown
     assert without_marks(FIRST.because)[:30] in shown
@@ -110,7 +110,7 @@ def test_a_choice_by_keyboard_finds_its_reason(ran: Any) -> None:
     letter = SECOND.answer
     ran.focus(f".jp-CodeCell >> nth=3 >> button:has-text('{letter}')")
     ran.keyboard.press("Space")
-    ran.wait_for_selector(f"text=예측 {letter}, 결과 {letter}")
+    ran.wait_for_selector(f"text=내 예측 {letter} → 결과 {letter}")
     assert without_marks(SECOND.because)[:30] in ran.inner_text(".jp-CodeCell >> nth=4").replace("\n", " ")
 
 
@@ -146,3 +146,115 @@ def test_on_a_narrow_screen_the_lesson_has_the_room(ran: Any) -> None:
     ran.set_viewport_size({"width": 390, "height": 844})
     ran.wait_for_selector("#jp-left-stack", state="hidden")
     assert ran.locator(".jp-Notebook").bounding_box()["width"] > 250
+
+
+# ---- one action a prediction -----------------------------------------------------------------------
+
+ASKED, ALONE = COURSE.lessons[2].predictions[:2]
+QUESTION = "**예측 1.** 무엇이 나올까요?\n\n- a: 하나\n- b: 둘\n- c: 셋"
+
+
+@pytest.fixture
+def questions(lab: Started, page: Any) -> Any:
+    """A notebook with two questions, nothing run: names from the first cell, an experiment, what it shows."""
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    cells = [code("from grader import predict, reveal\nbegun = 1")]
+    for one in (ASKED, ALONE):
+        cells += [
+            text(QUESTION),
+            code(f'predict("{one.id}")', metadata={"tags": ["predict"]}),
+            code("print('experiment', begun + 1)"),
+            code(f'reveal("{one.id}")'),
+            text("이 설명은 답을 말합니다.\n\n## 다음 절\n\n이어지는 글입니다."),
+        ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "questions.ipynb")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{lab.address}/lab/tree/questions.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    page.wait_for_selector("[data-hanstep-choice]")
+    return page
+
+
+def is_veiled(text: Any) -> bool:
+    """Whether a line stands in the place of the text: the style sheet says it after the text."""
+    return bool(text.evaluate("e => getComputedStyle(e, '::after').content.includes('예측을 고르면')"))
+
+
+def choices(page: Any, prediction: str) -> Any:
+    return page.locator(f"[data-hanstep-choice='{prediction}']")
+
+
+def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
+    """In a kernel in which nothing has run; the other question stays closed. Then one key does the same."""
+    letter = sorted(ASKED.wrong)[0]
+    rendered = questions.locator(".jp-RenderedMarkdown")
+    explained = rendered.get_by_text("이 설명은 답을 말합니다.")
+    assert [choices(questions, one.id).count() for one in (ASKED, ALONE)] == [3, 3]
+    assert is_veiled(explained.first)
+    choices(questions, ASKED.id).filter(has_text=f"{letter}:").click()
+    questions.wait_for_selector(f"text=내 예측 {letter} → 결과 {ASKED.answer} >> visible=true")
+    assert questions.locator(".jp-OutputArea", has_text="experiment 2").count() == 1
+    assert not is_veiled(explained.first)
+    assert is_veiled(explained.nth(1))
+    assert rendered.get_by_text("이어지는 글입니다.").nth(1).is_visible(), "the next topic is not hidden"
+
+    letter = ALONE.answer
+    choices(questions, ALONE.id).filter(has_text=f"{letter}:").focus()
+    questions.keyboard.press("Enter")
+    questions.wait_for_selector(f"text=내 예측 {letter} → 결과 {letter}. 맞았습니다 >> visible=true")
+    assert questions.locator(".jp-OutputArea", has_text="experiment 2").count() == 2
+
+
+# ---- the card of a check ---------------------------------------------------------------------------
+
+THREE_MISTAKES = """def train_step(model, opt, loss_fn, xb, yb):
+    loss = loss_fn(model(xb), yb)
+    opt.step()
+    loss.backward()
+    return loss
+"""
+
+
+def in_view(page: Any, element: Any) -> bool:
+    box, outer = element.bounding_box(), page.locator(".jp-WindowedPanel-outer").first.bounding_box()
+    return bool(outer["y"] <= box["y"] and box["y"] + box["height"] <= outer["y"] + outer["height"])
+
+
+def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
+    lab: Started, page: Any
+) -> None:
+    """By Shift+Enter, which goes on to the next cell; of a program with several mistakes, on a small screen."""
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    filler = "\n\n".join(["긴 글입니다."] * 30)
+    cells = [
+        code("from grader import check, hint"),
+        text(filler),
+        code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
+        code("check(train_step)", metadata={"tags": ["check"]}),
+        code('# 막히면 아래 줄의 #을 지우고 실행하세요\n# hint("train_step")', metadata={"tags": ["hint"]}),
+        text(filler),
+        text("## 다음 절"),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "card.ipynb")
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.goto(f"{lab.address}/lab/tree/card.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for _ in range(4):
+        page.keyboard.press("Shift+Enter")
+    headline = page.get_by_text("실수를").first
+    headline.wait_for()
+    page.wait_for_timeout(500)
+    assert in_view(page, headline)
+    acts = page.locator(".hanstep-acts button")
+    assert acts.all_inner_texts() == ["힌트", "현미경", "다음"]
+    acts.nth(0).click()
+    hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
+    hint.locator(".jp-OutputArea-output").first.wait_for()
+    assert hint.locator(".cm-content").inner_text() == 'hint("train_step")'
+    acts.nth(1).click()
+    page.get_by_role("slider", name="순간").wait_for()
+    acts.nth(2).click()
+    assert page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active").inner_text().startswith("긴 글")

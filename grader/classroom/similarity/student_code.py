@@ -39,7 +39,7 @@ def student_code(submission: Submission) -> StudentCode:
 
 
 def _place(file: SourceFile, line: int) -> str:
-    place = file.place(line)
+    place = file.nearest_place(line)
     return f"{file.name} [{place.cell}] {place.line}" if place.cell else f"{file.name} {place.line}"
 
 

@@ -96,8 +96,8 @@ def _small(stage: Stage) -> None:
     parameters = _parameters(stage.env, "beyond")
     before = _flat_gradients(parameters)
     _call(stage, parameters, 0.4 * _joint_norm(parameters))
-    changed = bool((before - _flat_gradients(parameters)).ne(0).any())
-    stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", before * changed)
+    has_changed = bool((before - _flat_gradients(parameters)).ne(0).any())
+    stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", before * has_changed)
 
 
 @driver.scenario("zero", "모두 0인 그레이디언트", check="small", atol=CLIP_ATOL)
@@ -114,8 +114,8 @@ def _zero(stage: Stage) -> None:
     before = _flat_gradients(beyond)
     _call(stage, zeros, 1.0)
     _call(stage, beyond, 0.4 * _joint_norm(beyond))
-    changed = bool((before - _flat_gradients(beyond)).ne(0).any())
-    stage.recorder.array("0이던 그레이디언트", _flat_gradients(zeros) + before * changed)
+    has_changed = bool((before - _flat_gradients(beyond)).ne(0).any())
+    stage.recorder.array("0이던 그레이디언트", _flat_gradients(zeros) + before * has_changed)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수", atol=CLIP_ATOL)
@@ -177,8 +177,8 @@ def _in_place(stage: Stage) -> None:
     _call(stage, parameters, 0.4 * _joint_norm(parameters))
     flat_held = torch.cat([grad.detach().double().ravel() for grad in held])
     record_alike(stage.recorder, "들고 있던 텐서와 `.grad`", _flat_gradients(parameters), flat_held, before)
-    same = all(parameter.grad is grad for parameter, grad in zip(parameters, held, strict=True))
-    stage.recorder.fact("부르기 전과 같은 텐서", yes_or_no(same))
+    are_same = all(parameter.grad is grad for parameter, grad in zip(parameters, held, strict=True))
+    stage.recorder.fact("부르기 전과 같은 텐서", yes_or_no(are_same))
 
 
 @driver.scenario("returns", "반환값", atol=CLIP_ATOL)

@@ -68,7 +68,7 @@ def _two_windows(env: Env) -> tuple[list[Batch], list[Batch]]:
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates of the scenario `sgd` are made of."""
+    """Return model, batches and loss of the scenario `sgd`, for the recipe of its updates."""
     return Problem(gpt(env), [batch for window in _two_windows(env) for batch in window], token_loss)
 
 

@@ -57,7 +57,7 @@ _MAX_ITEMS = 100
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates of the scenario `sgd` are made of."""
+    """Return model, batches and loss of the scenario `sgd`, for the recipe of its updates."""
     case = make_gpt_case(env)
     return Problem(case.model, case.train_batches, token_loss)
 

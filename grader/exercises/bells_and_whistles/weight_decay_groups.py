@@ -120,14 +120,15 @@ def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str]) -> None
     given = _scenario_decay(stage)
     for name, parameter in model.named_parameters():
         if name in names:
-            decays = [
+            decay_by_group = [
                 bool(group.get("weight_decay", 0.0) == given)
                 for group in groups
                 for tensor in group["params"]
                 if tensor is parameter
             ]
-            words: list[Fact] = ["감쇠함" if does else "감쇠하지 않음" for does in decays]
-            stage.recorder.claim(name, words or "어느 그룹에도 없음", [given * does for does in decays])
+            words: list[Fact] = ["감쇠함" if decays else "감쇠하지 않음" for decays in decay_by_group]
+            witness = [given * decays for decays in decay_by_group]
+            stage.recorder.claim(name, words or "어느 그룹에도 없음", witness)
     foreign = sum(_name_of(tensor, model) == _NOT_OF_MODEL for group in groups for tensor in group["params"])
     stage.recorder.fact("모델의 매개변수가 아닌 텐서", foreign)
 
@@ -191,7 +192,7 @@ def _frozen(stage: Stage) -> None:
 def _tied(stage: Stage) -> None:
     """Let two layers share a weight.
 
-    A wrong program goes through the layers, or asks for duplicates, and puts the weight into a group twice.
+    A wrong program goes through the layers, or passes `remove_duplicate=False`, and puts the weight into a group twice.
     """
     _record_memberships(stage, _Tied())
 

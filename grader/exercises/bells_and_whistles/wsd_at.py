@@ -117,9 +117,7 @@ def _no_warmup(stage: Stage) -> None:
 def _no_stable(stage: Stage) -> None:
     """Ask for steps before, at and after the peak of a schedule without stable phase.
 
-    Its peak lasts one step, the first of the decay.
-
-    A wrong program begins the decay below the peak.
+    The peak lasts one step, the first of the decay. A wrong program begins the decay below it.
     """
     lengths = _lengths(stage.env)._replace(stable_steps=0)
     warmup, _, decay = lengths
@@ -130,10 +128,8 @@ def _no_stable(stage: Stage) -> None:
 def _short_decay(stage: Stage) -> None:
     """Ask for the last steps of three schedules: with a decay of one step, without decay, and with only a warm-up.
 
-    A single step of decay is the last one, so it is at the minimum. Without decay the last step is still at the peak,
-    if there is one; after nothing but a warm-up, the next step is already past the end.
-
-    A wrong program divides by `decay_steps - 1`, which is zero for a decay of one step.
+    A decay of one step is at the minimum at once; a wrong program divides by `decay_steps - 1`, which is 0. Without
+    decay the last step is still at the peak. With only a warm-up, the step after it is past the end already.
     """
     lengths = _lengths(stage.env)
     for decay in (1, 0):

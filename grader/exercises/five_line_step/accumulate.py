@@ -70,6 +70,7 @@ def _norm_of_first_window(case: Case) -> float:
 
 
 def _problem(env: Env) -> Problem:
+    """Return model, batches and loss, for the recipe of an update."""
     return Problem(mlp(env), batches(env, [MICRO_BATCH_SIZE] * 9), loss_function(env))
 
 
@@ -90,9 +91,8 @@ add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_tw
 def _clip(stage: Stage) -> None:
     """Make two calls, one with a limit at which clipping acts, one with a limit at which it never does.
 
-    A program that clips each micro-batch, or clips before dividing, moves differently where the clip acts.
-
-    A clip that always acts would hide a gradient of the wrong scale, so in the second call it does not.
+    A program that clips each micro-batch, or clips before dividing, moves differently in the first call. A gradient of
+    the wrong scale shows in the second call only, because clipping hides the scale.
     """
     case = _case(stage, 10).watch()
     norm = _norm_of_first_window(case)
@@ -113,11 +113,10 @@ def _zero_norm(stage: Stage) -> None:
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges", problem=_problem)
 def _short(stage: Stage) -> None:
-    """Make a call whose last window is short, and a second call.
+    """Make a call with seven micro-batches in windows of four, so that the last window is short; then a second call.
 
-    A program that drops the short window, or divides it by `accum_steps`, updates less.
-
-    Seven micro-batches in windows of four; then a second call, whose update shows what the first one left behind.
+    A program that drops the short window, or divides it by `accum_steps`, updates less. The update of the second call
+    shows what the first one left behind.
     """
     case = _case(stage, 9).watch()
     case.call(case.data[:7], 4)
@@ -140,9 +139,8 @@ def _edges(stage: Stage) -> None:
 def _generator(stage: Stage) -> None:
     """Make the same call with a list and with a generator, and compare the updates.
 
-    A program that calls `len`, or reads its input twice, fails or updates differently on a generator.
-
-    Its update is compared with its own on a list, so a wrong update costs nothing here.
+    A program that calls `len`, or reads its input twice, fails or updates differently on a generator. Only its own two
+    updates are compared, so an update that is wrong in both costs nothing here.
     """
     moved = []
     for lazily in (False, True):
@@ -175,13 +173,13 @@ def _refuses_with_nothing(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Record the returned numbers of updates.
+    """Record the returned numbers of updates for windows of two, for windows of one, and for empty input.
 
     A program that counts micro-batches, misses windows or returns nothing gives other counts.
 
-    Windows of two, then windows of one, then empty input. The numbers of windows follow from the seed. There are at
-    least three windows of one, because a program with a wrong condition may get one or two updates right by chance.
-    They stay few, because the repair search tries its attempts on the shortest failing scenario first.
+    The numbers of windows follow from the seed. There are at least three windows of one, because a program with a wrong
+    condition may get one or two updates right by chance. They stay few, because the repair search tries its attempts on
+    the shortest failing scenario first.
     """
     pairs, ones = 1 + stage.env.number("pairs") % 2, 3 + stage.env.number("ones") % 3
     case = _case(stage, 2 * pairs + ones)
@@ -191,11 +189,10 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")
 def _leftover(stage: Stage) -> None:
-    """Record the gradients of a backward pass of our own after each call.
+    """Make two calls with one whole window each, and record the gradients of a backward pass of our own after each.
 
-    A program that does not clear after its last update leaves gradients, which the next backward pass adds to.
-
-    Two calls, each of one whole window and from the model's initial weights.
+    Each call begins with the model's initial weights. A program that does not clear after its last update leaves
+    gradients, to which the next backward pass adds.
     """
     case = _case(stage, 4).watch(states=False)
     recorder, model = stage.recorder, case.model

@@ -65,16 +65,15 @@ def _call_in_threes(case: Case, data: Iterable[Batch]) -> Any:
 
 
 def _problem(env: Env) -> Problem:
+    """Return model, batches and loss, for the recipe of an update."""
     return Problem(mlp(env), batches(env, _sizes(env, _WINDOWS)), loss_function(env))
 
 
 @driver.scenario("sgd", "크기가 다른 마이크로 배치 (SGD)", problem=_problem)
 def _sgd(stage: Stage) -> None:
-    """Make two calls with micro-batches of unlike sizes.
+    """Make a call with two windows and a call with one; the micro-batches of a window have unlike sizes.
 
     A program that takes the mean of the micro-batches' means weighs small ones too much.
-
-    Two windows in one call, then a third in a call of its own.
     """
     case = _case(stage, _WINDOWS).watch()
     case.call(case.data[:6], 3)
@@ -92,11 +91,10 @@ add_usual(driver, _watched_case, _call_in_threes, checks={"float32": "sgd"})
 
 @driver.scenario("short", "짧은 마지막 구간", check="edges")
 def _short(stage: Stage) -> None:
-    """Make calls with windows of all kinds.
+    """Make calls with windows of all kinds, and record the updates.
 
-    A program that drops a short window, or makes an update where there is nothing, moves differently.
-
-    A whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input. With momentum,
+    The calls get a whole window; a whole one and a single micro-batch; an input shorter than a window; an empty input.
+    A program that drops a short window, or makes an update where there is nothing, moves differently. With momentum,
     even an update on a gradient of zero shows.
     """
     case = _case(stage, (_WINDOWS[0], _WINDOWS[2], _SINGLE, _SHORT), momentum_sgd).watch()
@@ -165,9 +163,8 @@ add_usual(
 def _pieces(stage: Stage) -> None:
     """Record whether more samples than those of a micro-batch went through one forward pass.
 
-    A program that concatenates a window makes the right update, but its forward passes exceed a micro-batch.
-
-    The hook sits on the layers: one on the model itself would be missed by `model.forward(x)`.
+    A program that concatenates a window makes the right update, but its forward passes exceed a micro-batch. The hook
+    is on the layers, because `model.forward(x)` does not call hooks of the model itself.
     """
     case = _case(stage, _WINDOWS[:2]).watch(states=False)
     largest = max(len(xb) for xb, _ in case.data)
@@ -189,11 +186,10 @@ def _pieces(stage: Stage) -> None:
 
 @driver.scenario("returns", "반환값")
 def _returns(stage: Stage) -> None:
-    """Record the returned numbers of updates.
+    """Record the returned numbers of updates for whole windows, for a whole and a short one, and for empty input.
 
-    A program that counts micro-batches, or misses a short window, returns other numbers.
-
-    Whole windows, whose number follows from the seed; a whole and a short one; an empty input.
+    The number of whole windows follows from the seed. A program that counts micro-batches, or misses a short window,
+    returns other numbers.
     """
     whole = 2 + stage.env.number("whole") % 7
     case = _case(stage, (*_WINDOWS[:1] * whole, _WINDOWS[2], _SHORT)).watch(states=False)

@@ -97,9 +97,8 @@ def _none(stage: Stage) -> None:
 def _keeps(stage: Stage) -> None:
     """Call with and without gradients from before, and record the difference.
 
-    A program that assigns to `.grad`, or clears it first, loses the gradient that was there.
-
-    The gradient that a fresh model gets is subtracted again, so a wrong weight costs nothing here.
+    A program that assigns to `.grad`, or clears it first, loses the gradient that was there. The gradient that the same
+    call gives a fresh model is subtracted, so a wrong weight costs nothing here.
     """
     gradients = []
     for held in (False, True):
@@ -117,9 +116,8 @@ def _keeps(stage: Stage) -> None:
 def _held(stage: Stage) -> None:
     """Fill all gradients, and record what is left on parameters to which no new one flows.
 
-    A program that clears first loses the gradients of parameters that get no new one.
-
-    Only whether they are there is recorded: whether the weight was applied to them is judged in `keeps`.
+    A program that clears first loses the gradients of these parameters. Only whether they are there is recorded:
+    whether the weight was applied to them is judged in `keeps`.
     """
     case, untouched = _case_with_untouched(stage)
     fill_gradients(stage.env, case.model)

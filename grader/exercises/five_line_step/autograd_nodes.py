@@ -40,6 +40,9 @@ _OPERATIONS = (
     nn.functional.elu,
 )
 """Operations of which each leaves a graph node of its own kind."""
+_MAX_NAME_CHARS, _MAX_NAMES, _MAX_ITEMS = 200, 100, 600
+"""A right program returns short names of a few kinds. What a wrong one returns is cut: characters of a name, distinct
+names that are recorded, and items of a list that are looked at."""
 
 
 def _draw_operations(env: Env, count: int, salt: str) -> list[Any]:
@@ -64,9 +67,9 @@ def _chain_graph(env: Env, model: Net) -> Tensor:
 
 
 def _branching_graph(env: Env) -> Tensor:
-    """Return a loss at which two branches meet that share a part.
+    """Return a loss at which two branches meet, of which both use `shared`.
 
-    The second branch has nodes of its own: a walk that follows only the first parent of each node misses them.
+    The second branch has nodes of its own, which a walk misses if it follows only the first of each node's next nodes.
     """
     a, b, c = (_make_leaf(env, name, 3, 3) for name in "abc")
     first, second, third, fourth, last = _draw_operations(env, 5, "branches")
@@ -92,10 +95,11 @@ def _distinct_names(value: object) -> list[str]:
     The type of the collection and its order are judged in the scenario `types` only.
     """
     items: Iterable[Any] = value if isinstance(value, list | tuple | set | frozenset) else ()
-    return sorted({str(name)[:200] for name in items})[:100]
+    return sorted({str(name)[:_MAX_NAME_CHARS] for name in items})[:_MAX_NAMES]
 
 
 def _call(stage: Stage, loss: Tensor) -> object:
+    """Call the learner's function, and return what it returned."""
     return stage.recorder.call(stage.student("autograd_nodes"), loss)
 
 
@@ -109,8 +113,8 @@ def _chain(stage: Stage) -> None:
     loss = _chain_graph(stage.env, model)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])
     stage.recorder.fact("같은 손실로 다시 부르면", [*_distinct_names(_call(stage, loss))])
-    touched = any(p.grad is not None for p in model.parameters())
-    stage.recorder.fact("그레이디언트가 생김", yes_or_no(touched))
+    has_gradients = any(p.grad is not None for p in model.parameters())
+    stage.recorder.fact("그레이디언트가 생김", yes_or_no(has_gradients))
 
 
 @driver.scenario("types", "반환값의 모양", check="chain")
@@ -127,7 +131,7 @@ def _types(stage: Stage) -> None:
     for operation in _draw_operations(stage.env, 8, "types"):
         loss = operation(loss)
     names = _call(stage, loss * 3.0)
-    listed = [str(name)[:200] for name in names][:600] if isinstance(names, list) else []
+    listed = [str(name)[:_MAX_NAME_CHARS] for name in names][:_MAX_ITEMS] if isinstance(names, list) else []
     stage.recorder.fact("반환 타입", [type_name(names), *sorted({type_name(name) for name in listed})])
     if isinstance(names, list):
         stage.recorder.fact("정렬됨", yes_or_no(listed == sorted(listed)))
@@ -147,7 +151,8 @@ def _branches(stage: Stage) -> None:
 def _frozen(stage: Stage) -> None:
     """Ask for the nodes of a graph in which all biases are frozen.
 
-    A program that stops at a parent that is None misses the next one: a frozen bias comes before its weight.
+    A frozen parameter has None in `next_functions`, and a frozen bias comes before its weight there. A program that
+    stops at None misses the nodes behind the weight.
     """
     model = mlp(stage.env)
     for name, parameter in model.named_parameters():
@@ -160,7 +165,8 @@ def _frozen(stage: Stage) -> None:
 def _diamonds(stage: Stage) -> None:
     """Ask for the nodes of a graph that parts and joins again 40 times, one after the other.
 
-    A program that does not remember visited nodes would follow 2**40 paths; the graph counts its questions.
+    A program that does not remember visited nodes would follow 2**40 paths. So the graph counts how often any node is
+    asked for its next nodes. If that is too often, it has no more of them, so that the program ends (`_diamonds`).
     """
     loss, questions_asked = diamond_loss(stage.env)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])

@@ -6,7 +6,7 @@ Promises of the exercise, and the scenarios that check them:
     eval mode, and BatchNorm's running statistics as before: `eval-mode`, `mixed`
     no graph, and training can go on afterwards: `no-graph`, `trains-on`
     each module's mode is restored: `restores`, `submodules`
-    the same if the loader raises, or Ctrl+C stops the call: `loader-fails`, `never-starts`
+    modes are restored also if the loader raises, or Ctrl+C stops the call: `loader-fails`, `never-starts`
     a tuple of two floats: `types`; nothing is printed: `quiet`
 
 Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes, so each mistake
@@ -69,8 +69,9 @@ def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -
     recorder = stage.recorder
     if model.observer is None:
         recorder.watch(model, states=False)
-    given = batches(stage.env, (4, 2)) if loader is None else loader
-    value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), given)
+    if loader is None:
+        loader = batches(stage.env, (4, 2))
+    value = recorder.call(stage.student("evaluate"), model, loss_function(stage.env), loader)
     # A function that does nothing leaves everything as it was, so require a forward pass.
     recorder.fact("순전파를 함", yes_or_no(bool(recorder.forward_notes.modes)))
     return value
@@ -161,9 +162,8 @@ def _eval_mode(stage: Stage) -> None:
 def _mixed(stage: Stage) -> None:
     """Evaluate models whose submodules are in different modes, and record the modes at their forward passes.
 
-    A program that calls `model.eval()` only `if model.training` leaves submodules in train mode.
-
-    A model with BatchNorm alone in eval mode, then one that is so itself while its submodules are in train mode.
+    In the first model only BatchNorm is in eval mode. In the second the model itself is, but its submodules are in
+    train mode: a program that calls `model.eval()` only `if model.training` leaves them there.
     """
     for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
@@ -184,15 +184,16 @@ def _no_graph(stage: Stage) -> None:
     stage.recorder.claim("순전파", [*stage.recorder.forward_notes.graphs], witness.graphs())
 
 
-def _record_gradients(stage: Stage, model: Net, when: str) -> None:
-    """Record whether training could go on now; then switch gradients on, whatever the learner's function left.
+def _record_training_state(stage: Stage, model: Net, when: str) -> None:
+    """Record whether training can go on; then switch gradients on, whatever the learner's function left.
 
-    The names of all recorded facts begin with `when`, a Korean phrase.
+    It can if gradients are switched on, all parameters are trainable, and none holds a gradient. The names of all
+    recorded facts begin with `when`, a Korean phrase.
     """
     recorder = stage.recorder
     recorder.fact(f"{when} 그레이디언트 계산", "켜짐" if torch.is_grad_enabled() else "꺼짐")
-    trainable = all(p.requires_grad for p in model.parameters())
-    recorder.fact(f"{when} 매개변수의 requires_grad", true_or_false(trainable))
+    is_trainable = all(p.requires_grad for p in model.parameters())
+    recorder.fact(f"{when} 매개변수의 requires_grad", true_or_false(is_trainable))
     left = "남음" if recorder.gradients_left() else "없음"
     recorder.claim(f"{when} 그레이디언트", left, gradients_of_next_backward(stage.env, model.parameters()))
     torch.set_grad_enabled(True)
@@ -200,21 +201,19 @@ def _record_gradients(stage: Stage, model: Net, when: str) -> None:
 
 @driver.scenario("trains-on", "평가한 뒤에 이어서 학습하기", check="no-graph")
 def _trains_on(stage: Stage) -> None:
-    """Record the gradients of a backward pass of our own after an evaluation.
+    """Record whether training can go on after an evaluation, and whether a frozen parameter stays frozen.
 
-    A program that switches off `requires_grad` or gradients, instead of a `no_grad` block, must switch them on
-    again.
-
-    A frozen parameter must stay frozen, and all others trainable.
+    A program that sets `requires_grad` or `torch.set_grad_enabled`, and does not set it back, stops later training. One
+    that sets `requires_grad` back for all parameters makes frozen ones trainable.
     """
     model = mlp(stage.env)
     _evaluate(stage, model)
-    _record_gradients(stage, model, "평가한 뒤의")
+    _record_training_state(stage, model, "평가한 뒤의")
     frozen = mlp(stage.env, "frozen")
     frozen.layers[0].requires_grad_(False)
     _evaluate(stage, frozen)
-    thawed = any(p.requires_grad for p in frozen.layers[0].parameters())
-    stage.recorder.fact("얼린 매개변수의 requires_grad", true_or_false(thawed))
+    is_trainable = any(p.requires_grad for p in frozen.layers[0].parameters())
+    stage.recorder.fact("얼린 매개변수의 requires_grad", true_or_false(is_trainable))
     torch.set_grad_enabled(True)
 
 
@@ -251,7 +250,7 @@ def _restores_submodules(stage: Stage) -> None:
 
 
 class BrokenLoader(Exception):
-    """An exception class that no `except (OSError, ValueError)` lists: a loader may raise anything."""
+    """Raised by loaders: a class of our own, which an `except (OSError, ValueError)` does not catch."""
 
 
 def _record_failure(
@@ -263,19 +262,18 @@ def _record_failure(
     """
     model.train()
     witness = ForwardWitness(stage.env, model)
-    given = (model, loss_function(stage.env), loader)
-    stage.recorder.record_raised(broken, f"{when} 예외", stage.student("evaluate"), *given)
+    arguments = (model, loss_function(stage.env), loader)
+    stage.recorder.record_raised(broken, f"{when} 예외", stage.student("evaluate"), *arguments)
     stage.recorder.claim(f"{when} 모드", mode_words(model), witness.modes_left(model))
-    _record_gradients(stage, model, when)
+    _record_training_state(stage, model, when)
 
 
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
 def _loader_fails(stage: Stage) -> None:
-    """Let the loader raise after two batches, and record the modes afterwards.
+    """Evaluate on a loader that works, then on three that raise after two batches; record the modes after each failure.
 
-    A program without `finally` leaves eval mode; `except Exception` does not see Ctrl+C (`KeyboardInterrupt`).
-
-    A loader that works, then three that raise half-way.
+    A program without `finally` leaves the model in eval mode. One with `except Exception` does so only after Ctrl+C
+    (`KeyboardInterrupt`).
     """
     model = norm_dropout_mlp(stage.env)
     model.train()

@@ -53,6 +53,7 @@ _SIZES = (4, 4, 4, 1)
 
 
 def _problem(env: Env) -> Problem:
+    """Return model, batches and loss, for the recipe of an update."""
     return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
 
 
@@ -88,10 +89,8 @@ add_usual(
 def _adamw(stage: Stage) -> None:
     """Train with AdamW and a loader whose order differs from epoch to epoch.
 
-    A program that reads its loader into a list once repeats the first epoch's order in each epoch.
-
-    The order follows from the number of updates so far: a function that reads the loader once more, only to count its
-    samples, does not change it.
+    A program that reads its loader into a list once repeats the first epoch's order in each epoch. The order follows
+    from the number of updates so far, so a program may read the loader once more, only to count its samples.
     """
     case = _case(stage, make_optimizer=adamw).watch()
     updates: list[None] = []
@@ -104,9 +103,8 @@ def _adamw(stage: Stage) -> None:
 def _modes(stage: Stage) -> None:
     """Record the modes at the forward passes of two epochs.
 
-    A program that calls `model.train()` never, or once before its epochs, trains in eval mode.
-
-    The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch.
+    The model comes in eval mode, or partly so, and the loader puts it into eval mode again after each epoch. A program
+    that calls `model.train()` never, or once before its epochs, trains in eval mode.
     """
     env, recorder = stage.env, stage.recorder
     numbers: list[float] = []
@@ -124,9 +122,8 @@ def _modes(stage: Stage) -> None:
 def _modes_without_clearing(stage: Stage) -> None:
     """Train a model in eval mode with `zero_grad=False`, and record the modes at its forward passes.
 
-    A program that calls `model.train()` only where it clears gradients trains in eval mode here.
-
-    The model has one layer: its backward pass needs no weights, so an update that comes too early raises nothing here.
+    A program that calls `model.train()` only where it clears gradients trains in eval mode here. The model has one
+    layer, whose backward pass needs no weights: so an update that comes before it raises no exception.
     """
     model = initialize(Net([nn.Linear(FEATURES, CLASSES)]), stage.env, "one layer").eval()
     witness = ForwardWitness(stage.env, model)
@@ -229,9 +226,8 @@ add_usual(
 def _never_clears(stage: Stage) -> None:
     """Make two calls that must not clear gradients, and record whether some are left.
 
-    A program that ignores `zero_grad=False`, or clears at the start or end of a call, makes other updates.
-
-    Gradients of the last update are left, and go into the next call's first update.
+    The gradients that the last update leaves go into the next call's first update. A program that ignores
+    `zero_grad=False`, or clears at the start or end of a call, makes other updates.
     """
     case = _case(stage).watch()
     case.call(SizedLoader(case.data), 2, zero_grad=False)

@@ -76,10 +76,12 @@ def _unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
 
 
 def _remove_some_gradients(parameters: Sequence[nn.Parameter]) -> None:
+    """Set the gradients of two parameters to None."""
     parameters[1].grad = parameters[2].grad = None
 
 
 def _enlarge_gradients(parameters: Sequence[nn.Parameter]) -> None:
+    """Multiply all gradients by `_LARGE`."""
     for parameter in parameters:
         if parameter.grad is not None:
             parameter.grad = parameter.grad * _LARGE
@@ -96,11 +98,10 @@ def _moves(stage: Stage) -> None:
 
 @driver.scenario("large", "아주 큰 그레이디언트", check="moves")
 def _large(stage: Stage) -> None:
-    """Update twice with very large gradients.
+    """Update twice with very large gradients, and with the parameters in a list.
 
-    A program that clamps gradients differs here.
-
-    The parameters come as a list; in the other scenarios they come as an iterator, which can be read only once.
+    A program that clamps gradients makes another update. In the other scenarios, the parameters come as an iterator,
+    which can be read only once.
     """
     _update_twice(stage, _enlarge_gradients, as_argument=list)
 
@@ -116,12 +117,10 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """Record whether parameters are still leaves, keep their gradients and can be trained on.
+    """Update twice after backward passes, then once with random gradients; record whether training can go on.
 
-    A program that replaces parameters, clears gradients or switches off `requires_grad` breaks the next backward
-    pass.
-
-    Make two updates after backward passes, then one of another model with random gradients.
+    Parameters must still be leaves, keep their gradients and be trainable. A program that replaces parameters, clears
+    gradients or switches off `requires_grad` breaks the next backward pass.
     """
     parameters = _update_twice(stage, states=False)
     recorder = stage.recorder
@@ -149,7 +148,7 @@ def _frozen(stage: Stage) -> None:
     ((xb, yb),) = batches(env, (5,))
     loss_fn(model(xb), yb).backward()
     recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)
-    moved = [not torch.equal(p, q) for p, q in zip(model.parameters(), start, strict=True)]
-    recorder.fact("매개변수마다", ["움직임" if one else "그대로" for one in moved])
+    has_moved = [not torch.equal(p, q) for p, q in zip(model.parameters(), start, strict=True)]
+    recorder.fact("매개변수마다", ["움직임" if moved else "그대로" for moved in has_moved])
     thawed = any(p.requires_grad for p in frozen.parameters())
     recorder.fact("얼린 매개변수의 requires_grad", true_or_false(thawed))

@@ -38,6 +38,7 @@ driver = Driver("train_step")
 
 
 def _case(stage: Stage, make_optimizer: MakeOptimizer = sgd, *, salt: str = "model") -> Case:
+    """Return a case with an `mlp` and five batches; `salt` decides the weights."""
     return step_case(stage, "train_step", make_optimizer, salt=salt)
 
 
@@ -98,9 +99,9 @@ def _norm_and_dropout(stage: Stage) -> None:
 
 @driver.scenario("random-state", "난수의 상태", check="adamw")
 def _random_state(stage: Stage) -> None:
-    """Set two different random states, make a call after each, and record whether the same state is left.
+    """Set two different random states, make a call after each, and record whether both leave the same state.
 
-    It is, if the program sets a seed of its own.
+    A program that sets a seed of its own leaves the same state.
     """
     left = []
     for number in range(2):
@@ -126,7 +127,7 @@ def _given_modes(stage: Stage) -> None:
 def _returns(stage: Stage) -> None:
     """Record what two calls return, each with a fresh model.
 
-    A program that computes the loss after its update returns another number; one may also return a tensor.
+    A program that computes the loss after its update returns another number, and one that returns a tensor shows too.
     """
     for number in range(2):
         case = _case(stage, salt=f"model {number}")

@@ -42,10 +42,9 @@ def _gradients_left(parameters: Iterable[nn.Parameter]) -> list[Fact]:
 def _clears(stage: Stage) -> None:
     """Clear after a backward pass, and record what is left and the gradients of the next backward pass.
 
-    A program that clears nothing, or only some parameters, adds old gradients to those of the next backward pass.
-
-    The parameters come from a generator, which can be read only once. In the other scenarios they come as a list, so
-    that a function which reads them twice is judged here only.
+    A program that clears nothing, or only some parameters, adds old gradients to those of the next backward pass. Only
+    here do the parameters come from a generator, which can be read once, so that a program that reads them twice fails
+    in no other scenario.
     """
     recorder = stage.recorder
     model = _model_after_backward(stage.env)
@@ -108,13 +107,10 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("none", ".grad가 None인 매개변수")
 def _none(stage: Stage) -> None:
-    """Clear when one parameter has no gradient.
+    """Clear when one parameter, which follows from the seed, has no gradient.
 
-    A program that calls `p.grad.zero_()` raises at the one parameter without a gradient; `return` there skips
-    others.
-
-    Which parameter it is follows from the seed. It is never the last: a loop that ends at it would then have cleared
-    all the others.
+    A program that calls `p.grad.zero_()` raises at this parameter, and one that returns there leaves the gradients of
+    those after it. It is never the last parameter, because none comes after that.
     """
     model = _model_after_backward(stage.env)
     parameters = list(model.parameters())

@@ -47,11 +47,11 @@ class AutocastNotes:
 
 
 class AutocastNet(Net):
-    """A net that notes what autocast asks for, but computes in float64 (after `initialize`), which autocast leaves
-    alone.
+    """A net that notes what autocast asks for, but computes in float64, which autocast leaves alone.
 
-    With the 8 significant bits of bfloat16, right programs that add in different orders would end far apart: a
-    difference in the last bit of a float32 weight can grow a hundred thousand times when it is rounded to bfloat16.
+    `initialize` makes its parameters float64. With the 8 significant bits of bfloat16, right programs that add in
+    different orders would end far apart: a difference in the last bit of a float32 weight can grow a hundred thousand
+    times when it is rounded to bfloat16.
     """
 
     def __init__(self, layers: Sequence[nn.Module], env: Env) -> None:

@@ -76,10 +76,10 @@ def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> Non
     # The scheduler's numbers are not compared, because a right program may count its steps itself.
     state = content.get("scheduler")
     if not isinstance(state, dict) or not state:
-        told = "없음"
+        found = "없음"
     else:
-        told = "옵티마이저의 것" if "param_groups" in state else "있음"  # no scheduler saves the groups
-    recorder.fact("스케줄러의 상태", told)
+        found = "옵티마이저의 것" if "param_groups" in state else "있음"  # no scheduler saves the groups
+    recorder.fact("스케줄러의 상태", found)
 
 
 def _update_counts(moments: Mapping[Any, Any]) -> Fact:

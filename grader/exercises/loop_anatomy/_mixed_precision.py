@@ -61,9 +61,7 @@ def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
 
 
 def initial_gradient_norm(env: Env, batch: Batch) -> float:
-    """Return the L2 norm of the batch's gradient at the initial weights of `autocast_net`, computed with
-    another model.
-    """
+    """Return the L2 norm of the batch's gradient at the initial weights of `autocast_net`, measured on a second net."""
     return gradient_norm(autocast_net(env), loss_function(env), batch)
 
 

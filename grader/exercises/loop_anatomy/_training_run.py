@@ -38,8 +38,8 @@ from grader.observe.construction import watched_construction
 from grader.observe.play import Driver, Env, Stage
 
 TRAIN_ATOL = 1e-5
-"""Absolute tolerance. In runs that clip, torch divides by norm + 1e-6 and a hand-written clip may not; in runs that do
-not clip, the schedule of `STEADY` must not show."""
+"""Absolute tolerance of parameters. In runs that clip, torch divides by norm + 1e-6, and a hand-written clip may divide
+by the norm alone. In runs with `STEADY`, a wrong schedule stays below it, so that it costs its own check only."""
 
 EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
 """Settings whose schedule rises, falls and ends within three epochs of two updates, and that clip some of them."""
@@ -79,8 +79,13 @@ def add_run_scenarios(driver: Driver, call_train: CallTrain) -> None:
 def run_watched(
     stage: Stage, call_train: CallTrain, case: TrainingCase, path: str | Path | None = None
 ) -> Any:
-    """Run the learner's function and record the parameters; the checkpoint is a temporary file unless `path`
-    is given.
+    """Run the learner's function and record the parameters.
+
+    Args:
+        stage: the scenario's stage.
+        call_train: calls the learner's function.
+        case: what it is called with.
+        path: where it is to save the checkpoint; None: a temporary file.
     """
     stage.recorder.watch(case.model)
     with watched_construction(stage.recorder, case.model):
@@ -146,9 +151,8 @@ def _epochs(stage: Stage, call_train: CallTrain) -> None:
 def _clipping(stage: Stage, call_train: CallTrain) -> None:
     """Train with a limit at which clipping acts.
 
-    A program that does not clip, or clips by value, leaves other weights.
-
-    The first update is clipped; in most cases, some later one is not.
+    The limit is below the norm of the first gradient, so at least the first update is clipped. A program that does not
+    clip, or clips by value, leaves other weights.
     """
     case = training_case(stage.env, STEADY, (3,), samples=9)
     settings = replace(case.settings, max_norm=0.7 * first_gradient_norm(case))
@@ -158,25 +162,22 @@ def _clipping(stage: Stage, call_train: CallTrain) -> None:
 def _ended(stage: Stage, call_train: CallTrain) -> None:
     """Train for more updates than the schedule has.
 
-    A program whose learning rate does not stay 0 after `total_steps` goes on moving: the schedule ends before the
-    run.
+    A program whose learning rate does not stay 0 after `total_steps` moves the weights further.
     """
     settings = replace(STEADY, warmup_steps=2, total_steps=stage.env.draw("total_steps").whole(4, 5))
     run_watched(stage, call_train, training_case(stage.env, settings, (2, 4), samples=9))
 
 
 def _seed(stage: Stage, call_train: CallTrain) -> None:
-    """Train a model with dropout, once with the case's seed and once with 0.
+    """Train a model with dropout for one epoch, first with the case's seed, which is drawn, then with seed 0.
 
     A program that does not seed, or asks `if cfg.seed:`, gets other dropout masks.
-
-    A drawn seed, then seed 0. There is one epoch, in the mode that the run wants anyway, so only dropout decides.
     """
-    for zero in (False, True):
+    for with_seed_0 in (False, True):
         case = training_case(stage.env, STEADY, (3,), samples=6, layers=dropout_layers)
-        run_watched(
-            stage, call_train, replace(case, settings=replace(case.settings, seed=0)) if zero else case
-        )
+        if with_seed_0:
+            case = replace(case, settings=replace(case.settings, seed=0))
+        run_watched(stage, call_train, case)
 
 
 def _modes(stage: Stage, call_train: CallTrain) -> None:
@@ -204,11 +205,10 @@ def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
 
 
 def _returns(stage: Stage, call_train: CallTrain) -> None:
-    """Record the returned accuracy; the best epoch is neither the first nor the last.
+    """Record the returned accuracy; the best epoch is the second of three.
 
-    A program that returns the last accuracy, or the mean of the batches' accuracies, returns another number.
-
-    The last validation batch is smaller than the others. After the last two epochs, at most three answers are wrong.
+    A program that returns the last accuracy returns another number. So does one that returns the mean of the batches'
+    accuracies, because the last validation batch is smaller than the others.
     """
     count = 4 + 5 * stage.env.draw("validation").whole(2, 6)
     wrong_at_best = stage.env.draw("best").whole(1, 2)
@@ -277,7 +277,7 @@ def _zero(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _checkpoint(stage: Stage, call_train: CallTrain) -> None:
-    """Record what is in the saved file; the best epoch is neither the first nor the last.
+    """Record what is in the saved file; the best epoch is the second of three.
 
     A program that saves the last epoch, or too little to go on from, writes another file.
     """
@@ -297,10 +297,15 @@ def _checkpoint(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
-    """Begin with the file of an earlier, better run in place.
+    """Train where the checkpoint of an earlier, better run is in the file already.
 
-    A program that compares with an earlier, better run's file saves nothing; another leaves half a file for a
-    moment.
+    The new run must replace it. A program that compares its accuracy with that in the file saves nothing. One that
+    writes over the file has half a file there for a moment (`watched_replacement`).
+
+    Args:
+        stage: the scenario's stage.
+        call_train: calls the learner's function.
+        name: name of the learner's function.
     """
     case = training_case(stage.env, STEADY, (stage.env.draw("right").whole(1, 7),))
     old = {
@@ -324,11 +329,9 @@ def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
 
 
 def _run(stage: Stage, call_train: CallTrain) -> None:
-    """Combine all aspects of a run.
+    """Combine new data each epoch, clipping, the schedule, BatchNorm, dropout, and a model in mixed modes.
 
-    A program that fails only where aspects meet, such as clipping at a falling rate, leaves other weights.
-
-    New data each epoch, clipping, the schedule, BatchNorm, dropout, and a model in mixed modes.
+    A program that fails only where these meet, such as clipping at a falling rate, leaves other weights.
     """
     correct = _best_in_the_middle(stage.env)
     case = training_case(

@@ -57,6 +57,7 @@ def _windows(env: Env) -> list[list[Batch]]:
 
 
 def _problem(env: Env) -> Problem:
+    """Return model, batches and loss, for the recipe of an update."""
     return Problem(autocast_net(env), _micro_batches(env), loss_function(env))
 
 
@@ -98,11 +99,10 @@ def _zero_norm(stage: Stage) -> None:
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
 def _fp16(stage: Stage) -> None:
-    """Make updates in float16, with a scaler.
+    """Make updates in float16, with a scaler whose scale grows after every second update.
 
-    The scale grows after every second update, so that it changes between the four calls.
-
-    A program that clips scaled gradients, or unscales or updates at each micro-batch, makes other updates or raises.
+    So the scale changes between the four calls. A program that clips scaled gradients, or unscales or updates at each
+    micro-batch, makes other updates or raises.
     """
     _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**10, growth_interval=2))
 
@@ -117,12 +117,10 @@ _LOSS_FACTOR = 1e300
 
 @driver.scenario("overflow", "오버플로가 난 구간", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """Let gradients overflow in the first window, and record updates and scales.
+    """Let gradients overflow in the first of two windows, and record updates and scales.
 
-    The loss of the first window is so large that its scaled gradients are infinite; the second window is ordinary.
-
-    A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients; one that
-    forgets `scaler.update()` keeps the scale.
+    The loss of the first window is so large that its scaled gradients are infinite. A program that calls `opt.step()`
+    instead of `scaler.step(opt)` makes an update with them; one that forgets `scaler.update()` keeps the scale.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)

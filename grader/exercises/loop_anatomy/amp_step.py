@@ -53,6 +53,7 @@ _SIZES = (4, 3, 5, 2, 4)
 
 
 def _problem(env: Env) -> Problem:
+    """Return model, batches and loss, for the recipe of an update."""
     return Problem(autocast_net(env), exactly_representable_batches(env, _SIZES), loss_function(env))
 
 
@@ -116,11 +117,10 @@ def _fp16(stage: Stage) -> None:
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
 def _overflow(stage: Stage) -> None:
-    """Begin with a scale at which gradients overflow, and record updates and scales.
+    """Begin with a scale at which every float16 gradient overflows, and record updates and scales.
 
-    A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update with infinite gradients.
-
-    At the first scale every float16 gradient overflows; at the lowered one none does.
+    At the lowered scale none overflows. A program that calls `opt.step()` instead of `scaler.step(opt)` makes an update
+    with infinite gradients.
     """
     env, recorder = stage.env, stage.recorder
     model = _rounding_net(env)
@@ -177,12 +177,10 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)
 def _rounding(stage: Stage) -> None:
-    """Make one update in each precision, with numbers that it rounds.
+    """Make one update in real bfloat16 and one in real float16, with numbers that these round.
 
-    A program that casts the model or the batch, instead of using autocast, rounds differently.
-
-    One step in real bfloat16 and one in real float16. Only the first update of a model is compared, because rounding
-    makes right programs differ later.
+    A program that casts the model or the batch, instead of using autocast, rounds differently. Only the first update of
+    a model is compared, because rounding makes right programs differ later.
     """
     env, recorder = stage.env, stage.recorder
     for number, dtype in enumerate((torch.bfloat16, torch.float16)):

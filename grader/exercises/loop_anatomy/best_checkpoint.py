@@ -134,9 +134,8 @@ def _record_each_update(
 def _best(stage: Stage) -> None:
     """Record the file after each of six scores that rise and fall; their order follows from the seed.
 
-    A program that saves the first, last or worst score, or whenever a score rises, has other weights in the file.
-
-    Best, worst and last are three different moments, and between two bests comes something worse.
+    Best, worst and last are three different moments, and between two bests comes something worse. A program that saves
+    the first, last or worst score, or whenever a score rises, has other weights in the file.
     """
     worst, low, middle, high, highest, best = _rising_scores(stage.env, 6)
     orders = (
@@ -152,10 +151,9 @@ def _best(stage: Stage) -> None:
 def _folder(stage: Stage) -> None:
     """Record the checkpoint after each save, and whether files pile up in its folder.
 
-    A program that leaves a temporary file, or writes a new file at each save, fills the folder.
-
-    Two files are right (a program may keep the file before the best one), so the third save is looked at. After it
-    comes a score that is too low to be saved, which must not add a file either.
+    A program that leaves a temporary file, or writes a new file at each save, fills the folder. Two files are right,
+    because a program may keep the file before the best one, so files are counted from the second save on. After the
+    third comes a score that is too low to be saved, which must not add a file either.
     """
     worst, *rising = _rising_scores(stage.env, 4)
     file_counts: list[int] = []
@@ -170,6 +168,7 @@ def _folder(stage: Stage) -> None:
 
 
 def _file_count(folder: Path) -> int:
+    """Return the number of files in a folder and its subfolders."""
     return sum(1 for found in folder.rglob("*") if found.is_file())
 
 
@@ -188,9 +187,9 @@ def _returns(stage: Stage) -> None:
 
 @driver.scenario("again", "파일이 이미 있을 때", check="best")
 def _again(stage: Stage) -> None:
-    """Begin a second run with the file of a better one in place.
+    """Begin a second run where the file of an earlier, better one is.
 
-    A program that reads the best score from the file of an earlier, better run does not save the new run's first.
+    A program that reads the best score from that file does not save the first score of the new run.
     """
     low, middle, high, highest = _rising_scores(stage.env, 4)
     with scratch_folder() as folder:
@@ -208,11 +207,9 @@ def _again(stage: Stage) -> None:
 
 @driver.scenario("ties", "같은 점수")
 def _ties(stage: Stage) -> None:
-    """Give scores that are equal or hardly higher.
+    """Give scores that are equal, and a last one that is higher by only 2**-20.
 
     A program that compares by `>=` saves ties; one that asks for, say, 1e-4 more misses the last score.
-
-    The last score is higher by only 2**-20.
     """
     low, high = _rising_scores(stage.env, 2)
     _record_each_update(stage, [low, low, high, low, high, high + 2.0**-20], as_text=True)
@@ -249,11 +246,10 @@ def _nan(stage: Stage) -> None:
 
 @driver.scenario("nan-unsaved", "NaN 점수의 반환값과 폴더", check="zero")
 def _nan_unsaved(stage: Stage) -> None:
-    """Give NaN as the second score, and record whether it is said to be saved and whether files appear.
+    """Give NaN as the second score, and record whether `update` says that it is saved, and whether files appear.
 
-    A program that says that it saved a NaN, or writes a temporary file before it compares, shows here.
-
-    What `update` returns for other scores is not judged.
+    A program that says so, or writes a temporary file before it compares, shows here. What `update` returns for other
+    scores is not judged.
     """
     with scratch_folder() as folder:
         scores = [*_rising_scores(stage.env, 1), math.nan]
@@ -329,9 +325,8 @@ def _plain(stage: Stage) -> None:
 def _numpy(stage: Stage) -> None:
     """Give scores computed by NumPy, and record how the files open.
 
-    A program that saves a NumPy score as it is writes a file that `weights_only=True` does not open.
-
-    A config that was saved as an object is judged in `plain`, so such a file opens here.
+    A program that saves a NumPy score as it is writes a file that `weights_only=True` does not open. A config that was
+    saved as an object is judged in `plain`, so here its class is allowed.
     """
     env, student = stage.env, stage.student("BestCheckpoint")
     run = TrainingRun(env)
@@ -386,11 +381,9 @@ def _record_content(
 
 @driver.scenario("crash", "저장하다 끊길 때")
 def _crash(stage: Stage) -> None:
-    """Let the disk fill up during saves, and record the file that is left.
+    """Let the disk fill up during the first and the third of four saves, and record the file that is left.
 
     A program that writes over the old file has neither file if the disk fills up in the middle of saving.
-
-    Four saves: one fails, one succeeds, one fails, one succeeds.
     """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
     run = TrainingRun(stage.env)

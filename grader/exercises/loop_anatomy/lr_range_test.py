@@ -119,11 +119,9 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("adamw", "학습하던 AdamW", check="losses")
 def _adamw(stage: Stage) -> None:
-    """Record the losses with an AdamW that has trained before.
+    """Record the losses with an AdamW that has trained before, and with fewer rates than batches.
 
     A program that updates by hand or with a new optimizer ignores the moments of earlier training.
-
-    There are fewer rates than batches.
     """
     model = mlp(stage.env)
     opt = adamw(model)
@@ -134,11 +132,10 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("stale", "그레이디언트가 남아 있던 모델", check="losses")
 def _stale(stage: Stage) -> None:
-    """Fill the gradients before the call, and record the losses and whether gradients are left.
+    """Fill the gradients before each of two calls, and record the losses and whether gradients are left.
 
-    A program that clears after its updates only, or inside its loop only, counts or leaves gradients from before.
-
-    The second call has no rates: there is nothing to do, but gradients must be cleared.
+    A program that clears only after its updates counts gradients from before. In the second call there are no rates,
+    and so nothing to do, but gradients must be cleared: a program that clears only inside its loop leaves them.
     """
     recorder = stage.recorder
     model = mlp(stage.env)
@@ -157,7 +154,7 @@ def _stale(stage: Stage) -> None:
 def _wraps(stage: Stage) -> None:
     """Give more rates than batches.
 
-    A program that zips rates and batches ends with the batches: there are more rates.
+    A program that zips rates and batches ends when the batches are used up.
     """
     model = mlp(stage.env)
     data = batches(stage.env, _SIZES[:2])
@@ -165,8 +162,9 @@ def _wraps(stage: Stage) -> None:
 
 
 def _record_losses_and_modes(stage: Stage, mode: Modes) -> None:
-    """Call with a BatchNorm and dropout model in these modes, on which the losses depend; record losses and
-    modes left.
+    """Call with a model in these modes, and record the losses and the modes afterwards.
+
+    The model has BatchNorm and dropout, so that the losses depend on the modes.
     """
     model = set_modes(norm_dropout_mlp(stage.env), mode)
     _record_losses(stage, _call(stage, model, sgd(model), batches(stage.env, _SIZES), _rates(stage.env, 3)))
@@ -231,11 +229,9 @@ def _squared_error(output: Tensor, target: Tensor) -> Tensor:
 
 @driver.scenario("inf", "손실이 inf가 될 때", check="stops")
 def _inf(stage: Stage) -> None:
-    """Let the loss overflow to infinity.
+    """Let the third loss overflow to infinity; the second is large but finite.
 
     A program that asks only for NaN, or ends at any large loss, returns another number of losses.
-
-    The second loss is large but finite, the third is inf.
     """
     _record_overflow(stage, 1e60, _squared_error)
 
@@ -250,8 +246,12 @@ def _minus_inf(stage: Stage) -> None:
 
 
 def _record_overflow(stage: Stage, second_target: float, loss_fn: LossFn) -> None:
-    """Call with targets of zero, of `second_target` in the second batch, and so large in the third that squares
-    overflow.
+    """Record a call in which the third of five losses overflows.
+
+    Args:
+        stage: the scenario's stage.
+        second_target: target in the second batch. In the third it is 1e200, whose square overflows; in the others 0.
+        loss_fn: the loss function.
     """
     data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
     data[1][1][:] = second_target
@@ -451,6 +451,7 @@ class _FailsBackward(nn.Module):
 
 
 def _raise(_: Tensor) -> None:
+    """Raise an `_Interruption`: a hook that makes the backward pass fail."""
     raise _Interruption("역전파가 낸 예외")
 
 
@@ -458,10 +459,9 @@ def _raise(_: Tensor) -> None:
 def _failed_backward(stage: Stage) -> None:
     """Let a backward pass raise in the middle, and record what is restored.
 
-    A program that does not clear after an exception leaves a gradient: by then, the last layer has one.
-
-    (When the loss raises, as in `interrupted`, many programs have just cleared the gradients.) It is played on the CPU,
-    because on a GPU the hook would raise in a thread of autograd.
+    By then, the last layer has a gradient, which a program that does not clear after an exception leaves. (When the
+    loss raises, as in `interrupted`, many programs have just cleared the gradients.) This is played on the CPU, because
+    on a GPU the hook would raise in a thread of autograd.
     """
     stage = replace(stage, env=replace(stage.env, device=torch.device("cpu")))
     layers = [nn.Linear(FEATURES, HIDDEN), _FailsBackward(), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]

@@ -109,11 +109,10 @@ def _training(stage: Stage) -> None:
 
 @driver.scenario("loader", "DataLoader의 순서")
 def _loader(stage: Stage) -> None:
-    """Shuffle with the returned generator after the same seed and after another.
+    """Record the order of two epochs of a shuffling DataLoader that uses the returned generator.
 
-    A program that returns a generator with no seed, a fixed one or a random one gives other batch orders.
-
-    The source is the order of two epochs of a shuffling DataLoader that uses the returned generator.
+    The order must be the same after the same seed, and another after another. A program that returns a generator with
+    no seed, a fixed one or a random one gives other orders.
     """
     types: list[Fact] = []
 

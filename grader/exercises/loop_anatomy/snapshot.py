@@ -58,7 +58,7 @@ class _RunObjects:
     loader_generator: torch.Generator | None = None
 
 
-def _snapshot(stage: Stage, run: _RunObjects) -> Any:
+def _make_snapshot(stage: Stage, run: _RunObjects) -> Any:
     """Make the learner's Snapshot of these objects; arguments that would be None are left out."""
     optional = {"scaler": run.scaler, "loader_generator": run.loader_generator}
     given = {name: value for name, value in optional.items() if value is not None}
@@ -67,7 +67,7 @@ def _snapshot(stage: Stage, run: _RunObjects) -> Any:
 
 def _load(stage: Stage, run: _RunObjects, path: Path) -> None:
     """Load into the objects by a new Snapshot, as another process would, from a moved file."""
-    stage.recorder.call(_snapshot(stage, run).load, _move(path))
+    stage.recorder.call(_make_snapshot(stage, run).load, _move(path))
 
 
 def _move(path: Path) -> Path:
@@ -130,11 +130,11 @@ def _record_continued_updates(stage: Stage, make_opt: MakeOptimizer, *, batch_no
     data = batches(env, (4,) * 6)
     uninterrupted, resumed = make_run("saved"), make_run("new")
     last_layer_to_eval(resumed.model)
-    saving = _snapshot(stage, uninterrupted)
+    saver = _make_snapshot(stage, uninterrupted)
     _train(uninterrupted, data[:3], env)
     scale_rates(uninterrupted.opt, 0.5)  # as a schedule would have left them
     with scratch_folder() as folder:
-        stage.recorder.call(saving.save, folder / "run.pt")
+        stage.recorder.call(saver.save, folder / "run.pt")
         _train(uninterrupted, data[3:], env)
         _load(stage, resumed, folder / "run.pt")
     recorder.fact("불러온 뒤의 모드", [module.training for module in resumed.model.modules()])
@@ -165,9 +165,8 @@ def _adamw(stage: Stage) -> None:
 def _scaler(stage: Stage) -> None:
     """Continue with a scaler that has met overflows, and record its scales.
 
-    A program that saves only the scale, or nothing of the scaler, forgets when the scale is to grow next.
-
-    Batches with an infinite input overflow, which lowers the scale.
+    Batches with an infinite input overflow, which lowers the scale. A program that saves only the scale, or nothing of
+    the scaler, forgets when the scale is to grow next.
     """
     env = stage.env
     data = batches(env, (4,) * 11)
@@ -180,10 +179,10 @@ def _scaler(stage: Stage) -> None:
         return _RunObjects(model, sgd(model), scaler)
 
     uninterrupted, resumed = make_run("saved", 2.0**20, 3), make_run("new", 2.0**16, 2000)
-    saving = _snapshot(stage, uninterrupted)
+    saver = _make_snapshot(stage, uninterrupted)
     _train(uninterrupted, data[:5], env)
     with scratch_folder() as folder:
-        stage.recorder.call(saving.save, folder / "run.pt")
+        stage.recorder.call(saver.save, folder / "run.pt")
         _train(uninterrupted, data[5:], env)
         _load(stage, resumed, folder / "run.pt")
     assert resumed.scaler is not None
@@ -216,11 +215,11 @@ def _record_continued_numbers(stage: Stage, draw: Callable[[], list[float]]) -> 
     """
     env = stage.env
     model, new = mlp(env, "saved"), mlp(env, "new")
-    saving = _snapshot(stage, _RunObjects(model, sgd(model)))
+    saver = _make_snapshot(stage, _RunObjects(model, sgd(model)))
     for _ in range(3):
         draw()
     with scratch_folder() as folder:
-        stage.recorder.call(saving.save, folder / "run.pt")
+        stage.recorder.call(saver.save, folder / "run.pt")
         expected = draw()
         _load(stage, _RunObjects(new, sgd(new)), folder / "run.pt")
     found = draw()
@@ -279,10 +278,10 @@ def _loader(stage: Stage) -> None:
 
     uninterrupted, resumed = make_run("saved"), make_run("new")
     loaders = [_shuffling_loader(run.loader_generator) for run in (uninterrupted, resumed)]
-    saving = _snapshot(stage, uninterrupted)
+    saver = _make_snapshot(stage, uninterrupted)
     _epoch_order(loaders[0])
     with scratch_folder() as folder:
-        stage.recorder.call(saving.save, folder / "run.pt")
+        stage.recorder.call(saver.save, folder / "run.pt")
         expected = [_epoch_order(loaders[0]) for _ in range(2)]
         _load(stage, resumed, folder / "run.pt")
     found = [_epoch_order(loaders[1]) for _ in range(2)]
@@ -320,26 +319,24 @@ def _train_epochs(
 
 @driver.scenario("together", "모두 함께 쓰는 학습")
 def _together(stage: Stage) -> None:
-    """Save in each of four epochs with everything together, load two of the files, and train on.
+    """Save before each of four epochs with everything together, then load two of the files, and train on from each.
 
-    A program whose object remembers its first save, or references to live tensors, restores another moment.
-
-    Train four epochs, and save to a new file before each. Then load the fourth file and go on from there, and then the
-    second. One Snapshot saves all four files, and another one loads the two.
+    One Snapshot saves all four files. Another one loads the fourth, and then the second. A program whose object
+    remembers its first save, or references to live tensors, restores another moment.
     """
     env, recorder = stage.env, stage.recorder
     uninterrupted, resumed = _make_full_run(env, "saved"), _make_full_run(env, "new")
     with scratch_folder() as folder:
-        saving = _snapshot(stage, uninterrupted)
+        saver = _make_snapshot(stage, uninterrupted)
 
         def save(number: int) -> None:
-            recorder.call(saving.save, folder / f"epoch-{number}.pt")
+            recorder.call(saver.save, folder / f"epoch-{number}.pt")
 
         _train_epochs(env, uninterrupted, 4, before_each=save)
-        loading = _snapshot(stage, resumed)
+        restorer = _make_snapshot(stage, resumed)
         for number in (3, 1):
             _change_random_states(env)
-            recorder.call(loading.load, _move(folder / f"epoch-{number}.pt"))
+            recorder.call(restorer.load, _move(folder / f"epoch-{number}.pt"))
             _train_epochs(env, resumed, 4 - number)
             _record_ends(stage, uninterrupted, resumed)
 
@@ -357,14 +354,14 @@ def _same_file(stage: Stage) -> None:
     data = batches(env, (4,) * 3)
     with scratch_folder() as folder:
         path = folder / "run.pt"
-        saving = _snapshot(stage, uninterrupted)
+        saver = _make_snapshot(stage, uninterrupted)
         for batch in data[:2]:
             _train(uninterrupted, [batch], env)
-            recorder.call(saving.save, path)
+            recorder.call(saver.save, path)
         _train(uninterrupted, data[2:], env)
-        loading = _snapshot(stage, resumed)
+        restorer = _make_snapshot(stage, resumed)
         for _ in range(2):
-            recorder.call(loading.load, path)
+            recorder.call(restorer.load, path)
             _train(resumed, data[2:], env)
     _record_ends(stage, uninterrupted, resumed)
 
@@ -407,12 +404,10 @@ def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
 
 @driver.scenario("file", "파일 하나")
 def _file(stage: Stage) -> None:
-    """Save once, and record what that changes and what the file is like.
+    """Save once, and record what that changes, and whether the file opens; its keys and layout are free.
 
-    A program that draws random numbers, clears gradients, adds a suffix or pickles objects while saving is found out.
-
-    Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. Of the file,
-    only whether it opens is recorded: keys and layout are free.
+    Gradients are left from the epoch before, and one layer is in eval mode. The path is given as text. A program that
+    draws random numbers, clears gradients, adds a suffix or pickles objects while saving is found out.
     """
     env = stage.env
     run = _make_full_run(env, "saved")
@@ -420,7 +415,7 @@ def _file(stage: Stage) -> None:
     last_layer_to_eval(run.model)
     with scratch_folder() as folder:
         with _recorded_changes(stage, run):
-            stage.recorder.call(_snapshot(stage, run).save, str(folder / "run.state"))
+            stage.recorder.call(_make_snapshot(stage, run).save, str(folder / "run.state"))
         how = read_checkpoint(folder / "run.state")[1]
         # `read_checkpoint` also says if the file holds no dict. Here any layout is right, so such a file is opened too.
         stage.recorder.fact("weights_only=True로 연 파일", "열림" if how == "dict가 아님" else how)

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.exercises.fixtures.lent import PARTS, lent_parts
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import scalers_on_cpu, watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
@@ -33,7 +34,7 @@ from grader.exercises.loop_anatomy._training_run import (
 )
 from grader.observe.play import Driver, Stage
 
-driver = Driver("train")
+driver = Driver("train", lends=PARTS)
 
 _SMALL_NORM = 0.05
 """A `max_norm` below the norm of every gradient in the scenarios, so that each update is clipped."""
@@ -49,16 +50,17 @@ def _train(
 ) -> Any:
     """Call the learner's `train` (see `CallTrain`) on a device, by default the scenario's.
 
-    The CPU is not passed on, because it is the default of `train`.
+    Parts that its program lacks are lent. The CPU is not passed on, because it is the default of `train`.
     """
     student = stage.student("train")
     device = device or str(stage.env.device)
-    return (caller or stage.recorder.call)(
-        student,
-        *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
-        **({} if device == "cpu" else {"device": device}),
-        checkpoint_path=path,
-    )
+    with lent_parts(student):
+        return (caller or stage.recorder.call)(
+            student,
+            *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
+            **({} if device == "cpu" else {"device": device}),
+            checkpoint_path=path,
+        )
 
 
 add_run_scenarios(driver, _train)
@@ -76,11 +78,9 @@ def _run_bf16(stage: Stage) -> None:
 
 @driver.scenario("device", "`device`를 줬을 때", check="updates", atol=TRAIN_ATOL)
 def _device(stage: Stage) -> None:
-    """Ask for a device that cannot compute, and record whether the training ends.
+    """Ask for the device `meta`, where tensors have no content, and record whether the training ends.
 
-    A program that ignores `device` trains to the end on the CPU.
-
-    On the device `meta`, where tensors have no content, a right program cannot.
+    A right program cannot train there. A program that ignores `device` trains to the end on the CPU.
     """
     case = training_case(stage.env, STEADY, (3,))
     has_ended = False
@@ -136,9 +136,8 @@ def _fp16(stage: Stage) -> None:
     """Train in float16, and record the gradients that each update reads.
 
     A program without a scaler does not scale the loss; one that does not unscale clips gradients that are too large.
-
-    Every update is clipped, so each norm is known. The weights are not compared: an old gradient that was not cleared
-    would hardly show beside scaled gradients.
+    Every update is clipped, so the norm of its gradients is known. The weights are not compared: an old gradient that
+    was not cleared would hardly show beside scaled gradients.
     """
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
@@ -162,8 +161,10 @@ def _overflow(stage: Stage) -> None:
     case.model.overflows_at = 0
     with _working_scalers(stage):
         run_unwatched(stage, _train, case)
-    finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
-    stage.recorder.fact("inf가 나온 배치 뒤의 매개변수", "모두 유한함" if finite else "NaN이나 inf가 있음")
+    are_finite = all(bool(p.isfinite().all()) for p in case.model.parameters())
+    stage.recorder.fact(
+        "inf가 나온 배치 뒤의 매개변수", "모두 유한함" if are_finite else "NaN이나 inf가 있음"
+    )
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", atol=TRAIN_ATOL, watches_memory=True)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.exercises.fixtures.lent import PARTS, lent_parts
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
@@ -31,7 +32,7 @@ from grader.exercises.loop_anatomy._training_run import (
 from grader.exercises.loop_anatomy._watched_accelerator import AcceleratorUse, accelerator_as_if_distributed
 from grader.observe.play import Driver, Stage
 
-driver = Driver("train_accelerate", cost=2)  # Accelerate is set up anew in each scenario
+driver = Driver("train_accelerate", cost=2, lends=PARTS)  # Accelerate is set up anew in each scenario
 
 
 def _train_and_count(
@@ -52,7 +53,7 @@ def _train_and_count(
         scale: scale of the GradScaler that the Accelerator has; None: it has none.
     """
     student = stage.student("train_accelerate")
-    with accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
+    with lent_parts(student), accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
         result = (caller or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
@@ -75,9 +76,8 @@ add_run_scenarios(driver, _train_accelerate)
 def _calls(stage: Stage) -> None:
     """Count what is left to the Accelerator.
 
-    A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes.
-
-    The config asks for float32; an Accelerator that was given another precision would train in that precision.
+    A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes. The
+    config asks for float32, so one that gives the Accelerator another precision shows too.
     """
     updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)
@@ -97,10 +97,9 @@ def _calls(stage: Stage) -> None:
 def _scaled(stage: Stage) -> None:
     """Give an Accelerator that scales, and record the gradients that each update reads.
 
-    A program that clips or steps without the Accelerator sees gradients that its scaler has scaled.
-
-    The limit is above the true norm and below the scaled one. The weights are not compared: AdamW hides a scale. There
-    is one update, so that gradients which are not cleared make no difference.
+    The limit is above the true norm and below the scaled one, so a program that clips or steps without the Accelerator
+    uses gradients that its scaler has scaled. The weights are not compared: AdamW hides a scale. There is one update,
+    so that gradients which are not cleared make no difference.
     """
     case = training_case(stage.env, STEADY, (3,))
     limit = 20 * first_gradient_norm(case)
@@ -116,11 +115,9 @@ def _scaled(stage: Stage) -> None:
 
 @driver.scenario("bf16", "bfloat16으로 맡긴 학습", check="calls", atol=TRAIN_ATOL)
 def _bf16(stage: Stage) -> None:
-    """Train in bfloat16.
+    """Train in bfloat16; whether the precision is really used is not judged.
 
     A program that passes `amp_dtype` on raises: Accelerate calls this precision `bf16`, and refuses other names.
-
-    The precision that it really trains in is not judged.
     """
     run_unwatched(
         stage, _train_accelerate, training_case(stage.env, replace(STEADY, amp_dtype="bfloat16"), (3,))

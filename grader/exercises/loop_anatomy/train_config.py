@@ -126,11 +126,9 @@ def _round_trip(saved: Any) -> str:
 
 @driver.scenario("toml", "TOML 파일")
 def _toml(stage: Stage) -> None:
-    """Read files with all, some and no keys.
+    """Read a file with every key, whose path is a Path, then one with two keys and an empty one, whose paths are texts.
 
     A program that needs all keys, or takes only one kind of path, fails.
-
-    A file with every key (its path a Path), one with two keys, and an empty one (their paths str).
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
@@ -165,11 +163,9 @@ def _toml_zero(stage: Stage) -> None:
 def _unknown_key(stage: Stage) -> None:
     """Read files with keys that are no fields, and record what is raised.
 
-    A program that ignores keys that are no fields, or lets a TypeError out, does not raise a ValueError that names
-    it.
-
-    Keys are a misspelt field, names of `_NOT_FIELDS` and a table. The misspelt key follows from the seed and is part of
-    the facts' names.
+    The keys are a misspelt field, names of `_NOT_FIELDS` and a table. A program that ignores such a key, or lets a
+    TypeError out, does not raise a ValueError that names it. The misspelt key follows from the seed and is part of the
+    facts' names.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")
@@ -196,11 +192,10 @@ def _unknown_key(stage: Stage) -> None:
 
 @driver.scenario("validation", "있을 수 없는 값")
 def _validation(stage: Stage) -> None:
-    """Give values inside and outside their limits, and record what is raised.
+    """Give values inside and outside their limits, most to the class and one to `from_toml`; record what is raised.
 
-    A program that does not check a value, or refuses one just inside its limit such as `epochs=1`, shows.
-
-    Values are given to the class, and one to `from_toml`. They are part of the facts' names.
+    A program that does not check a value, or refuses one just inside its limit such as `epochs=1`, shows. The values
+    are part of the facts' names.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")

@@ -26,22 +26,25 @@ def _record_rates(
     *,
     two_base_rates: bool = False,
 ) -> None:
-    """Make a schedule with the learner's function, and record each group's learning rate before each of `updates`.
+    """Make a scheduler with the learner's function, and record each group's learning rate before each of `updates`.
+
+    The recorded array has the shape (updates, groups).
 
     Args:
         stage: the scenario's stage.
         warmup_steps: number of warm-up updates that the learner's function is given.
         total_steps: number of all updates that it is given.
-        updates: the updates to record, counted from 0; the earlier ones are made as well.
+        updates: numbers of the updates to record, from 0. Updates before them are made, but not recorded.
         shown_as: the array's name in feedback.
-        two_base_rates: have two groups, each with a base rate of its own; otherwise there is one group of base rate 1,
-            whose rate is then the schedule's factor itself.
+        two_base_rates: True: two groups, with base rates 0.4 and 0.05. False: one group with base rate 1, so that its
+            rate is the schedule's factor itself.
     """
     recorder = stage.recorder
-    # The name is the salt too, so that the models of two schedules in one scenario differ.
+    # The name of the array is also the salt, so that two calls in one scenario get different models.
     model = mlp(stage.env, shown_as)
     if two_base_rates:
-        opt = torch.optim.SGD(two_groups(model, (0.4, 0.05)), lr=0.4)  # the default rate, which no group uses
+        # Each group has a rate of its own, so `lr` is only what a wrong program reads from `opt.defaults`.
+        opt = torch.optim.SGD(two_groups(model, (0.4, 0.05)), lr=0.4)
     else:
         opt = torch.optim.SGD(model.parameters(), lr=1.0)
     recorder.watch(model, opt)
@@ -61,9 +64,9 @@ def _record_rates(
 
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
 def _shape(stage: Stage) -> None:
-    """Record the rates from the first step to the last; their numbers follow from the seed.
+    """Record the rate of every update; the lengths of warm-up and training follow from the seed.
 
-    A program whose warm-up starts at 0, or whose cosine is one step early or late, gives other rates.
+    A program whose warm-up starts at 0, or whose cosine is one update early or late, gives other rates.
     """
     total = stage.env.draw("total_steps").whole(13, 19)
     warmup = stage.env.draw("warmup_steps").whole(3, 6)
@@ -83,7 +86,7 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("end", "total_steps를 넘긴 학습")
 def _end(stage: Stage) -> None:
-    """Record the rates after `total_steps`.
+    """Record the rates from update `total_steps` on, for twice the length of the decay.
 
     A program that goes on with the cosine after `total_steps` lets the rates rise again.
     """
@@ -95,9 +98,9 @@ def _end(stage: Stage) -> None:
 
 @driver.scenario("no-warmup", "warmup_steps=0")
 def _no_warmup(stage: Stage) -> None:
-    """Record the rates without a warm-up.
+    """Record the rates with `warmup_steps=0`.
 
-    A program that divides by `warmup_steps` before it looks whether there is a warm-up raises.
+    A program that divides by `warmup_steps` without checking for 0 raises an exception.
     """
     total = stage.env.draw("total_steps").whole(5, 9)
     _record_rates(stage, 0, total, range(total), "학습률")
@@ -105,9 +108,9 @@ def _no_warmup(stage: Stage) -> None:
 
 @driver.scenario("edges", "한 스텝짜리 워밍업, 워밍업뿐인 학습")
 def _edges(stage: Stage) -> None:
-    """Record the rates with a warm-up of one step, and with nothing but a warm-up.
+    """Record the rates with a warm-up of one update, and with a warm-up as long as the training.
 
-    A program that divides by `warmup_steps - 1`, or by the length of a decay that does not exist, raises.
+    A program that divides by `warmup_steps - 1`, or by `total_steps - warmup_steps`, may divide by 0.
     """
     total = stage.env.draw("total_steps").whole(4, 7)
     _record_rates(stage, 1, total, range(total), "워밍업이 한 스텝일 때의 학습률")

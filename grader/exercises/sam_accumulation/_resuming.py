@@ -1,4 +1,4 @@
-"""A SAM after some updates, and a new one that goes on from what it saved; for the exercise `SAM`."""
+"""Make a SAM with a state, and a new one that loads it, for the scenarios of `state_dict` and `load_state_dict`."""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,15 @@ def resume_in_new_sam(
 ) -> WatchedSAM:
     """Return a new SAM over a copy of the first one's model, after loading what was saved.
 
-    Its rates differ from the saved ones, which loading must bring back. Its radius is the same.
+    The new SAM is made with other learning rates than the saved ones, which loading must restore, and with the same
+    radius.
+
+    Args:
+        stage: the scenario's stage.
+        first: the SAM that was saved.
+        base_index: index in `STATEFUL_BASES` of the base optimizer, the same as the first one's.
+        saved: what to load, see `state_to_load`.
+        watch: record the new SAM's updates.
     """
     base_class, kwargs = STATEFUL_BASES[base_index]
     model = copy.deepcopy(first.model)
@@ -56,9 +64,9 @@ def resume_in_new_sam(
 
 
 def state_to_load(stage: Stage, first: WatchedSAM) -> Any:
-    """Return a copy of the SAM's `state_dict`, or of the base optimizer's if the SAM's lacks some of its state.
+    """Return a copy of the SAM's `state_dict`, or of the base optimizer's if the SAM's lacks tensors of its state.
 
-    With the second, loading can be judged although saving is wrong.
+    With the base optimizer's, loading can be judged even if `state_dict` is wrong.
     """
     saved = stage.recorder.call(first.sam.state_dict)
     if first.base is not None and _ABSENT in state_tensor_presence(saved, first.base):
@@ -69,8 +77,8 @@ def state_to_load(stage: Stage, first: WatchedSAM) -> Any:
 def state_tensor_presence(state: object, base: Optimizer | None) -> list[str]:
     """Return a word for each tensor of the base optimizer's state: `있음` if `state` holds an equal one, else `없음`.
 
-    The SAM class alone decides what its `state_dict` looks like. So tensors are recognised by their values, wherever
-    they are. Empty if `base` is None.
+    Tensors of one element are left out (see `_tensors_in`). The learner's class decides how its `state_dict` is
+    laid out, so tensors are recognised by their values, wherever in it they are. Empty if `base` is None.
     """
     found = list(_tensors_in(state))
     wanted = [] if base is None else list(_tensors_in(list(base.state.values())))
@@ -80,7 +88,7 @@ def state_tensor_presence(state: object, base: Optimizer | None) -> list[str]:
 
 
 def _tensors_in(value: Any, depth: int = _MAX_DEPTH) -> Iterator[Tensor]:
-    """Yield all tensors of more than one element inside dicts, lists and tuples.
+    """Yield the tensors of more than one element in nested dicts, lists and tuples, at most `depth` containers deep.
 
     Those of one element, such as AdamW's step counts, are left out: any other number in the container may equal one by
     chance.

@@ -64,6 +64,7 @@ class WatchedSAM:
         self.recorder.call(self._update, batch)
 
     def _update(self, batch: Batch) -> None:
+        """Make the update of `update`, inside a call that is recorded."""
         self.compute_gradients(batch)
         self.recorder.note("first_step")
         self.sam.first_step(zero_grad=True)
@@ -87,6 +88,7 @@ class WatchedSAM:
         self.recorder.call(self._update_with, first, second)
 
     def _update_with(self, first: Gradients, second: Gradients) -> None:
+        """Make the update of `update_with`, inside a call that is recorded."""
         self.set_gradients(first)
         self.recorder.note("first_step")
         self.sam.first_step()

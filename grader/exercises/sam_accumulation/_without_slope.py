@@ -23,11 +23,13 @@ def add_scenarios_without_slope(driver: Driver, *, check: str, atol: float) -> N
         driver.scenario(name, title, check=check, atol=atol)(record)
 
 
-def _update_without(stage: Stage, missing: Sequence[tuple[int | None, int | None]]) -> None:
+def _update_without_gradients(stage: Stage, missing: Sequence[tuple[int | None, int | None]]) -> None:
     """Make one update for each pair in `missing`.
 
-    A pair holds the number of the parameter without a gradient in the first pass, and of that in the second pass; None
-    where each parameter has one.
+    Args:
+        stage: the scenario's stage.
+        missing: for each update, the index of the parameter that has no gradient in the first pass, and of the one that
+            has none in the second pass; None: all parameters have a gradient in that pass.
     """
     watched = sam_over_sgd(stage)
     gradients = RandomGradients(stage.env, watched.model)
@@ -36,23 +38,23 @@ def _update_without(stage: Stage, missing: Sequence[tuple[int | None, int | None
 
 
 def _none(stage: Stage) -> None:
-    """Make three updates with a parameter that has no gradient in the first pass, in the third update another one.
+    """Make three updates in which a parameter has no gradient in the first pass: twice the same, then another one.
 
     A wrong program raises on None, or puts a parameter back to what an earlier update remembered.
     """
-    _update_without(stage, ((1, None), (1, None), (0, None)))
+    _update_without_gradients(stage, ((1, None), (1, None), (0, None)))
 
 
 def _none_second(stage: Stage) -> None:
-    """Make two updates with a parameter that has no gradient in the second pass.
+    """Make two updates in which a parameter has no gradient in the second pass, each time another one.
 
-    A wrong program goes back to w only where there is a gradient, and leaves this parameter at w + e.
+    A wrong program goes back to w only where there is a gradient, and leaves these parameters at w + e.
     """
-    _update_without(stage, ((None, 2), (None, 0)))
+    _update_without_gradients(stage, ((None, 2), (None, 0)))
 
 
 def _none_climbs(stage: Stage) -> None:
-    """Record how far `first_step` moves a parameter without a gradient, whatever the others do.
+    """Record how far `first_step` moves a parameter without a gradient; the others are not recorded.
 
     A wrong program raises on None, or moves the parameter all the same.
     """
@@ -89,9 +91,9 @@ def _adaptive_zero(stage: Stage) -> None:
 
 
 def _zero_later(stage: Stage) -> None:
-    """After a normal update, make one with zero gradients in the first pass; its step is from the current weights.
+    """Make a normal update, then one with zero gradients in the first pass, and record how far the second moves.
 
-    A wrong program remembers nothing where it does not climb, and goes back to what the earlier update remembered.
+    A wrong program does not save the weights if it does not climb, and goes back to those that the first update saved.
     """
     watched = sam_over_sgd(stage, watch=False)
     gradients = RandomGradients(stage.env, watched.model)
@@ -102,13 +104,14 @@ def _zero_later(stage: Stage) -> None:
 
 
 def _none_later(stage: Stage) -> None:
-    """After a normal update, one without any gradient in either pass: the weights must stay where they are.
+    """Make a normal update, then one without any gradient in either pass, and record how far the second moves.
 
-    A program may raise because it finds no gradient.
+    The weights must stay where they are. A program that raises an exception, because it finds no gradient, is right
+    too, so exceptions are suppressed.
     """
     watched = sam_over_sgd(stage, watch=False)
-    given = RandomGradients(stage.env, watched.model)
-    watched.update_with(given.next(), given.next())
+    gradients = RandomGradients(stage.env, watched.model)
+    watched.update_with(gradients.next(), gradients.next())
     before = flat_weights(watched.model)
     watched.set_gradients([None] * len(watched.parameters))
 

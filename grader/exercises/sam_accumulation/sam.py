@@ -62,7 +62,7 @@ _RATIO_ATOL = 1e-6
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates of the scenario `together` are made of."""
+    """Return model, batches and loss of the scenario `together`, for the recipe of its updates."""
     return Problem(mlp(env), sam_batches(env), lambda outputs, _: fixture_loss(outputs))
 
 
@@ -267,10 +267,11 @@ def _loads_groups(stage: Stage) -> None:
 
 @driver.scenario("loads-climb", "읽은 다음의 first_step", check="resumes", atol=_WEIGHTS_ATOL)
 def _loads_climb(stage: Stage) -> None:
-    """Record how far a SAM that loaded a state climbs from where the SAM that saved it climbs; any point is right here.
+    """Climb with a SAM that saved its state and with one that loaded it, and record how far apart they arrive.
 
-    A wrong program loses its radius by loading. Both SAMs were made with the same radius: the contract does not say
-    which one counts if the saved one differs, so a SAM may keep its radius in its groups or as an attribute.
+    Where they arrive is judged elsewhere. A wrong program loses its radius by loading. Both SAMs were made with the
+    same radius: the contract does not say which one counts if the saved one differs, so a SAM may keep its radius in
+    its groups or as an attribute.
     """
     first = sam_with_state(stage, 0, watch=False)
     second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)

@@ -46,7 +46,7 @@ _SGD_SIZES = [_SIZE] * 14
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates of the scenario `sgd` are made of."""
+    """Return model, batches and loss of the scenario `sgd`, for the recipe of its updates."""
     return Problem(mlp(env), batches(env, _SGD_SIZES), loss_function(env))
 
 

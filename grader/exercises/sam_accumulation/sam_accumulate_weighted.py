@@ -47,7 +47,7 @@ _case = partial(sam_case, name="sam_accumulate_weighted")
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates of the scenario `sizes` are made of."""
+    """Return model, batches and loss of the scenario `sizes`, for the recipe of its updates."""
     return Problem(mlp(env), batches(env, _SIZES[:9]), loss_function(env))
 
 

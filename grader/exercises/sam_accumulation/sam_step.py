@@ -47,12 +47,12 @@ _case = partial(sam_case, name="sam_step")
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates of the scenario `sgd` are made of."""
+    """Return model, batches and loss of the scenario `sgd`, for the recipe of its updates."""
     return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
 
 
 def _update(stage: Stage, make_base: MakeOptimizer) -> None:
-    """Make four calls, in train and eval mode by turns, which makes no difference for this model; rates fall."""
+    """Make four calls with falling rates, in train and eval mode by turns, which makes no difference for this model."""
     case = _case(stage, _SIZES, make_base)
     for number, batch in enumerate(case.data):
         case.model.train(number % 2 == 0)

@@ -49,7 +49,7 @@ _NO_CLIP = 1e3
 
 
 def _problem(env: Env) -> Problem:
-    """Return what the updates of the scenario `sgd` are made of.
+    """Return model, batches and loss of the scenario `sgd`, for the recipe of its updates.
 
     Inputs are token ids, and targets are start and end positions, shape (2, batch).
     """

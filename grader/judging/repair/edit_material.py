@@ -12,7 +12,7 @@ from grader.judging.repair.definition import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.submission.syntax import assignments_of_names, own_parts
 
-# Maximum lengths of the lists. Every item is tried in every place where it fits, so the lists are short, with the
+# Maximum lengths of the lists below. Every item is tried in every place where it fits, so the lists are short, with the
 # likeliest first.
 _MAX_DIVISORS = 8
 _MAX_LOOP_LENGTHS = 3
@@ -22,7 +22,8 @@ _MAX_SIMILAR_NAMES = 4
 _SIMILAR_NAME_COST = 0.5
 """Extra cost (see `Mutation.extra_cost`) of a name that shares a word with the one in the program."""
 _INNER_PARAMETER_COST = -0.8
-"""The same for a parameter of an inner function that reads an outer variable instead: most likely a mistake."""
+"""Extra cost, where an inner function reads an outer variable, of its own parameter instead. It is negative, because
+reading the outer variable there is most likely a mistake."""
 _NUMERIC_FUNCTIONS = ("len", "min", "max", "int", "round", "sum", "float")
 """Builtins that usually return a number."""
 

@@ -110,9 +110,8 @@ def _from_translated(
             cost = _DIFFERENCE_COST + 0.25 * pair_index + _COST_PER_NODE * size + version_index
             yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
-            if (
-                assignment is not None
-            ):  # cheaper, because a tutor would point at where the variable gets its value
+            if assignment is not None:
+                # Slightly cheaper, because a tutor would point at where the variable gets its value.
                 kind = _kind_of(assignment.value, new, statement)
                 yield _replacement_draft(definition, assignment.value, new, cost - 0.05, kind)
         if not is_compound(statement.node) and statement.has_own_lines:

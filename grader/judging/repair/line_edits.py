@@ -22,7 +22,8 @@ _MAX_DELETED_LINES = 8
 _MAX_GUARDED = 4
 """Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
 
-# Costs of the kinds of edits, see `Draft.cost`, before what is added for each edit.
+# Costs of the kinds of edits (see `Draft.cost`), to which each function below adds what makes one edit less likely than
+# another. All of these numbers were set by hand; only the order of the edits that results from them matters.
 _INSERTION_COST = 1.5
 _GUARD_COST = 2.4
 _DELETION_COST = 2.0
@@ -98,6 +99,7 @@ def _gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> li
 
 
 def _is_return(statement: Statement | None) -> bool:
+    """Return True if the statement is a `return`; False for None."""
     return statement is not None and isinstance(statement.node, ast.Return)
 
 

@@ -62,9 +62,7 @@ class StandIn(ModuleType):
         vars(self).update(_USED_ATTRIBUTES[name])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(
-            "__"
-        ):  # Python looks for such names itself, for example when it copies or prints a module
+        if name.startswith("__"):  # Python itself looks for such names, for example to copy or print a module
             raise AttributeError(name)
         return getattr(_import_real(self.__name__), name)
 

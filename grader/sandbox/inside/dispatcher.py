@@ -1,8 +1,8 @@
 """Keep torch's dispatcher as it was before any submission ran.
 
 The dispatcher is C++ code of torch. For each call of an operator, such as `aten::any`, it chooses a *kernel*, the code
-that runs. A submission could change the dispatcher's choice without
-replacing any function or attribute that `originals` compares:
+that runs. A submission could change the dispatcher's choice without replacing any function or attribute that
+`originals` compares:
 
 - It could register a kernel of its own: one for `aten::any` could tell the recorder that no gradient is left. So
   `refuse_new_kernels` refuses that for torch's operators, before any submission runs.
@@ -110,9 +110,8 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
                 raise RuntimeError(f"{LEAVE_ORIGINALS} 연산자의 구현은 더하거나 바꿀 수 없어요.")
             call = make_library if name == make_library_name else methods[name]
             answer = call(*args, **kwargs), None
-        except (
-            Exception
-        ) as error:  # a KeyboardInterrupt ends the generator; then nothing can be registered any more
+        except Exception as error:
+            # A KeyboardInterrupt is not caught: it ends the generator, and then nothing can be registered any more.
             answer = None, error
         if name == make_library_name and answer[0] is not None:
             libraries.append(answer[0])

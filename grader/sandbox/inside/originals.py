@@ -1,11 +1,12 @@
-"""Remember what scenarios rely on (torch, numpy, `random`, builtins, `grader.observe`, drivers), and restore it.
+"""Remember the attributes of modules and classes that scenarios rely on, and restore those that a submission replaced.
 
 A submission runs in the same process as the code that observes it. If it replaced `Optimizer.__init__` or
-`numpy.random.seed`, it would be judged by its own replacement. So the server remembers the libraries' originals before
-any submission runs, and the child those of each driver when it receives it. The child restores them all:
+`numpy.random.seed`, it would be judged by its own replacement. So the server remembers the originals in torch, numpy,
+the standard library and `grader.observe` before any submission runs (the lists below say of which modules), and the
+child remembers those of each driver when it receives the driver. The child then restores them:
 
-- what a submission replaces while it is loaded is restored before an exercise is played, and costs nothing;
-- if it replaces something while an exercise is played, that exercise fails and what was observed is discarded.
+- what a submission replaced while it was loaded is restored before an exercise is played, and costs no points;
+- if a submission replaces something while an exercise is played, that exercise fails, and its trace is discarded.
 
 `Originals` compares the attributes of modules and classes. What comparing cannot find has modules of its own:
 `protected_functions` (changes inside functions), `dispatcher` (below functions, in torch's C++ code) and
@@ -41,7 +42,7 @@ _FULLY_REMEMBERED = (
 )
 """Modules that scenarios and submissions use directly. Every attribute of them is remembered."""
 _FULLY_REMEMBERED_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
-"""Beginnings of the names of more such modules. Every imported module with such a name is remembered."""
+"""Beginnings of the names of more such modules: those that are imported when `remember_libraries` is called."""
 _CALLABLES_REMEMBERED = (
     *("torch._compile", "torch._utils", "torch.functional", "torch.nn.init", "torch.nn._reduction"),
     *("torch.storage", "torch.autograd.function", "torch.autograd.graph", "torch.autograd.profiler"),
@@ -53,7 +54,7 @@ _CALLABLES_REMEMBERED = (
 """Modules that the modules above call. Only their functions, classes and submodules are remembered, because they change
 their other attributes, such as counters and caches, themselves."""
 _CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
-"""Beginnings of the names of more such modules: those that define numpy's functions."""
+"""Beginnings of the names of more such modules, as above: those that define numpy's functions."""
 _IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}
 """Attributes that may change: `copy` and `pickle` store `__slotnames__` in a class, and `__doc__` changes nothing that
 runs."""
@@ -67,19 +68,20 @@ _HOOK_DICT_NAMES = (
 """Names of torch's dicts of the hooks that every module or optimizer calls."""
 
 _HEAP_TYPE = 1 << 9
-"""Py_TPFLAGS_HEAPTYPE, the flag of classes made by a `class` statement. Others are made in C; their attributes cannot
-be set."""
+"""Py_TPFLAGS_HEAPTYPE, a flag of all classes made by a `class` statement and of some made in C. Attributes of a class
+without it cannot be set, so they need not be remembered."""
 
 Owner = types.ModuleType | type
 """A module or class, whose attributes are remembered."""
 
 
 class _OriginalAttributes(NamedTuple):
-    """The attributes of a module or class that must stay as they are."""
+    """A module or class, and the attributes of it that must keep their values."""
 
     owner: Owner
     attributes: dict[str, Any]
-    """Name of an attribute -> its original value, in the order in which the owner has them."""
+    """Name of an attribute -> its original value, in the order of `vars(owner)`. Some attributes may be left out, see
+    `Originals.remember`."""
 
 
 class Originals:
@@ -150,9 +152,9 @@ class Originals:
                 self._functions.protect(value)
 
     def restore(self) -> list[str]:
-        """Restore what was changed, and return the names of what was changed.
+        """Restore what was changed since the last call, and return the names of what was changed.
 
-        New attributes of a class are removed. New attributes of a module stay, and are not named.
+        New attributes of a class are removed and named too. New attributes of a module stay, and are not named.
         """
         changed: list[str] = []
         for position in self._versions.written_positions():
@@ -179,11 +181,11 @@ def _restore_attributes(owner: Owner, original: dict[str, Any]) -> list[str]:
     """Restore the original attributes of one module or class, and remove new ones of a class.
 
     Returns:
-        The names of the changed attributes, each after its owner's name: `Linear.forward`.
+        The names of the restored and removed attributes, each after its owner's name: `Linear.forward`.
     """
     current = vars(owner)
-    # First the quick way, which compares position by position. It must compare the names too: if two attributes were
-    # deleted and set again with exchanged values, the values may be in the same order as before.
+    # Usually nothing has changed, which comparing position by position finds out quickly. Names must be compared too:
+    # if `a` and `b` were deleted, then `b` set to the old `a`, and `a` to the old `b`, only the names changed places.
     is_unchanged = (
         len(current) == len(original)
         and all(map(is_, current, original))
@@ -196,8 +198,8 @@ def _restore_attributes(owner: Owner, original: dict[str, Any]) -> list[str]:
         if name not in _IGNORED_ATTRIBUTES and (name not in current or current[name] is not value):
             setattr(owner, name, value)
             changed.append(name)
-    # A new attribute of a class may hide an inherited one. Modules may get new ones: importing a submodule sets one in
-    # its package.
+    # A new attribute of a class may hide an inherited one. New ones of modules are allowed, because importing a
+    # submodule sets one in its package.
     if isinstance(owner, type):
         for name in sorted(set(current) - set(original) - _IGNORED_ATTRIBUTES):
             delattr(owner, name)
@@ -231,7 +233,8 @@ def _owners(modules: Iterable[types.ModuleType]) -> Iterator[Owner]:
 def _wrap_step(owner: Owner) -> None:
     """If `owner` is an optimizer's class, wrap its `step` as torch does when it creates the first instance.
 
-    If torch did this first while a submission runs, the wrapped `step` would look like a replacement by the submission.
+    If torch did this later, while a submission runs, the wrapped `step` would look like one that the submission put
+    there.
     """
     from torch.optim import Optimizer
 

@@ -122,9 +122,8 @@ class ProtectedFunctions:
     def restore(self) -> list[str]:
         """Restore all functions, and return the qualified names of those that were changed, each once."""
         changed: list[str] = []
-        for function, part, before in reversed(
-            self._assignments.copy()
-        ):  # a copy, because restoring is noted too
+        # A copy, because the assignments made here are noted too.
+        for function, part, before in reversed(self._assignments.copy()):
             setattr(function, part, before)
             if function in self._cache_clear:
                 self._cache_clear[function]()

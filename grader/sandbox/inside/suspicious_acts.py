@@ -90,11 +90,9 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
         frame: stack frame in which the act was done.
         filename: the file's name in stack frames.
     """
-    if (
-        frame is not None
-        and frame.f_code.co_filename != filename
-        and _acts_for_its_caller(frame.f_code.co_filename)
-    ):
+    if frame is None:
+        return None
+    if frame.f_code.co_filename != filename and _acts_for_its_caller(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename != filename:
         return None

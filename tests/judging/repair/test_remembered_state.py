@@ -76,7 +76,7 @@ def told(exercise: str, text: str, runner: type[InProcess] = LoadsOnlyWhatIsNew)
         trace = play(its.exercise.driver, program, seed=SEED)
     finally:
         program.unload()
-    origin = Origin(None, text, 1)
+    origin = Origin(None, text)
     feedback = assess(its.exercise, trace, its, origin)
     return with_repair(feedback, its.exercise, trace.runs, its, origin, runner(exercise))
 

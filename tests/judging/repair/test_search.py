@@ -146,7 +146,7 @@ def test_half_of_what_went_wrong_is_mended_and_told(monkeypatch: pytest.MonkeyPa
     assert len(found.repaired_scenarios) >= len(found.still_failing) > 0
     its = cached_reference("plan_steps", SEED)
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
-    origin = Origin(None, text, 1)
+    origin = Origin(None, text)
     silent = Feedback("03", "plan_steps", "", "failed", (), "")
     told = with_repair(silent, its.exercise, runs, its, origin, runner)
     assert [step.line for step in told.diagnosis.repair] == [told.line] == [line]
@@ -281,7 +281,7 @@ def test_names_that_leave_something_open_go_where_one_small_edit_mends_everythin
     runs = play(its.exercise.driver, load_program(text, name="wrong"), seed=SEED).runs
     false = Diagnosis(mistakes=(NamedMistake(("a",), ("가",), "", ""),), unexplained=("비율의 끝",))
     named = Feedback("03", "plan_steps", "", "failed", (), "가", diagnosis=false)
-    told = with_repair(named, its.exercise, runs, its, Origin(None, text, 1), InProcess("plan_steps"))
+    told = with_repair(named, its.exercise, runs, its, Origin(None, text), InProcess("plan_steps"))
     assert not told.diagnosis.mistakes
     assert not told.diagnosis.unexplained
     assert told.message != "가"

@@ -1,22 +1,32 @@
-// A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, and makes
-// room for the lesson on a narrow screen.
+// A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, makes room for
+// the lesson on a narrow screen, has the choices of predictions clicked (predictions.js), and puts buttons below the
+// cards of checks (cards.js).
 (() => {
   const sheet = document.createElement("link");
   sheet.rel = "stylesheet";
   sheet.href = new URL("lessons.css", document.currentScript.src);
   document.head.append(sheet);
+  const loaded = ["predictions.js", "cards.js"].map((name) => {
+    const script = document.createElement("script");
+    script.src = new URL(name, document.currentScript.src);
+    document.head.append(script);
+    return new Promise((done) => script.addEventListener("load", done));
+  });
 
   // A folded cell has an empty place where others have their `[2]:`. The style sheet fills it from this property.
   const mark = (cell) => cell.node.style.setProperty("--hanstep-prompt", JSON.stringify(`[${cell.prompt || " "}]:`));
 
   const followed = new WeakSet();
-  const follow = (notebook) => {
+  const follow = (app, notebook) => {
     for (const cell of notebook.widgets) {
       if (cell.model?.type !== "code") continue;
       mark(cell);
       if (followed.has(cell)) continue;
       followed.add(cell);
-      cell.model.stateChanged.connect(() => mark(cell));
+      cell.model.stateChanged.connect((_, change) => {
+        mark(cell);
+        if (change.name === "executionCount" && change.newValue) window.hanstepCards?.ran(app, notebook, cell);
+      });
     }
   };
 
@@ -26,9 +36,20 @@
       const notebook = panel.content;
       if (!notebook?.model?.cells || notebooks.has(notebook)) continue;
       notebooks.add(notebook);
-      const again = () => requestAnimationFrame(() => follow(notebook));
+      let waits = false;
+      const again = () => {
+        if (waits) return;
+        waits = true;
+        requestAnimationFrame(async () => {
+          waits = false;
+          follow(app, notebook);
+          await Promise.all(loaded);
+          window.hanstepPredictions.look(app, panel);
+        });
+      };
       panel.context.ready.then(again);
       notebook.modelContentChanged.connect(again);
+      new MutationObserver(again).observe(notebook.node, { childList: true, subtree: true }); // texts are rendered late
     }
   };
 

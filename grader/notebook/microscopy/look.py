@@ -1,0 +1,104 @@
+"""Record a learner's function and the solution in every situation of the microscope, and compare them."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from grader.course.course import Exercise
+from grader.judging.solution import solution_with_needed_imports
+from grader.notebook.microscopy.compare import Column, Comparison, Side, columns, compare
+from grader.notebook.microscopy.gradient_shares import flow
+from grader.notebook.microscopy.recording import ProgramRecorder
+from grader.notebook.microscopy.situations import build_bench, situation_names
+from grader.observe.play import TimeLimit
+from grader.observe.program import Program, load_program
+
+
+@dataclass(frozen=True)
+class View:
+    """Both programs in one situation."""
+
+    name: str
+    yours: Side
+    right: Side
+    columns: Sequence[Column]
+    comparison: Comparison
+
+
+def views(
+    exercise: Exercise,
+    function: Callable[..., Any],
+    program: Program,
+    limited: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> list[View]:
+    """Return both programs in all situations, the plainest first.
+
+    If a run of the learner's program is stopped (it does not end, or ends in an exception that no `except Exception`
+    would catch), the views end with that situation.
+
+    Args:
+        exercise: the exercise that the function answers.
+        function: the learner's function.
+        program: the learner's program; it tells which lines are the learner's.
+        limited: returns a context entered around each run of the function, which raises `TimeLimit` if it does not end.
+
+    Raises:
+        NothingToSee: the function makes no update that these situations could show.
+    """
+    solution = _solution(exercise.lesson)
+    answer = solution.names[exercise.name]
+    signature = inspect.signature(answer.__init__ if inspect.isclass(answer) else answer)
+    found: list[View] = []
+    for situation in situation_names(signature):
+        right = _side(answer, solution, signature, situation, exercise.lesson)
+        yours = _side(function, program, signature, situation, exercise.lesson, limited)
+        table = columns(yours, right)
+        found.append(View(situation, yours, right, table, compare(yours, right, table)))
+        if yours.recording.stopped:
+            break
+    return found
+
+
+def _side(
+    function: Callable[..., Any],
+    program: Program,
+    signature: inspect.Signature,
+    situation: str,
+    lesson: str,
+    limited: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> Side:
+    """Run one program in one situation, and follow the gradients through its recording."""
+    sam = _sam(lesson) if "sam" in signature.parameters else None
+    # A layer draws its first weights from the global generator; `build_bench` replaces them.
+    with torch.random.fork_rng(devices=[]):
+        bench = build_bench(signature, situation, sam)
+    recorder = ProgramRecorder(function, program, bench)
+    try:
+        with limited():
+            recorder.record()
+    except TimeLimit:
+        recorder.recording.stopped = recorder.recording.stopped or "seconds"
+    except KeyboardInterrupt:  # the learner's own Ctrl-C
+        raise
+    except BaseException:
+        recorder.recording.stopped = "crashed"
+    failure = recorder.recording.failure
+    if failure is not None and program.cuda.translate_after(failure):
+        return _side(function, program, signature, situation, lesson, limited)
+    return Side(recorder.recording, flow(recorder.recording, bench.batches))
+
+
+@lru_cache
+def _solution(lesson: str) -> Program:
+    return load_program(solution_with_needed_imports(lesson), name=f"microscope_{lesson}")
+
+
+@lru_cache
+def _sam(lesson: str) -> Any:
+    """Return the lesson's SAM class, loaded as another program, so that its lines do not count as the function's."""
+    return load_program(solution_with_needed_imports(lesson), name=f"microscope_sam_{lesson}").names["SAM"]

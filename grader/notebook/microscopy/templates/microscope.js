@@ -1,0 +1,362 @@
+(() => {
+  "use strict";
+  const make = (tag, name, text) => {
+    const element = document.createElement(tag);
+    if (name) element.className = name;
+    if (text !== undefined && text !== null) element.textContent = text;
+    return element;
+  };
+  const finite = (value) => typeof value === "number";
+  const told = (value) => {
+    if (value === null) return "None";
+    if (!finite(value)) return String(value);
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    return (size >= 1e4 || size < 1e-3 ? value.toExponential(1) : value.toFixed(size >= 100 ? 1 : 3)).replace("-", "−");
+  };
+  const alike = (a, b) => a === b || (finite(a) && finite(b) && Math.abs(a - b) <= 2e-6 * Math.max(1, Math.abs(a), Math.abs(b)));
+  const plain = (text) => text.replaceAll("`", "");
+  const color = (batch) => `var(--hsm-${((batch - 1) % 3) + 1})`;
+  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  function start(root) {
+    root.dataset.ready = "yes";
+    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
+    let view = data.views[data.first];
+    let at = 0;
+    let timer = null;
+
+    const app = make("div", "hsm-app");
+    app.append(make("div", "hsm-small", `현미경 · ${data.name}`));
+    const head = make("p", "hsm-head");
+    app.append(head);
+
+    const choices = make("div", "hsm-row");
+    choices.setAttribute("role", "group");
+    choices.setAttribute("aria-label", "상황");
+    const buttons = data.views.map((one) => {
+      const button = make("button", "", (one.wrong ? "≠ " : "") + one.name);
+      button.type = "button";
+      button.addEventListener("click", () => choose(one));
+      choices.append(button);
+      return button;
+    });
+    app.append(choices);
+
+    const strip = make("div", "hsm-strip");
+    const lanes = make("div", "hsm-lanes");
+    lanes.setAttribute("aria-hidden", "true");
+    const labels = make("div");
+    labels.append(make("span", "hsm-small", "내 코드"), make("span", "hsm-small", "정답"));
+    lanes.append(labels, strip);
+    // It fades out at the side on which there is more.
+    const fade = () => {
+      const after = strip.scrollWidth - strip.clientWidth - strip.scrollLeft;
+      strip.style.setProperty("--hsm-before", strip.scrollLeft > 1 ? 1 : 0);
+      strip.style.setProperty("--hsm-after", after > 1 ? 1 : 0);
+    };
+    strip.addEventListener("scroll", fade, { passive: true });
+    new ResizeObserver(fade).observe(strip);
+    app.append(lanes);
+
+    const controls = make("div", "hsm-row");
+    const press = (label, text, act) => {
+      const button = make("button", "", text);
+      button.type = "button";
+      button.setAttribute("aria-label", label);
+      button.title = label;
+      button.addEventListener("click", act);
+      controls.append(button);
+      return button;
+    };
+    press("처음으로", "|◀", () => { stop(); go(0); });
+    press("이전 순간", "◀", () => { stop(); go(at - 1); });
+    const slider = make("input");
+    slider.type = "range";
+    slider.min = "0";
+    slider.setAttribute("aria-label", "순간");
+    slider.addEventListener("input", () => { stop(); go(Number(slider.value)); });
+    controls.append(slider);
+    press("다음 순간", "▶", () => { stop(); go(at + 1); });
+    const play = press("재생", "재생", () => (timer ? stop() : run()));
+    const parting = press("갈라지는 곳으로", "갈라지는 곳", () => { stop(); go(view.focus); });
+    app.append(controls);
+    const now = make("p", "hsm-small");
+    app.append(now);
+
+    const middle = make("div", "hsm-now");
+    const code = make("ol", "hsm-code hsm-mono");
+    code.tabIndex = 0;
+    code.setAttribute("aria-label", "내 코드");
+    for (const [number, pieces] of data.code) {
+      const text = pieces.join("");
+      const line = make("li");
+      line.dataset.line = number;
+      const said = make("span");
+      (text ? pieces : [" "]).forEach((part, i) => said.append(...(i ? [make("wbr")] : []), part));
+      said.style.setProperty("--in", text.length - text.trimStart().length);
+      line.append(make("b", "", number), said);
+      code.append(line);
+    }
+    const say = make("div", "hsm-say");
+    say.setAttribute("aria-live", "polite");
+    const said = ["내 코드", "정답"].map((who) => {
+      const block = make("div");
+      block.append(make("div", "hsm-small", who), make("p"));
+      say.append(block);
+      return block.lastChild;
+    });
+    if (data.code.length) middle.append(code);
+    middle.append(say);
+    app.append(middle);
+
+    const sides = make("div", "hsm-sides");
+    const count = Math.max(1, ...data.views.flatMap((one) => [...one.yours, ...one.right].flatMap((frame) => frame.batches)));
+    const panels = ["내 코드", "정답"].map((who) => panel(who, data.names, count));
+    sides.append(...panels.map((one) => one.section));
+    app.append(sides);
+    app.append(make("p", "hsm-small hsm-foot", "g₁은 배치 1의 그레이디언트예요. .grad의 막대는 배치마다의 몫을 차례로 이어 놓은 것이고, 굵은 세로선이 합이에요. "
+      + "점선은 바로 앞의 값이에요. ← → 키로도 넘길 수 있어요."));
+
+    // JupyterLab would take the keys: it looks for this mark on what has the focus, before its parents.
+    app.querySelectorAll("button, input, ol").forEach((control) => { control.dataset.lmSuppressShortcuts = "true"; });
+    app.addEventListener("keydown", (event) => {
+      if (event.target === code || event.altKey || event.ctrlKey || event.metaKey) return;
+      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: view.columns.length - 1 }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      stop();
+      go(to);
+    });
+
+    function stop() {
+      clearInterval(timer);
+      timer = null;
+      say.setAttribute("aria-live", "polite");
+      play.textContent = "재생";
+      play.setAttribute("aria-label", "재생");
+    }
+    function run() {
+      if (at >= view.columns.length - 1) go(0);
+      say.setAttribute("aria-live", "off");
+      play.textContent = "멈춤";
+      play.setAttribute("aria-label", "멈춤");
+      timer = setInterval(() => (at < view.columns.length - 1 && root.isConnected ? go(at + 1) : stop()), 1300);
+    }
+    function choose(one) {
+      stop();
+      view = one;
+      buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(data.views[i] === view)));
+      choices.hidden = data.views.length < 2;
+      head.textContent = (view.wrong ? "≠ " : "✓ ") + plain(view.text);
+      parting.hidden = !view.wrong;
+      slider.max = String(Math.max(0, view.columns.length - 1));
+      draw();
+      go(view.wrong ? view.focus : 0, true);
+    }
+    function draw() {
+      strip.replaceChildren();
+      view.columns.forEach((column, i) => {
+        [0, 1].forEach((side) => {
+          const acts = column.acts[side];
+          const chip = make("span", "hsm-chip" + (acts ? " hsm-mono" : " hsm-gone"), acts ? column.name : "없음");
+          if (acts && view.wrong && !column.acts[1 - side]) { chip.classList.add("hsm-alone"); chip.textContent = "≠ " + column.name; }
+          if (i && column.call !== view.columns[i - 1].call) chip.classList.add("hsm-call");
+          chip.addEventListener("click", () => { stop(); go(i); });
+          strip.append(chip);
+        });
+      });
+    }
+    function go(to, fresh) {
+      if (!view.columns.length) return;
+      const from = at;
+      at = Math.min(Math.max(to, 0), view.columns.length - 1);
+      const column = view.columns[at];
+      slider.value = String(at);
+      const where = `${column.when} · ${column.name}`;
+      slider.setAttribute("aria-valuetext", `${at + 1}/${view.columns.length}, ${where}`);
+      now.textContent = `${at + 1}/${view.columns.length} · ${where}`;
+      [...strip.children].forEach((chip, i) => chip.classList.toggle("hsm-here", Math.floor(i / 2) === at));
+      const here = strip.children[2 * at];
+      strip.scrollTo({ left: here.offsetLeft - strip.clientWidth / 2, behavior: still() || fresh ? "auto" : "smooth" });
+      fade();
+      const pair = [view.yours[at], view.right[at]];
+      const scales = { values: reach(view, "values"), grads: reach(view, "grads") };
+      pair.forEach((frame, side) => {
+        const acts = column.acts[side];
+        said[side].textContent = acts ? plain(frame.caption) : side ? "정답에는 이 순간이 없어요." : "내 코드에는 이 순간이 없어요.";
+        said[side].classList.toggle("hsm-act", acts);
+        const frames = side ? view.right : view.yours;
+        const before = at ? frames[at - 1] : null;
+        panels[side].show(frame, before, view.wrong && side === 0 ? pair[1] : null, scales, !fresh && at === from + 1 && !still());
+      });
+      let current = null;
+      for (const line of code.children) {
+        const on = Number(line.dataset.line) === pair[0].line;
+        line.classList.toggle("hsm-here", on);
+        if (on) { line.setAttribute("aria-current", "step"); current = line; } else line.removeAttribute("aria-current");
+      }
+      if (current) code.scrollTop = current.offsetTop - code.offsetTop - code.clientHeight / 2; // and snaps to a line
+    }
+    root.querySelector(".hsm-static").hidden = true;
+    root.append(app);
+    choose(view);
+  }
+
+  function reach(view, what) {
+    const all = [...view.yours, ...view.right].flatMap((frame) => {
+      if (what === "values") return frame.values;
+      const ends = (frame.parts || []).reduce((sums, part) => {
+        const last = sums[sums.length - 1];
+        return [...sums, part.numbers.map((n, i) => last[i] + n)];
+      }, [frame.grads.map(() => 0)]);
+      return [...frame.grads, ...ends.flat()];
+    });
+    return 1.06 * Math.max(1e-12, ...all.filter(finite).map(Math.abs).filter((n) => n < 1e6));
+  }
+
+  function pill(part) {
+    const element = make("span", "hsm-pill", part.text);
+    element.style.setProperty("--hsm-c", color(part.batch));
+    element.dataset.batch = part.batch;
+    element.classList.toggle("hsm-away", Boolean(part.away));
+    return element;
+  }
+
+  function panel(who, names, count) {
+    const section = make("section", "hsm-side");
+    section.setAttribute("aria-label", who);
+    section.append(make("p", "hsm-who", who));
+    const flow = make("div", "hsm-flow");
+    const boxes = ["배치", ".grad", "업데이트"].map((title) => {
+      const box = make("div", "hsm-box");
+      box.append(make("span", "hsm-small", title), make("div", "hsm-pills"));
+      return box;
+    });
+    flow.append(boxes[0], make("span", "hsm-arrow", "→"), boxes[1], make("span", "hsm-arrow", "→"), boxes[2]);
+    section.append(flow);
+    const grid = make("div", "hsm-grid");
+    const facts = make("p", "hsm-facts");
+    section.append(grid, facts);
+
+    function pills(box, parts, empty) {
+      const place = box.lastChild;
+      if (parts === null) place.replaceChildren(make("span", "hsm-tag", "배치별로 나눌 수 없음"));
+      else if (!parts.length) place.replaceChildren(make("span", "hsm-tag", empty));
+      else place.replaceChildren(...parts.map(pill));
+      return [...place.querySelectorAll(".hsm-pill")];
+    }
+    function fly(elements, source) {
+      for (const element of elements) {
+        const from = source.querySelector(`[data-batch="${element.dataset.batch}"]`) || source;
+        const a = from.getBoundingClientRect();
+        const b = element.getBoundingClientRect();
+        element.animate([{ transform: `translate(${a.left - b.left}px, ${a.top - b.top}px)`, opacity: 0.5 }, { transform: "none", opacity: 1 }],
+          { duration: 600, easing: "ease-in-out" });
+      }
+    }
+    const texts = (parts) => (parts || []).map((part) => part.text).join("|");
+
+    function show(frame, before, other, scales, moving) {
+      const seen = "₁₂₃".slice(0, count).split("").map((digit, i) => ({ batch: i + 1, text: `g${digit}` }));
+      pills(boxes[0], seen, "").forEach((element) => element.classList.toggle("hsm-in", frame.batches.includes(Number(element.dataset.batch))));
+      const none = frame.grads.every((g) => g === null);
+      const held = pills(boxes[1], frame.parts, none ? "None" : frame.grads.every((g) => g === 0) ? "0" : "");
+      const used = pills(boxes[2], frame.updates ? frame.update : [], "아직 없음");
+      boxes[2].firstChild.textContent = frame.updates ? `업데이트 ${frame.updates}` : "업데이트";
+      boxes[1].classList.toggle("hsm-off", Boolean(other) && texts(frame.parts) !== texts(other.parts));
+      boxes[2].classList.toggle("hsm-off", Boolean(other) && (frame.updates !== other.updates || texts(frame.update) !== texts(other.update)));
+      if (moving && before) {
+        const old = new Set((before.parts || []).map((part) => part.text));
+        if (texts(before.parts) !== texts(frame.parts)) fly(held.filter((e) => !old.has(e.textContent)), boxes[0]);
+        if (frame.moved) fly(used, boxes[1]);
+      }
+      rows(frame, before, other, scales);
+      const extra = [["모드", frame.mode, other && other.mode], ["학습률", frame.rate, other && other.rate], ["손실", frame.loss, null],
+        ["배율", frame.scale, other && other.scale]];
+      facts.replaceChildren(...extra.filter(([, value]) => value !== null).map(([label, value, right]) => {
+        const fact = make("span", "", `${label} `);
+        fact.append(make("b", other && right !== null && right !== value ? "hsm-off" : "", value));
+        return fact;
+      }));
+    }
+
+    function rows(frame, before, other, scales) {
+      const cells = [make("span"), make("span", "hsm-small", "값"), make("span"), make("span", "hsm-small", ".grad"), make("span")];
+      names.forEach((name, i) => {
+        cells.push(make("b", "hsm-small", name));
+        cells.push(value(frame.values[i], before && before.values[i], scales.values));
+        cells.push(number(frame.values[i], other && !alike(frame.values[i], other.values[i])));
+        cells.push(gradient(frame, i, scales.grads));
+        cells.push(number(frame.grads[i], other && !alike(frame.grads[i], other.grads[i])));
+      });
+      const entries = Object.entries(frame.state);
+      for (let first = 0; first < entries.length; first += 2) {
+        const two = entries.slice(first, first + 2);
+        cells.push(make("span"));
+        for (const place of [0, 1]) cells.push(make("span", "hsm-small hsm-mono", two[place] ? two[place][0] : ""), make("span"));
+        names.forEach((name, i) => {
+          cells.push(make("b", "hsm-small", name));
+          for (const place of [0, 1]) {
+            if (!two[place]) { cells.push(make("span"), make("span")); continue; }
+            const [key, slots] = two[place];
+            const size = Math.max(1e-12, ...slots.filter(finite).map(Math.abs));
+            cells.push(value(slots[i], null, 1.06 * size), number(slots[i], other && !alike(slots[i], (other.state[key] || [])[i])));
+          }
+        });
+      }
+      grid.replaceChildren(...cells);
+    }
+    return { section, show };
+  }
+
+  function number(value, off) {
+    const element = make("span", "hsm-num", (off ? "≠ " : "") + told(value));
+    if (value === null) element.classList.add("hsm-none");
+    if (off) element.classList.add("hsm-off");
+    element.title = value === null ? "None" : String(value);
+    return element;
+  }
+  const percent = (value, size) => 50 + 50 * Math.max(-1, Math.min(1, value / size));
+
+  function segment(bar, from, to, size, top, height, batch, away) {
+    const [a, b] = [percent(from, size), percent(to, size)];
+    const part = make("i", away ? "hsm-away" : "");
+    part.style.cssText = `left:${Math.min(a, b)}%;width:${Math.max(Math.abs(b - a), 0.6)}%;top:${top}px;height:${height}px`;
+    if (batch) part.style.setProperty("--hsm-c", color(batch));
+    bar.append(part);
+  }
+  function tick(bar, name, at, size) {
+    const mark = make("i", name);
+    mark.style.left = `${percent(at, size)}%`;
+    bar.append(mark);
+  }
+  function value(now, before, size) {
+    const bar = make("span", "hsm-bar");
+    bar.setAttribute("aria-hidden", "true");
+    if (finite(now)) segment(bar, 0, now, size, 10, 10, 0);
+    if (finite(before) && before !== now) tick(bar, "hsm-was", before, size);
+    return bar;
+  }
+  function gradient(frame, i, size) {
+    const bar = make("span", "hsm-bar");
+    bar.setAttribute("aria-hidden", "true");
+    const now = frame.grads[i];
+    if (!finite(now)) return bar;
+    const parts = frame.parts || [];
+    const height = parts.length ? Math.min(10, 24 / parts.length) : 10;
+    let sum = 0;
+    parts.forEach((part, n) => {
+      const share = part.numbers[i];
+      if (!finite(share)) return;
+      segment(bar, sum, sum + share, size, 15 - (parts.length * height) / 2 + n * height, height - 1, part.batch, part.away);
+      sum += share;
+    });
+    if (!parts.length && now !== 0) segment(bar, 0, now, size, 10, 10, 0);
+    tick(bar, "hsm-sum", now, size);
+    return bar;
+  }
+
+  document.querySelectorAll(".hsm:not([data-ready])").forEach(start);
+})();

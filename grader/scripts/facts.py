@@ -1,0 +1,441 @@
+"""What was observed of a script's run: events in their order, and the things they are about. Rules read only this.
+
+Events and things are numbered from 0 in the order in which they were first seen; an event's `serial` is its place in
+`Facts.events`. Tensors kept in facts are small (hashes, sketches, scalars) and detached.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from grader.scripts.places import Place
+
+
+@dataclass(kw_only=True, slots=True)
+class Event:
+    """Something that happened: `serial` in order, `place` the learner's line, `update` the finished updates before."""
+
+    serial: int = -1
+    place: Place | None = None
+    update: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class OptimizerBuilt(Event):
+    """An optimizer was constructed."""
+
+    optimizer: int
+
+
+@dataclass(kw_only=True, slots=True)
+class GroupAdded(Event):
+    """A parameter group was added to a finished optimizer."""
+
+    optimizer: int
+
+
+@dataclass(kw_only=True, slots=True)
+class ForwardRan(Event):
+    """An outermost module with parameters was called; forwards recomputed within a backward are left out."""
+
+    module: int
+    training: bool
+    grad: bool
+    autocast: str | None
+    rows: "Tensor | None"
+    """A hash of each row of the first tensor argument; equal rows have equal hashes."""
+    batch: int = 0
+    frozen_parts: int = 0
+    """Submodules that are sensitive to the mode (dropout, batch norm) and stand in eval mode."""
+    live_parts: int = 0
+    """The same in training mode."""
+    raised: bool = False
+
+
+@dataclass(slots=True)
+class Producer:
+    """An operation that made a loss's input, with the place of its call or of its module's construction."""
+
+    name: str
+    place: Place | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class LossComputed(Event):
+    """A loss function of torch.nn.functional was called."""
+
+    name: str
+    shape: tuple[int, ...]
+    target_shape: tuple[int, ...]
+    dtype: str
+    target_dtype: str
+    grad: bool
+    training: bool | None
+    """Mode of the module that ran last; None if none ran."""
+    reduction: str
+    ignore_index: int | None
+    class_weights: bool
+    producers: tuple[Producer, ...]
+    """What made the input, newest first; looks through reshapes. Empty without a graph."""
+    module_place: Place | None = None
+    """Where the loss module (`nn.NLLLoss()`) was constructed; None for a plain function call."""
+    row_sums: "Tensor | None" = None
+    """Smallest and largest entry, smallest and largest row sum, smallest and largest row sum of exp; float32."""
+    targets: "Tensor | None" = None
+    """The targets of a classification, at most 4096 of them."""
+    value: "Tensor | None" = None
+
+
+@dataclass(kw_only=True, slots=True)
+class BackwardRan(Event):
+    """`backward` was called; `number` counts these: recipes name them."""
+
+    number: int
+    reached: frozenset[int]
+    """Parameters (numbers) that the graph reaches or whose gradient changed."""
+    contributed: frozenset[int]
+    """Optimizers (numbers) whose parameters got gradients."""
+    root: tuple[str, ...]
+    """Names of the last operations of the root, newest first; empty if it is a leaf."""
+    losses: tuple[int, ...]
+    """Serials of the losses found in its graph."""
+    nodes: int
+    """Operations in the graph, at most `graph.MOST_NODES`."""
+    retain: bool
+    forward: int | None
+    """Serial of the last outermost forward before it."""
+    in_step: bool
+    autocast: str | None
+    norms: dict[int, float] = field(default_factory=dict)
+    """Norm of this backward's own contribution, by optimizer, from its sketch."""
+    held_before: dict[int, float] = field(default_factory=dict)
+    """Norm of what already lay in `.grad` when it began, by optimizer."""
+    value: "Tensor | None" = None
+    raised: bool = False
+
+
+@dataclass(kw_only=True, slots=True)
+class GradientTaken(Event):
+    """`torch.autograd.grad` was called."""
+
+    create_graph: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class Cleared(Event):
+    """`zero_grad` was called on an optimizer or a module."""
+
+    optimizer: int | None
+    module: int | None
+    parameters: frozenset[int]
+    dropped: dict[int, tuple[int, ...]]
+    """By optimizer: backward numbers whose gradients no step of it had read."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Clipped(Event):
+    """Gradients were clipped by norm or value."""
+
+    method: str
+    parameters: frozenset[int]
+    limit: float
+    norm: "Tensor | None"
+
+
+@dataclass(kw_only=True, slots=True)
+class Stepped(Event):
+    """An optimizer stepped; what it read, as a combination of what backwards contributed."""
+
+    optimizer: int
+    number: int
+    """How many steps this optimizer made before."""
+    closure: bool
+    inside: bool
+    """Called by the step of another optimizer."""
+    empty: int
+    """Parameters without a gradient."""
+    total: int
+    read_norm: float
+    """0 if every gradient was None or zero."""
+    recipe: dict[int, float]
+    """Backward number -> coefficient, without those below 0.01 of the largest. Carried gradients are expanded."""
+    carried: float | None
+    """Coefficient of what the previous step had read, which still lay in `.grad`; None if nothing did."""
+    unexplained: float
+    """Share of the norm that the recipe does not explain."""
+    window: tuple[int, ...]
+    """Backwards that contributed since its previous step."""
+    rates: tuple[float, ...]
+    graphs_alive: int
+    """Graphs of earlier backwards that something keeps alive."""
+
+
+@dataclass(kw_only=True, slots=True)
+class UpdatedByHand(Event):
+    """Parameters without an optimizer changed after a backward."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ScalerCalled(Event):
+    """A method of GradScaler was called: scale, unscale_, step, update."""
+
+    scaler: int
+    method: str
+    optimizer: int | None
+    skipped: bool = False
+    """For `step`: the optimizer did not step, because of infinite gradients."""
+
+
+@dataclass(kw_only=True, slots=True)
+class AutocastEntered(Event):
+    """An autocast region began."""
+
+    dtype: str
+    enabled: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class SchedulerBuilt(Event):
+    """A scheduler was constructed."""
+
+    scheduler: int
+
+
+@dataclass(kw_only=True, slots=True)
+class Scheduled(Event):
+    """A scheduler stepped (its own first step inside its constructor is left out)."""
+
+    scheduler: int
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class ModeSet(Event):
+    """`train()` or `eval()` was called from the learner's code or a framework, on an outermost module."""
+
+    module: int
+    training: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class LoaderBegan(Event):
+    """An iteration over a DataLoader began."""
+
+    loader: int
+    pass_: int
+
+
+@dataclass(kw_only=True, slots=True)
+class BatchLoaded(Event):
+    """A DataLoader gave a batch."""
+
+    loader: int
+    pass_: int
+    index: int
+    size: int
+    rows: "Tensor | None"
+    labels: "Tensor | None"
+
+
+@dataclass(kw_only=True, slots=True)
+class LoaderEnded(Event):
+    """A DataLoader ran out of batches."""
+
+    loader: int
+    pass_: int
+    batches: int
+
+
+@dataclass(kw_only=True, slots=True)
+class Seeded(Event):
+    """A global generator was seeded."""
+
+    library: str
+    seed: int | None
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
+
+
+@dataclass(kw_only=True, slots=True)
+class StateTaken(Event):
+    """`state_dict()` of an outermost module, optimizer or scheduler was taken."""
+
+    kind: str
+    owner: int
+    shares: bool
+    """True if its tensors are the model's own."""
+    kept: bool = False
+    """The dictionary was still alive when the watch ended or two updates later, and shared the model's memory."""
+    restored: bool = False
+
+
+@dataclass(kw_only=True, slots=True)
+class StateLoaded(Event):
+    """`load_state_dict` was called."""
+
+    kind: str
+    owner: int
+    taken: int | None
+    """Serial of the StateTaken whose dictionary was loaded."""
+
+
+@dataclass(kw_only=True, slots=True)
+class FileSaved(Event):
+    """`torch.save` was called; `holds` says what was found inside."""
+
+    holds: frozenset[str]
+    keys: tuple[str, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class FileLoaded(Event):
+    """`torch.load` was called."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class NumberRead(Event):
+    """`.item()` was called."""
+
+    of_loss: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class ModuleCopied(Event):
+    """`copy.deepcopy` copied a module."""
+
+    source: int
+
+
+@dataclass(slots=True)
+class ParameterFacts:
+    """A tensor that gets gradients."""
+
+    number: int
+    shape: tuple[int, ...]
+    name: str
+    """Qualified name in the module that was seen with it; "" if none was."""
+    is_parameter: bool
+    module_place: Place | None = None
+    """Where the module that first held it was constructed."""
+    module_serial: int | None = None
+    """How many events had happened when that module was constructed; None if before the watch."""
+    module_kind: str = ""
+    born_in_forward: bool = False
+    in_tree: bool = False
+    """Belongs to `parameters()` of an outermost module that ran, at the end of the watch."""
+    reached: int = 0
+    """Backwards that gave it a gradient."""
+    moved: bool | None = None
+    """Changed since it was first seen; None if nobody looked."""
+    alive: bool = True
+
+
+@dataclass(slots=True)
+class OptimizerFacts:
+    """An optimizer and the parameters that it holds."""
+
+    number: int
+    kind: str
+    built: Place | None
+    serial: int
+    groups: list[frozenset[int]]
+    options: list[dict[str, object]]
+    """Of each group: its settings besides the parameters."""
+    shares_groups_with: frozenset[int] = frozenset()
+
+    @property
+    def parameters(self) -> frozenset[int]:
+        """Return the numbers of all its parameters."""
+        return frozenset().union(*self.groups)
+
+
+@dataclass(slots=True)
+class ModuleFacts:
+    """An outermost module that ran."""
+
+    number: int
+    kind: str
+    built: Place | None
+    parameters: frozenset[int]
+    mode_sensitive: int
+    """Submodules whose work depends on the mode."""
+    batch_norms: int
+    copied_from: int | None = None
+
+
+@dataclass(slots=True)
+class LoaderFacts:
+    """A DataLoader."""
+
+    number: int
+    built: Place | None
+    batch_size: int | None
+    batches: int | None
+    size: int | None
+    sampler: str
+    drop_last: bool
+    workers: int
+    dataset: int
+    """Equal for loaders of one dataset object."""
+
+
+@dataclass(slots=True)
+class SchedulerFacts:
+    """A learning-rate scheduler."""
+
+    number: int
+    kind: str
+    built: Place | None
+    optimizer: int | None
+    options: dict[str, float]
+    """Its numbers: T_max, total_steps, step_size, last_epoch at the end …"""
+
+
+_E = TypeVar("_E", bound=Event)
+
+
+@dataclass
+class Facts:
+    """Everything that was observed of one run."""
+
+    script: str
+    folder: str
+    events: list[Event] = field(default_factory=list)
+    parameters: list[ParameterFacts] = field(default_factory=list)
+    optimizers: list[OptimizerFacts] = field(default_factory=list)
+    modules: list[ModuleFacts] = field(default_factory=list)
+    loaders: list[LoaderFacts] = field(default_factory=list)
+    schedulers: list[SchedulerFacts] = field(default_factory=list)
+    updates: int = 0
+    """Finished updates: outermost steps, or changes by hand."""
+    ended: bool = False
+    """The script came to its end while it was watched."""
+
+    def of(self, kind: type[_E]) -> Iterator[_E]:
+        """Iterate over the events of one class in their order."""
+        return (event for event in self.events if isinstance(event, kind))
+
+    def steps(self, optimizer: int | None = None) -> list[Stepped]:
+        """Return the steps of one optimizer, or of all; without steps inside another step."""
+        return [step for step in self.of(Stepped) if not step.inside and optimizer in (None, step.optimizer)]
+
+    def backward(self, number: int) -> BackwardRan:
+        """Return a backward by its number."""
+        return next(event for event in self.of(BackwardRan) if event.number == number)
+
+    def between(self, first: int, last: int) -> list[Event]:
+        """Return the events after serial `first` and before serial `last`."""
+        return self.events[first + 1 : last]
+
+    def held(self) -> frozenset[int]:
+        """Return the parameters that some optimizer holds."""
+        return frozenset().union(*(optimizer.parameters for optimizer in self.optimizers))
+
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]

@@ -1,0 +1,60 @@
+"""Hash the rows of batches exactly, so that equal samples are recognised wherever they come again."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_MOST_ROWS, _MOST_ENTRIES = 512, 1024
+_factors: dict[torch.device, Tensor] = {}
+
+
+def row_hashes(batch: Tensor) -> Tensor | None:
+    """Return an int64 hash of each row (along the first dimension); None for what cannot be hashed.
+
+    Entries beyond 1024 of a row are sampled evenly. Integer arithmetic: the hash does not depend on the batch's size.
+    """
+    if batch.ndim < 1 or batch.numel() == 0 or batch.layout is not torch.strided or batch.is_complex():
+        return None
+    with torch.no_grad():
+        flat = batch.detach()[:_MOST_ROWS].reshape(min(len(batch), _MOST_ROWS), -1)
+        entries = flat.shape[1]
+        flat = flat[:, :: max(1, -(-entries // _MOST_ENTRIES))]
+        if flat.is_floating_point():
+            flat = flat.float().contiguous().view(torch.int32)
+        factors = _factors.get(flat.device)
+        if factors is None:
+            generator = torch.Generator(device="cpu")
+            generator.manual_seed(7)
+            drawn = torch.randint(-(2**62), 2**62, (_MOST_ENTRIES,), generator=generator, device="cpu")
+            factors = _factors[flat.device] = (drawn * 2 + 1).to(flat.device)
+        return (flat.to(torch.int64) * factors[: flat.shape[1]]).sum(1)
+
+
+def first_tensor(thing: Any, depth: int = 3) -> Tensor | None:
+    """Return the first tensor with rows inside nested lists, tuples and dictionaries."""
+    if isinstance(thing, Tensor):
+        return thing if thing.ndim >= 1 else None
+    if depth and isinstance(thing, dict):
+        thing = list(thing.values())
+    if depth and isinstance(thing, list | tuple):
+        for one in thing:
+            found = first_tensor(one, depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def labels(thing: Any, depth: int = 3) -> Tensor | None:
+    """Return the last one-dimensional integer tensor of a batch: its labels, as a rule."""
+    if isinstance(thing, Tensor):
+        integer = not thing.is_floating_point() and not thing.is_complex()
+        return thing.detach()[:4096].clone() if integer and thing.ndim == 1 else None
+    if depth and isinstance(thing, dict):
+        thing = list(thing.values())
+    if depth and isinstance(thing, list | tuple):
+        for one in reversed(thing):
+            found = labels(one, depth - 1)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,115 @@
+"""Read an autograd graph without keeping it: its leaves, its size, what made a tensor, and whether it still lives.
+
+Marks are put into the `metadata` dictionaries of its nodes, which live and die with the graph.
+"""
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from grader.scripts.facts import Producer
+from grader.scripts.places import Place
+
+MOST_NODES = 20_000
+_MARK = "hanstep.xray"
+_LOOKED_THROUGH = (
+    *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
+    *("Clone", "ToCopy", "Expand", "Contiguous"),
+)
+"""Operations that move entries and change none."""
+
+
+class Token:
+    """Lives as long as the node that it is attached to."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(slots=True)
+class Graph:
+    """What was found behind a tensor."""
+
+    leaves: list[Tensor] = field(default_factory=list)
+    losses: list[int] = field(default_factory=list)
+    nodes: int = 0
+
+
+def read_graph(roots: list[Tensor]) -> Graph:
+    """Walk the graph behind some tensors."""
+    found = Graph()
+    todo = [root.grad_fn for root in roots if root.grad_fn is not None]
+    found.leaves = [root for root in roots if root.grad_fn is None and root.requires_grad]
+    seen = set(todo)
+    while todo and found.nodes < MOST_NODES:
+        node: Any = todo.pop()
+        found.nodes += 1
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            found.leaves.append(variable)
+            continue
+        mark = node.metadata.get(_MARK)
+        if isinstance(mark, int):
+            found.losses.append(mark)
+        for after, _ in node.next_functions:
+            if after is not None and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return found
+
+
+def operation(node: Any) -> str:
+    """Return the name of a node's operation: `Softmax` for `SoftmaxBackward0`."""
+    name = str(node.name()).rsplit("::", maxsplit=1)[-1]
+    return name.partition("Backward")[0].removeprefix("Unsafe") if "Backward" in name else name
+
+
+def names(root: Tensor, most: int = 5) -> tuple[str, ...]:
+    """Return the names of the last operations that made a tensor, newest first, along the first arguments."""
+    return tuple(operation(node) for node in _chain(root, most))
+
+
+def producers(tensor: Tensor, most: int = 4) -> tuple[Producer, ...]:
+    """Return the operations that made a tensor, newest first, without those that only move entries."""
+    found = []
+    for node in _chain(tensor, 16):
+        name = operation(node)
+        if name in _LOOKED_THROUGH:
+            continue
+        mark = node.metadata.get(_MARK)
+        found.append(Producer(name, mark if isinstance(mark, Place) else None))
+        if len(found) == most:
+            break
+    return tuple(found)
+
+
+def _metadata(tensor: Tensor) -> Any:
+    return None if tensor.grad_fn is None else tensor.grad_fn.metadata
+
+
+def _chain(tensor: Tensor, most: int) -> Iterator[Any]:
+    node: Any = tensor.grad_fn
+    for _ in range(most):
+        if node is None or getattr(node, "variable", None) is not None:
+            return
+        yield node
+        node = node.next_functions[0][0] if node.next_functions else None
+
+
+def mark(tensor: Tensor, what: Place | int | None) -> None:
+    """Attach a place or a loss's serial to the operation that made a tensor."""
+    metadata = _metadata(tensor)
+    if metadata is not None and what is not None:
+        metadata[_MARK] = what
+
+
+def attach_token(tensor: Tensor) -> "weakref.ref[Token] | None":
+    """Attach a token to a tensor's graph; the reference dies with the graph."""
+    metadata = _metadata(tensor)
+    if metadata is None:
+        return None
+    token = Token()
+    metadata[f"{_MARK}.token"] = token
+    return weakref.ref(token)

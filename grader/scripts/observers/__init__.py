@@ -1,0 +1,28 @@
+"""What the wrappers and hooks call: each observer lets the original run and writes down what happened."""
+
+from collections.abc import Callable
+from typing import Any
+
+from grader.scripts.observers.data import DataObserver
+from grader.scripts.observers.files import FileObserver
+from grader.scripts.observers.models import ModelObserver
+from grader.scripts.observers.updates import UpdateObserver
+from grader.scripts.patches import TABLE, Patches
+from grader.scripts.watch import Watch
+
+
+def patches(watch: Watch) -> Patches:
+    """Return the patches of a watch; they are not put on yet."""
+    models = ModelObserver(watch)
+    updates = UpdateObserver(watch)
+    observers = (models, updates, DataObserver(watch), FileObserver(watch))
+    handlers: dict[str, Callable[..., Any]] = {}
+    for _, _, name in TABLE:
+        handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))
+    hooks: dict[str, Callable[..., Any]] = {
+        "step_began": updates.step_began,
+        "step_ended": updates.step_ended,
+        "forward_began": models.forward_began,
+        "forward_ended": models.forward_ended,
+    }
+    return Patches(handlers, hooks)

@@ -1,0 +1,115 @@
+"""Observe data: loaders, the batches that they give, and seeds."""
+
+import weakref
+from typing import Any
+
+from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, LoaderFacts, Seeded
+from grader.scripts.fingerprint import first_tensor, labels, row_hashes
+from grader.scripts.numbering import Numbering
+from grader.scripts.patches import Original
+from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.watch import Watch
+
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
+
+
+class DataObserver:
+    """Handlers around DataLoader and the global generators."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._built: dict[int, tuple[weakref.ref[Any], Place | None]] = {}
+        self._datasets = Numbering()
+        self._passes: dict[int, int] = {}
+        self._iterators: dict[int, tuple[weakref.ref[Any], int, int, int]] = {}
+        """By id of an iterator: reference, loader, pass, batches given."""
+
+    def loader_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Remember where a loader is constructed."""
+        done = original(*args, **kwargs)
+        self._built[id(args[0])] = (weakref.ref(args[0]), own_place())
+        return done
+
+    def _loader(self, loader: Any) -> int:
+        number = self._watch.loaders.find(loader)
+        if number is None:
+            number = self._watch.loaders.add(loader)
+            reference, place = self._built.get(id(loader), (None, None))
+            self._watch.facts.loaders.append(
+                LoaderFacts(
+                    number,
+                    place if reference is not None and reference() is loader else None,
+                    loader.batch_size,
+                    _length(loader),
+                    _length(loader.dataset),
+                    type(getattr(loader, "sampler", None)).__name__,
+                    bool(loader.drop_last),
+                    int(loader.num_workers),
+                    self._dataset(loader.dataset),
+                )
+            )
+        return number
+
+    def _dataset(self, dataset: Any) -> int:
+        try:
+            known = self._datasets.find(dataset)
+            return self._datasets.add(dataset) if known is None else known
+        except TypeError:  # a list cannot be referred to weakly
+            return -1 - id(dataset)
+
+    def loader_began(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note the beginning of a pass over a loader."""
+        watch = self._watch
+        iterator = original(*args, **kwargs)
+        if watch.busy:
+            return iterator
+        with watch.working():
+            number = self._loader(args[0])
+            count = self._passes.get(number, 0)
+            self._passes[number] = count + 1
+            self._iterators[id(iterator)] = (weakref.ref(iterator), number, count, 0)
+            watch.add(LoaderBegan(loader=number, pass_=count))
+        return iterator
+
+    def batch_loaded(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a batch, or that there are no more."""
+        watch = self._watch
+        reference, loader, count, index = self._iterators.get(id(args[0]), (None, 0, 0, 0))
+        if watch.busy or reference is None or reference() is not args[0]:
+            return original(*args, **kwargs)
+        try:
+            batch = original(*args, **kwargs)
+        except StopIteration:
+            watch.add(LoaderEnded(loader=loader, pass_=count, batches=index))
+            raise
+        self._iterators[id(args[0])] = (reference, loader, count, index + 1)
+        with watch.working():
+            given = first_tensor(batch)
+            watch.add(
+                BatchLoaded(
+                    loader=loader,
+                    pass_=count,
+                    index=index,
+                    size=0 if given is None else len(given),
+                    rows=None if given is None else row_hashes(given),
+                    labels=labels(batch),
+                )
+            )
+        return batch
+
+    def seeded(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a seed of a global generator."""
+        if not self._watch.busy:
+            given = args[0] if args else kwargs.get("seed", kwargs.get("a"))
+            seed = int(given) if isinstance(given, int) else None
+            callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
+            self._watch.add(Seeded(library=original.library, seed=seed, callers=callers))
+        return original(*args, **kwargs)
+
+
+def _length(thing: Any) -> int | None:
+    try:
+        return len(thing)
+    except (TypeError, NotImplementedError):
+        return None

@@ -1,0 +1,132 @@
+"""Observe states: `state_dict`, `load_state_dict`, `torch.save` and `torch.load`."""
+
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.scripts.facts import FileLoaded, FileSaved, StateLoaded, StateTaken
+from grader.scripts.patches import Original
+from grader.scripts.watch import Watch
+
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
+_MARKS = {
+    "optimizer": {"state", "param_groups"},
+    "scheduler": {"last_epoch"},
+    "scaler": {"scale", "growth_factor"},
+}
+"""Keys by which a nested dictionary is recognised."""
+
+
+class FileObserver:
+    """Handlers around checkpoints."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._taking = False
+        self._taken: list[tuple[weakref.ref[Tensor], StateTaken]] = []
+        watch.at_end.append(self._look_at_kept)
+
+    def state_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a state; a module's is followed by a weak reference, to see whether it is kept."""
+        watch = self._watch
+        if watch.busy or self._taking:
+            return original(*args, **kwargs)
+        self._taking = True
+        try:
+            state = original(*args, **kwargs)
+        finally:
+            self._taking = False
+        with watch.working():
+            self._look_at_kept()
+            kind, owner = _kind(args[0]), self._number(args[0])
+            first = next((one for one in state.values() if isinstance(one, Tensor)), None)
+            own = {one.data_ptr() for one in args[0].parameters()} if kind == "module" else set()
+            shares = (
+                first is not None
+                and kind == "module"
+                and any(
+                    one.data_ptr() in own for one in state.values() if isinstance(one, Tensor) and one.numel()
+                )
+            )
+            event = watch.add(StateTaken(kind=kind, owner=owner, shares=shares))
+            if shares:
+                assert first is not None
+                self._taken.append((weakref.ref(first), event))
+        return state
+
+    def _look_at_kept(self) -> None:
+        updates = self._watch.facts.updates
+        for reference, event in self._taken:
+            if reference() is not None and updates > event.update:
+                event.kept = True
+        self._taken = [pair for pair in self._taken if pair[0]() is not None]
+
+    def _number(self, owner: Any) -> int:
+        watch = self._watch
+        if isinstance(owner, nn.Module):
+            return -1 if (found := watch.modules.find(owner)) is None else found
+        if isinstance(owner, torch.optim.Optimizer) and hasattr(owner, "param_groups"):
+            return watch.optimizer(owner)
+        return -1 if (found := watch.schedulers.find(owner)) is None else found
+
+    def state_loaded(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a loaded state, and from which taken one it comes."""
+        watch = self._watch
+        if watch.busy or self._taking:
+            return original(*args, **kwargs)
+        given = args[1] if len(args) > 1 else kwargs.get("state_dict", {})
+        self._taking = True
+        try:
+            done = original(*args, **kwargs)
+        finally:
+            self._taking = False
+        with watch.working():
+            self._look_at_kept()
+            tensors = {id(one) for one in given.values()} if isinstance(given, dict) else set()
+            taken = next((event for ref, event in self._taken if id(ref()) in tensors), None)
+            if taken is not None:
+                taken.restored = True
+            serial = None if taken is None else taken.serial
+            watch.add(StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial))
+        return done
+
+    def file_saved(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note what a file holds."""
+        if not self._watch.busy:
+            thing = args[0] if args else kwargs.get("obj")
+            keys = tuple(map(str, thing))[:50] if isinstance(thing, dict) else ()
+            self._watch.add(FileSaved(holds=frozenset(_holdings(thing, 2)), keys=keys))
+        return original(*args, **kwargs)
+
+    def file_loaded(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note the names in a file."""
+        done = original(*args, **kwargs)
+        if not self._watch.busy:
+            keys = tuple(map(str, done))[:50] if isinstance(done, dict) else ()
+            self._watch.add(FileLoaded(keys=keys))
+        return done
+
+
+def _kind(owner: Any) -> str:
+    if isinstance(owner, nn.Module):
+        return "module"
+    return "optimizer" if isinstance(owner, torch.optim.Optimizer) else "scheduler"
+
+
+def _holdings(thing: Any, depth: int) -> set[str]:
+    if isinstance(thing, nn.Module):
+        return {"module"}
+    if not isinstance(thing, dict):
+        return set()
+    for kind, marks in _MARKS.items():
+        if marks <= thing.keys():
+            return {kind}
+    if thing and all(isinstance(one, Tensor) for one in thing.values()):
+        return {"module"}
+    found: set[str] = set()
+    for one in thing.values() if depth else ():
+        found |= _holdings(one, depth - 1)
+    return found

@@ -1,0 +1,258 @@
+"""Observe models: modules built and called, their modes, the losses and what stands before them."""
+
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.scripts import graph
+from grader.scripts.facts import ForwardRan, LossComputed, ModeSet, ModuleCopied, ModuleFacts, NumberRead
+from grader.scripts.fingerprint import first_tensor, row_hashes
+from grader.scripts.patches import Original
+from grader.scripts.places import Place, own_place
+from grader.scripts.watch import Watch, autocast_type
+
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
+_OFTEN, _SELDOM = 60, 8
+"""The first calls are looked at closely, and then every eighth."""
+_MOST_TARGETS = 4096
+_MOST_ENTRIES = 1 << 20
+
+
+class ModelObserver:
+    """Handlers and hooks around modules and losses."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._running: list[nn.Module] = []
+        self._event: ForwardRan | None = None
+        self._sensitive: dict[int, list[nn.Module]] = {}
+        self._losses = 0
+        self._setting_mode = False
+        self._copying = False
+
+    # ---- modules -----------------------------------------------------------------------------
+
+    def module_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Remember where a module is constructed."""
+        done = original(*args, **kwargs)
+        watch = self._watch
+        module = args[0]
+        reference = weakref.ref(module)
+        watch.births[id(module)] = (reference, own_place(), len(watch.facts.events), bool(self._running))
+        return done
+
+    def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:
+        """Return what is known of a module's construction."""
+        born = self._watch.births.get(id(module))
+        return born if born is not None and born[0]() is module else None
+
+    def forward_began(self, module: nn.Module, args: Arguments) -> None:
+        """Note a forward of an outermost module that has parameters."""
+        watch = self._watch
+        if watch.busy:
+            return
+        outermost = not self._running
+        self._running.append(module)
+        if not outermost or watch.in_backward or next(module.parameters(), None) is None:
+            return
+        with watch.working():
+            number = self._module(module)
+            given = first_tensor(args)
+            parts = self._sensitive[number]
+            event = ForwardRan(
+                module=number,
+                training=module.training,
+                grad=False,
+                autocast=autocast_type(),
+                rows=None if given is None else row_hashes(given),
+                batch=0 if given is None else len(given),
+                live_parts=sum(part.training for part in parts),
+            )
+            event.frozen_parts = len(parts) - event.live_parts
+            self._event = event
+        event.grad = torch.is_grad_enabled()
+        watch.add(event)
+        watch.last_forward = event
+        if not event.grad:
+            watch.evaluated()
+
+    def forward_ended(self, module: nn.Module, args: Arguments, kwargs: Keywords, output: Any) -> None:
+        """Note the end of a forward; a tensor that came by keyword is hashed now."""
+        watch = self._watch
+        if watch.busy or not self._running:
+            return
+        while self._running and self._running.pop() is not module:
+            pass
+        if self._running or self._event is None:
+            return
+        event, self._event = self._event, None
+        event.raised = output is None
+        with watch.working():
+            if event.rows is None and (given := first_tensor(kwargs)) is not None:
+                event.rows, event.batch = row_hashes(given), len(given)
+            self._parameters(module, event.module)
+
+    def _module(self, module: nn.Module) -> int:
+        watch = self._watch
+        number = watch.modules.find(module)
+        if number is None:
+            number = watch.modules.add(module)
+            born = self.birth(module)
+            place = born[1] if born is not None else None
+            facts = ModuleFacts(number, type(module).__name__, place, frozenset(), 0, 0)
+            watch.facts.modules.append(facts)
+            self._parameters(module, number, always=True)
+        return number
+
+    def _parameters(self, module: nn.Module, number: int, *, always: bool = False) -> None:
+        """Note the parameters that a module has now, with their names and births."""
+        watch = self._watch
+        if not always and watch.facts.updates > 3 and watch.facts.updates % 10:
+            return
+        facts = watch.facts.modules[number]
+        found = set()
+        sensitive = []
+        for prefix, part in module.named_modules():
+            if _is_sensitive(part):
+                sensitive.append(part)
+            born = self.birth(part)
+            for name, tensor in part._parameters.items():
+                if tensor is None:
+                    continue
+                one = watch.parameter(tensor)
+                found.add(one)
+                about = watch.facts.parameters[one]
+                if not about.name:
+                    about.name = f"{prefix}.{name}" if prefix else name
+                    about.module_kind = type(part).__name__
+                    if born is not None:
+                        about.module_place, about.module_serial, about.born_in_forward = born[1:]
+        facts.parameters = frozenset(found)
+        facts.mode_sensitive = len(sensitive)
+        facts.batch_norms = sum(isinstance(one, nn.modules.batchnorm._BatchNorm) for one in sensitive)
+        self._sensitive[number] = sensitive
+
+    def mode_set(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note `train()` and `eval()`; the calls for submodules are part of the first."""
+        watch = self._watch
+        if watch.busy or self._setting_mode:
+            return original(*args, **kwargs)
+        self._setting_mode = True
+        try:
+            done = original(*args, **kwargs)
+        finally:
+            self._setting_mode = False
+        if next(args[0].parameters(), None) is not None:
+            with watch.working():
+                watch.add(ModeSet(module=self._module(args[0]), training=args[0].training))
+        return done
+
+    def copied(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note that a module is copied."""
+        watch = self._watch
+        thing = args[0] if args else kwargs.get("x")
+        if watch.busy or self._copying or not isinstance(thing, nn.Module):
+            return original(*args, **kwargs)
+        self._copying = True
+        try:
+            done = original(*args, **kwargs)
+        finally:
+            self._copying = False
+        with watch.working():
+            if next(thing.parameters(), None) is not None:
+                source = self._module(thing)
+                watch.add(ModuleCopied(source=source))
+                watch.facts.modules[self._module(done)].copied_from = source
+        return done
+
+    # ---- losses ------------------------------------------------------------------------------
+
+    def loss_computed(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note what a loss is given and what made it."""
+        watch = self._watch
+        done = original(*args, **kwargs)
+        if watch.busy or watch.in_backward:
+            return done
+        given = args[0] if args else kwargs.get("input")
+        target = args[1] if len(args) > 1 else kwargs.get("target")
+        if not isinstance(given, Tensor) or not isinstance(target, Tensor):
+            return done
+        self._losses += 1
+        closely = self._losses <= _OFTEN or not self._losses % _SELDOM
+        grad = torch.is_grad_enabled()
+        with watch.working():
+            integer = not target.is_floating_point()
+            event = watch.add(
+                LossComputed(
+                    name=original.name,
+                    shape=tuple(given.shape),
+                    target_shape=tuple(target.shape),
+                    dtype=str(given.dtype).removeprefix("torch."),
+                    target_dtype=str(target.dtype).removeprefix("torch."),
+                    grad=grad,
+                    training=None if watch.last_forward is None else watch.last_forward.training,
+                    reduction=str(kwargs.get("reduction", "mean")),
+                    ignore_index=kwargs.get("ignore_index", -100) if integer else None,
+                    class_weights=kwargs.get("weight") is not None,
+                    producers=graph.producers(given),
+                    module_place=self._loss_module_place(),
+                    row_sums=_row_sums(given) if closely else None,
+                    targets=target.detach().reshape(-1)[:_MOST_TARGETS].clone()
+                    if integer and closely
+                    else None,
+                    value=done.detach().clone() if isinstance(done, Tensor) and done.numel() == 1 else None,
+                )
+            )
+            if isinstance(done, Tensor):
+                graph.mark(done, event.serial)
+        return done
+
+    def _loss_module_place(self) -> Place | None:
+        if not self._running or type(self._running[-1]).__module__ != "torch.nn.modules.loss":
+            return None
+        born = self.birth(self._running[-1])
+        return None if born is None else born[1]
+
+    def squashed(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Mark the graph where softmax or sigmoid was applied."""
+        done = original(*args, **kwargs)
+        watch = self._watch
+        if watch.busy or watch.in_backward or not isinstance(done, Tensor) or done.grad_fn is None:
+            return done
+        place = None
+        if self._running and type(self._running[-1]).__module__ == "torch.nn.modules.activation":
+            born = self.birth(self._running[-1])
+            place = None if born is None else born[1]
+        graph.mark(done, place or own_place())
+        return done
+
+    def number_read(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note `.item()`."""
+        done = original(*args, **kwargs)
+        if not self._watch.busy and not self._watch.in_backward and not self._watch.in_steps:
+            self._watch.add(NumberRead(of_loss=args[0].grad_fn is not None))
+        return done
+
+
+def _is_sensitive(module: nn.Module) -> bool:
+    """Return True if a module works differently in training and evaluation."""
+    if isinstance(module, nn.modules.batchnorm._BatchNorm):
+        return module.track_running_stats
+    if isinstance(module, nn.modules.dropout._DropoutNd):
+        return module.p > 0
+    return float(getattr(module, "dropout", 0) or 0) > 0 if isinstance(module, nn.RNNBase) else False
+
+
+def _row_sums(given: Tensor) -> Tensor | None:
+    """Return the extremes of entries, of row sums and of row sums of exp, over the dimension of classes."""
+    if given.numel() == 0 or not given.is_floating_point():
+        return None
+    if given.numel() > _MOST_ENTRIES and given.ndim > 1:
+        given = given[: max(1, _MOST_ENTRIES // max(1, given[0].numel()))]
+    plain = given.detach().float()
+    rows = plain.movedim(1, -1) if plain.ndim > 1 else plain.reshape(1, -1)
+    sums, exps = rows.sum(-1), rows.exp().sum(-1)
+    return torch.stack([rows.min(), rows.max(), sums.min(), sums.max(), exps.min(), exps.max()])

@@ -1,0 +1,375 @@
+"""Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
+
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.scripts import graph
+from grader.scripts.facts import (
+    AutocastEntered,
+    BackwardRan,
+    Cleared,
+    Clipped,
+    GradientTaken,
+    GroupAdded,
+    OptimizerBuilt,
+    ScalerCalled,
+    Scheduled,
+    SchedulerBuilt,
+    SchedulerFacts,
+    Stepped,
+    UpdatedByHand,
+)
+from grader.scripts.patches import Original
+from grader.scripts.places import own_place
+from grader.scripts.watch import Watch, autocast_type
+
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
+
+
+class UpdateObserver:
+    """Handlers and hooks around optimizers."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._backwards = 0
+        self._tokens: list[weakref.ref[graph.Token]] = []
+        self._building: set[int] = set()
+        self._scheduling = 0
+        self._grads: dict[int, tuple[int, int]] = {}
+        self._by_hand: dict[int, Tensor] = {}
+
+    # ---- backward ----------------------------------------------------------------------------
+
+    def backward(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Book what one backward contributes to `.grad`."""
+        watch = self._watch
+        if watch.busy or watch.in_backward:
+            return original(*args, **kwargs)
+        tensors = args[0] if args else kwargs.get("tensors")
+        roots = (
+            [tensors] if isinstance(tensors, Tensor) else [t for t in tensors or () if isinstance(t, Tensor)]
+        )
+        with watch.working():
+            self._changed_by_hand()
+            event, found = self._about_to_run(roots, kwargs)
+            held = {number: ledger.before_backward() for number, ledger in watch.ledgers.items()}
+            event.held_before = {
+                number: float((sketch**2).sum() ** 0.5)
+                for number, sketch in held.items()
+                if sketch is not None
+            }
+        watch.in_backward = True
+        try:
+            return original(*args, **kwargs)
+        except BaseException:
+            event.raised = True
+            raise
+        finally:
+            watch.in_backward = False
+            with watch.working():
+                self._ran(event, found, held)
+
+    def _about_to_run(self, roots: list[Tensor], kwargs: Keywords) -> tuple[BackwardRan, graph.Graph]:
+        watch = self._watch
+        found = graph.read_graph(roots)
+        event = watch.add(
+            BackwardRan(
+                number=self._backwards,
+                reached=frozenset(),
+                contributed=frozenset(),
+                root=graph.names(roots[0]) if roots else (),
+                losses=tuple(found.losses),
+                nodes=found.nodes,
+                retain=bool(kwargs.get("retain_graph")),
+                forward=None if watch.last_forward is None else watch.last_forward.serial,
+                in_step=bool(watch.in_steps),
+                autocast=autocast_type(),
+                value=roots[0].detach().clone() if roots and roots[0].numel() == 1 else None,
+            )
+        )
+        self._backwards += 1
+        for root in roots:
+            token = graph.attach_token(root)
+            if token is not None:
+                self._tokens.append(token)
+        return event, found
+
+    def _ran(self, event: BackwardRan, found: graph.Graph, held: dict[int, Any]) -> None:
+        watch = self._watch
+        for number, ledger in watch.ledgers.items():
+            norm = ledger.after_backward(event.number, held.get(number))
+            if norm:
+                event.norms[number] = norm
+        event.contributed = frozenset(event.norms)
+        if event.raised:
+            return
+        reached = {watch.parameter(leaf) for leaf in found.leaves}
+        for number in range(len(watch.parameters.references)):
+            tensor = watch.parameters.thing(number)
+            gradient = None if tensor is None else tensor.grad
+            if gradient is not None and self._grads.get(number) != (id(gradient), gradient._version):
+                reached.add(number)
+                self._grads[number] = (id(gradient), gradient._version)
+        event.reached = frozenset(reached)
+        held_by_some = watch.facts.held()
+        for number in reached:
+            watch.facts.parameters[number].reached += 1
+            tensor = watch.parameters.thing(number)
+            if number not in held_by_some and tensor is not None:
+                self._by_hand[number] = tensor.detach().reshape(-1)[:8].clone()
+
+    def _changed_by_hand(self) -> None:
+        """Notice parameters that no optimizer holds and that changed since the last backward."""
+        watch = self._watch
+        samples, self._by_hand = self._by_hand, {}
+        changed = [
+            number
+            for number, sample in samples.items()
+            if (tensor := watch.parameters.thing(number)) is not None
+            and not torch.equal(tensor.detach().reshape(-1)[:8], sample)
+        ]
+        if changed and not watch.facts.optimizers:
+            watch.add(UpdatedByHand())
+            watch.update_ended()
+
+    def gradient_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a call of `torch.autograd.grad`."""
+        if not self._watch.busy and not self._watch.in_backward:
+            self._watch.add(GradientTaken(create_graph=bool(kwargs.get("create_graph"))))
+        return original(*args, **kwargs)
+
+    # ---- optimizers --------------------------------------------------------------------------
+
+    def optimizer_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note an optimizer and what it holds."""
+        self._building.add(id(args[0]))
+        try:
+            done = original(*args, **kwargs)
+        finally:
+            self._building.discard(id(args[0]))
+        with self._watch.working():
+            number = self._watch.optimizer(args[0], own_place())
+            self._watch.add(OptimizerBuilt(optimizer=number))
+        return done
+
+    def group_added(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a group that is added after construction."""
+        done = original(*args, **kwargs)
+        if not self._watch.busy and id(args[0]) not in self._building:
+            with self._watch.working():
+                self._watch.add(GroupAdded(optimizer=self._watch.optimizer(args[0])))
+        return done
+
+    def optimizer_cleared(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Book a clearing of an optimizer's gradients."""
+        watch = self._watch
+        if watch.busy or not hasattr(args[0], "param_groups"):
+            return original(*args, **kwargs)
+        done = original(*args, **kwargs)
+        with watch.working():
+            number = watch.optimizer(args[0])
+            held = watch.facts.optimizers[number].parameters
+            watch.add(Cleared(optimizer=number, module=None, parameters=held, dropped=self._dropped()))
+        return done
+
+    def module_cleared(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Book a clearing of a module's gradients."""
+        watch = self._watch
+        if watch.busy:
+            return original(*args, **kwargs)
+        done = original(*args, **kwargs)
+        with watch.working():
+            held = frozenset(map(watch.parameter, args[0].parameters()))
+            number = watch.modules.find(args[0])
+            watch.add(Cleared(optimizer=None, module=number, parameters=held, dropped=self._dropped()))
+        return done
+
+    def _dropped(self) -> dict[int, tuple[int, ...]]:
+        dropped = {number: ledger.cleared() for number, ledger in self._watch.ledgers.items()}
+        return {number: gone for number, gone in dropped.items() if gone}
+
+    def step_began(self, optimizer: Any, args: Arguments, kwargs: Keywords) -> None:
+        """Book what an optimizer is about to read; with a closure that is known only afterwards."""
+        watch = self._watch
+        if watch.busy:
+            return
+        with watch.working():
+            number = watch.optimizer(optimizer)
+            if not _closure(args, kwargs):
+                self._step(number, closure=False)
+            watch.in_steps.append(number)
+
+    def step_ended(self, optimizer: Any, args: Arguments, kwargs: Keywords) -> None:
+        """Book the end of a step; the outermost one ends an update."""
+        watch = self._watch
+        if watch.busy:
+            return
+        with watch.working():
+            number = watch.optimizer(optimizer)
+            if number in watch.in_steps:
+                del watch.in_steps[watch.in_steps.index(number) :]
+            if _closure(args, kwargs):
+                self._step(number, closure=True)
+        if not watch.in_steps:
+            watch.update_ended()
+
+    def _step(self, number: int, *, closure: bool) -> None:
+        watch = self._watch
+        read = watch.ledgers[number].step()
+        self._tokens = [token for token in self._tokens if token() is not None]
+        optimizer = watch.optimizers.thing(number)
+        watch.add(
+            Stepped(
+                optimizer=number,
+                number=watch.steps_seen(number),
+                closure=closure,
+                inside=bool(watch.in_steps),
+                empty=read.empty,
+                total=read.total,
+                read_norm=read.norm,
+                recipe=read.recipe,
+                carried=read.carried,
+                unexplained=read.unexplained,
+                window=read.window,
+                rates=_rates(optimizer),
+                graphs_alive=len(self._tokens),
+            )
+        )
+
+    # ---- clipping, scaler, autocast ----------------------------------------------------------
+
+    def clipped(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note whose gradients are clipped, and how."""
+        watch = self._watch
+        if watch.busy:
+            return original(*args, **kwargs)
+        names = ("parameters", "max_norm", "clip_value")
+        parameters = args[0] if args else kwargs.get("parameters")
+        if not isinstance(parameters, Tensor):
+            parameters = list(parameters or ())
+            args, kwargs = (
+                ((parameters, *args[1:]), kwargs) if args else (args, {**kwargs, names[0]: parameters})
+            )
+        norm = original(*args, **kwargs)
+        with watch.working():
+            given = [parameters] if isinstance(parameters, Tensor) else parameters
+            limit = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value", 0.0))
+            watch.add(
+                Clipped(
+                    method="norm" if "norm" in original.name else "value",
+                    parameters=frozenset(map(watch.parameter, given)),
+                    limit=float(limit or 0.0),
+                    norm=norm.detach().clone() if isinstance(norm, Tensor) else None,
+                )
+            )
+        return norm
+
+    def _scaled(self, method: str, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        watch = self._watch
+        scaler = args[0]
+        if watch.busy or not getattr(scaler, "_enabled", True):
+            return original(*args, **kwargs)
+        number = watch.scalers.find(scaler)
+        if number is None:
+            number = watch.scalers.add(scaler)
+        optimizer = None
+        if method in ("unscale_", "step"):
+            given = args[1] if len(args) > 1 else kwargs.get("optimizer")
+            given = getattr(given, "optimizer", given)
+            with watch.working():
+                optimizer = watch.optimizer(given) if isinstance(given, torch.optim.Optimizer) else None
+        before = watch.facts.updates
+        event = watch.add(ScalerCalled(scaler=number, method=method, optimizer=optimizer))
+        done = original(*args, **kwargs)
+        event.skipped = method == "step" and watch.facts.updates == before
+        return done
+
+    def scaler_scale(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note `scaler.scale`."""
+        return self._scaled("scale", original, args, kwargs)
+
+    def scaler_unscale(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note `scaler.unscale_`."""
+        return self._scaled("unscale_", original, args, kwargs)
+
+    def scaler_step(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note `scaler.step`."""
+        return self._scaled("step", original, args, kwargs)
+
+    def scaler_update(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note `scaler.update`."""
+        return self._scaled("update", original, args, kwargs)
+
+    def autocast_entered(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note an autocast region."""
+        done = original(*args, **kwargs)
+        if not self._watch.busy:
+            region = args[0]
+            kind = str(region.fast_dtype).removeprefix("torch.")
+            self._watch.add(AutocastEntered(dtype=kind, enabled=bool(region._enabled)))
+        return done
+
+    # ---- schedulers --------------------------------------------------------------------------
+
+    def scheduler_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a scheduler; its own first step is left out."""
+        watch = self._watch
+        if watch.busy:
+            return original(*args, **kwargs)
+        self._scheduling += 1
+        try:
+            done = original(*args, **kwargs)
+        finally:
+            self._scheduling -= 1
+        if self._scheduling == 0:
+            with watch.working():
+                watch.add(SchedulerBuilt(scheduler=self._scheduler(args[0], built=True)))
+        return done
+
+    def _scheduler(self, scheduler: Any, *, built: bool = False) -> int:
+        watch = self._watch
+        number = watch.schedulers.find(scheduler)
+        optimizer = getattr(scheduler, "optimizer", None)
+        optimizer = getattr(optimizer, "optimizer", optimizer)
+        held = watch.optimizer(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
+        if number is None:
+            number = watch.schedulers.add(scheduler)
+            place = own_place() if built else None
+            facts = SchedulerFacts(number, type(scheduler).__name__, place, held, {})
+            watch.facts.schedulers.append(facts)
+        numbers = {
+            name: float(value)
+            for name, value in vars(scheduler).items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        watch.facts.schedulers[number].options = numbers
+        return number
+
+    def scheduled(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note a step of a scheduler, with the rates before and after."""
+        watch = self._watch
+        if watch.busy or self._scheduling:
+            return original(*args, **kwargs)
+        optimizer = getattr(args[0], "optimizer", None)
+        before = _rates(optimizer)
+        self._scheduling += 1
+        try:
+            done = original(*args, **kwargs)
+        finally:
+            self._scheduling -= 1
+        with watch.working():
+            number = self._scheduler(args[0])
+            watch.add(Scheduled(scheduler=number, before=before, after=_rates(optimizer)))
+        return done
+
+
+def _closure(args: Arguments, kwargs: Keywords) -> bool:
+    return any(callable(one) for one in (*args, *kwargs.values()))
+
+
+def _rates(optimizer: Any) -> tuple[float, ...]:
+    return tuple(float(group.get("lr", 0.0)) for group in getattr(optimizer, "param_groups", ()))

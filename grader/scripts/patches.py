@@ -1,0 +1,186 @@
+"""Put observers around functions of torch and take them off again: one table says which.
+
+PyTorch's own global hooks come first (`Hooks`); what has no hook is replaced by a wrapper that calls a handler with the
+original. A wrapper that outlives the watch (a script imported it by name) passes everything on.
+"""
+
+import contextlib
+import functools
+import os
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+
+class Original:
+    """A function of torch, called once by its handler; keeps what came of it."""
+
+    __slots__ = ("called", "error", "function", "value")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.called = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        self.called = True
+        try:
+            self.value = self.function(*args, **kwargs)
+        except BaseException as error:
+            self.error = error
+            raise
+        return self.value
+
+    @property
+    def name(self) -> str:
+        """Return the function's name."""
+        return str(self.function.__name__)
+
+    @property
+    def library(self) -> str:
+        """Return the name of the package that it belongs to."""
+        return str(getattr(self.function, "__module__", "") or "random").partition(".")[0]
+
+
+Handler = Callable[[Original, tuple[Any, ...], dict[str, Any]], Any]
+
+_LOSSES = (
+    *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"),
+)
+_SQUASHING = ("softmax", "log_softmax", "sigmoid")
+_SCHEDULERS = (
+    *("LRScheduler", "ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"),
+    *("CosineAnnealingWarmRestarts",),
+)
+_SCALER = ("scale", "unscale_", "step", "update")
+
+TABLE: tuple[tuple[str, str, str], ...] = (
+    ("torch.autograd", "backward", "backward"),
+    ("torch.autograd", "grad", "gradient_taken"),
+    ("torch.optim.optimizer:Optimizer", "__init__", "optimizer_built"),
+    ("torch.optim.optimizer:Optimizer", "zero_grad", "optimizer_cleared"),
+    ("torch.optim.optimizer:Optimizer", "add_param_group", "group_added"),
+    ("torch.optim.optimizer:Optimizer", "state_dict", "state_taken"),
+    ("torch.optim.optimizer:Optimizer", "load_state_dict", "state_loaded"),
+    ("torch.nn:Module", "__init__", "module_built"),
+    ("torch.nn:Module", "zero_grad", "module_cleared"),
+    ("torch.nn:Module", "train", "mode_set"),
+    ("torch.nn:Module", "state_dict", "state_taken"),
+    ("torch.nn:Module", "load_state_dict", "state_loaded"),
+    ("torch.nn.utils", "clip_grad_norm_", "clipped"),
+    ("torch.nn.utils", "clip_grad_value_", "clipped"),
+    ("torch.nn.utils.clip_grad", "clip_grad_norm_", "clipped"),
+    ("torch.nn.utils.clip_grad", "clip_grad_value_", "clipped"),
+    ("torch.amp.autocast_mode:autocast", "__enter__", "autocast_entered"),
+    *(("torch.amp.grad_scaler:GradScaler", name, f"scaler_{name.rstrip('_')}") for name in _SCALER),
+    *((f"torch.optim.lr_scheduler:{name}", "step", "scheduled") for name in _SCHEDULERS),
+    *((f"torch.optim.lr_scheduler:{name}", "__init__", "scheduler_built") for name in _SCHEDULERS),
+    ("torch.optim.lr_scheduler:LRScheduler", "state_dict", "state_taken"),
+    ("torch.optim.lr_scheduler:LRScheduler", "load_state_dict", "state_loaded"),
+    *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
+    *(("torch", name, "squashed") for name in _SQUASHING),
+    *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
+    ("torch:Tensor", "item", "number_read"),
+    ("torch.utils.data:DataLoader", "__init__", "loader_built"),
+    ("torch.utils.data:DataLoader", "__iter__", "loader_began"),
+    ("torch.utils.data.dataloader:_BaseDataLoaderIter", "__next__", "batch_loaded"),
+    ("torch", "manual_seed", "seeded"),
+    ("torch.random", "manual_seed", "seeded"),
+    ("numpy.random", "seed", "seeded"),
+    ("random", "seed", "seeded"),
+    ("torch", "save", "file_saved"),
+    ("torch", "load", "file_loaded"),
+    ("copy", "deepcopy", "copied"),
+)
+"""Owner (a module, or module:class), attribute, and the handler that is called in its place."""
+
+_MISSING = object()
+
+
+class Patches:
+    """Everything that was put into torch for one watch."""
+
+    def __init__(self, handlers: dict[str, Handler], hooks: dict[str, Callable[..., Any]]) -> None:
+        self.failures: list[Exception] = []
+        """Errors of observers; the script never sees them."""
+        self._handlers = handlers
+        self._hooks = hooks
+        self._replaced: list[tuple[Any, str, Any]] = []
+        self._removable: list[Any] = []
+        self._active = False
+        self._where = (0, 0)
+
+    def put_on(self) -> None:
+        """Install hooks and wrappers; they observe this thread of this process only."""
+        with contextlib.suppress(ImportError):
+            import_module(
+                "torch._dynamo"
+            )  # the first optimizer imports it, and it replaces functions of torch
+        self._where = os.getpid(), threading.get_ident()
+        self._active = True
+        for owner_name, name, handler in TABLE:
+            module, _, kind = owner_name.partition(":")
+            owner = import_module(module)
+            owner = getattr(owner, kind) if kind else owner
+            own = vars(owner).get(name, _MISSING)
+            original = getattr(owner, name, None)
+            if original is None or (kind and own is _MISSING and owner.__name__ != "Tensor"):
+                continue  # a release without it, or a class that inherits it
+            self._replaced.append((owner, name, own))
+            setattr(owner, name, self._wrapper(original, self._handlers[handler]))
+        self._removable = [
+            register_optimizer_step_pre_hook(self._quiet(self._hooks["step_began"])),
+            register_optimizer_step_post_hook(self._quiet(self._hooks["step_ended"])),
+            register_module_forward_pre_hook(self._quiet(self._hooks["forward_began"])),
+            register_module_forward_hook(
+                self._quiet(self._hooks["forward_ended"]), with_kwargs=True, always_call=True
+            ),
+        ]
+
+    def take_off(self) -> None:
+        """Remove everything, in the opposite order."""
+        self._active = False
+        for handle in self._removable:
+            handle.remove()
+        for owner, name, own in reversed(self._replaced):
+            if own is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, own)
+        self._removable, self._replaced = [], []
+
+    def _observed(self) -> bool:
+        return self._active and self._where == (os.getpid(), threading.get_ident())
+
+    def _wrapper(self, function: Callable[..., Any], handler: Handler) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if not self._observed():
+                return function(*args, **kwargs)
+            original = Original(function)
+            try:
+                return handler(original, args, kwargs)
+            except Exception as error:
+                if error is original.error:
+                    raise
+                self.failures.append(error)
+                return original.value if original.called else function(*args, **kwargs)
+
+        return wrapper
+
+    def _quiet(self, hook: Callable[..., Any]) -> Callable[..., None]:
+        def called(*args: Any) -> None:
+            if self._observed():
+                try:
+                    hook(*args)
+                except Exception as error:
+                    self.failures.append(error)
+
+        return called

@@ -1,0 +1,36 @@
+"""The rules: each module here holds `RULE`, or `RULES` where several kinds of one mistake share their search."""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from grader.scripts.facts import Facts
+from grader.scripts.findings import SEVERITIES, Rule, Told
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Import every module of this package and return its rules, by id."""
+    found: list[Rule] = []
+    for module in iter_modules(__path__):
+        if not module.name.startswith("_"):
+            loaded = import_module(f"{__name__}.{module.name}")
+            found += getattr(loaded, "RULES", None) or [loaded.RULE]
+    return tuple(sorted(found, key=lambda rule: rule.id))
+
+
+def findings(facts: Facts) -> list[Told]:
+    """Apply every rule; worst first, then by line."""
+    return sorted(_told(facts), key=_order)
+
+
+def _told(facts: Facts) -> Iterator[Told]:
+    for rule in all_rules():
+        for finding in rule.find(facts):
+            yield Told(rule, finding)
+
+
+def _order(told: Told) -> tuple[int, str, int]:
+    place = told.finding.place
+    return SEVERITIES.index(told.severity), place.file if place else "", place.line if place else 0

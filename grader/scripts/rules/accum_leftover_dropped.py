@@ -1,0 +1,64 @@
+"""The last micro-batches of an epoch are back-propagated, and cleared before any step reads them."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Cleared, Facts, ScalerCalled
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+
+
+def _skipped_by_scaler(facts: Facts, cleared: Cleared, first: int) -> bool:
+    return any(isinstance(one, ScalerCalled) and one.skipped for one in facts.between(first, cleared.serial))
+
+
+def _kind(backward: BackwardRan) -> tuple[Place | None, frozenset[int]]:
+    """Tell backwards of one line apart by whose parameters they reach: two losses may share a helper."""
+    return backward.place, backward.contributed
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    backwards = {one.number: one for one in facts.of(BackwardRan)}
+    for optimizer in facts.optimizers:
+        steps = facts.steps(optimizer.number)
+        read = {number for step in steps for number in step.recipe}
+        windows = [len(step.recipe) for step in steps]
+        if not windows or sorted(windows)[len(windows) // 2] < 2:
+            continue
+        kinds = {_kind(backwards[number]) for number in read}
+        dropped: list[int] = []
+        times = 0
+        for cleared in facts.of(Cleared):
+            gone = [n for n in cleared.dropped.get(optimizer.number, ()) if _kind(backwards[n]) in kinds]
+            if gone and not _skipped_by_scaler(facts, cleared, backwards[gone[0]].serial):
+                dropped += gone
+                times += 1
+        if not dropped or len(dropped) > len(read):
+            continue
+        yield Finding(
+            place=backwards[dropped[-1]].place,
+            sentence=Said(
+                "에폭 끝에 남은 마이크로배치는 `backward()`만 하고 `step()` 없이 비워져서, "
+                "그 데이터는 학습에 쓰이지 않아요.",
+                "The micro-batches left over at an epoch's end are back-propagated and then cleared without "
+                "a step: their data is never used.",
+            ),
+            evidence=Said(
+                f"`backward()` {len(read) + len(dropped)}번 가운데 {len(dropped)}번이 어느 업데이트에도 들어가지 "
+                f"않았어요 ({times}번에 걸쳐 버려졌고, 보통은 {sorted(windows)[len(windows) // 2]}번을 모아요).",
+                f"{len(dropped)} of {len(read) + len(dropped)} backward passes are in no update (thrown away at "
+                f"{times} moments; a window usually has {sorted(windows)[len(windows) // 2]}).",
+            ),
+            mend=Said(
+                "마지막 배치에서도 `step()`을 하세요: `or step + 1 == len(loader)`.",
+                "Also step at the last batch: `or step + 1 == len(loader)`.",
+            ),
+        )
+
+
+RULE = Rule(
+    id="accum-leftover-dropped",
+    severity="bug",
+    title=Said("남은 마이크로배치를 버려요", "Leftover micro-batches are thrown away"),
+    lesson="04_sam_accumulation",
+    find=_find,
+)

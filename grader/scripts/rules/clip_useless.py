@@ -1,0 +1,90 @@
+"""Clipping that changes no update: it comes after the step, or it is given other parameters."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import Clipped, Facts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules._clips import Useless, owners, useless_clips
+
+_FEWEST = 3
+
+
+def _often(facts: Facts, found: list[Useless]) -> Iterator[tuple[list[Useless], int]]:
+    """Group by line; only lines where nearly every clipping is useless."""
+    for place in dict.fromkeys(one.clip.place for one in found):
+        these = [one for one in found if one.clip.place == place]
+        of = sum(clip.place == place for clip in facts.of(Clipped))
+        if len(these) >= _FEWEST and len(these) >= 0.8 * of:
+            yield these, of
+
+
+def _after(facts: Facts) -> Iterator[Finding]:
+    found = [one for one in useless_clips(facts) if one.late and not _wrong(facts, one)]
+    for these, of in _often(facts, found):
+        norms = [float(one.clip.norm) for one in these if one.clip.norm is not None]
+        over = sum(norm > one.clip.limit for norm, one in zip(norms, these, strict=False))
+        late = these[-1].late
+        line = late.place.line if late and late.place else 0
+        yield Finding(
+            place=these[-1].clip.place,
+            sentence=Said(
+                f"{line}번째 줄의 `step()`이 기울기를 이미 쓴 다음에 잘라요. 업데이트는 자르지 않은 기울기로 해요.",
+                f"The gradients are clipped after step() (line {line}) has used them, so no update is clipped.",
+            ),
+            evidence=Said(
+                f"클리핑 {of}번 가운데 {len(these)}번이 `step()` 뒤였어요. 노름이 한도를 넘은 것은 {over}번이에요.",
+                f"{len(these)} of {of} clippings came after the step; {over} norms were over the limit.",
+            ),
+            mend=Said(
+                "클리핑을 `backward()`와 `step()` 사이로 옮기세요.",
+                "Clip between backward() and step().",
+            ),
+        )
+
+
+def _wrong(facts: Facts, one: Useless) -> bool:
+    if not one.clip.parameters:
+        return True
+    return one.next_step is not None and one.next_step.optimizer not in owners(facts, one.clip)
+
+
+def _others(facts: Facts) -> Iterator[Finding]:
+    for these, of in _often(facts, [one for one in useless_clips(facts) if _wrong(facts, one)]):
+        clip, step = these[-1].clip, these[-1].next_step
+        count = len(clip.parameters)
+        kind = facts.optimizers[step.optimizer].kind if step else ""
+        line = step.place.line if step and step.place else 0
+        yield Finding(
+            place=clip.place,
+            sentence=Said(
+                f"자르는 매개변수 {count}개가 바로 다음 `step()`({line}번째 줄)의 것이 아니에요. "
+                "그 업데이트는 한 번도 잘리지 않아요.",
+                f"The {count} parameters that are clipped are not those of the step that follows (line {line}, "
+                f"{kind}), which is never clipped.",
+            ),
+            evidence=Said(
+                f"클리핑 {of}번 가운데 {len(these)}번이 그랬어요.", f"So in {len(these)} of {of} clippings."
+            ),
+            mend=Said(
+                "지금 업데이트할 옵티마이저의 매개변수를 주세요.",
+                "Pass the parameters of the optimizer that steps next.",
+            ),
+        )
+
+
+RULES = [
+    Rule(
+        id="clip-after-step",
+        severity="bug",
+        title=Said("step 다음에 기울기를 잘라요", "Gradients are clipped after the step"),
+        lesson="03_bells_and_whistles",
+        find=_after,
+    ),
+    Rule(
+        id="clip-wrong-params",
+        severity="bug",
+        title=Said("다른 매개변수의 기울기를 잘라요", "The wrong parameters are clipped"),
+        lesson="03_bells_and_whistles",
+        find=_others,
+    ),
+]

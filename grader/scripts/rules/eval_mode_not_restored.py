@@ -1,0 +1,57 @@
+"""Training goes on in evaluation mode after an evaluation."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+
+
+def trained_forwards(facts: Facts, module: int) -> list[ForwardRan]:
+    """Return the forwards of a module after which a backward came before any other forward."""
+    serials = dict.fromkeys(one.forward for one in facts.of(BackwardRan) if one.forward is not None)
+    found = [facts.events[serial] for serial in serials]
+    return [one for one in found if isinstance(one, ForwardRan) and one.module == module]
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for module in facts.modules:
+        if not module.mode_sensitive:
+            continue
+        used = trained_forwards(facts, module.number)
+        first = next((i for i, one in enumerate(used) if not one.live_parts and one.frozen_parts), None)
+        if not first:
+            continue  # never in evaluation mode, or from the very beginning
+        before, after = used[:first], used[first:]
+        frozen = [one for one in after if not one.live_parts]
+        if not before[-1].live_parts or len(frozen) < _FEWEST or len(frozen) < len(after):
+            continue
+        yield Finding(
+            place=frozen[-1].place,
+            sentence=Said(
+                "평가한 뒤로 `model.train()`을 다시 부르지 않아서, "
+                "드롭아웃이 꺼지고 배치 정규화의 통계가 멈춘 채로 학습해요.",
+                "model.train() is not called again after the evaluation, so training goes on without dropout "
+                "and with frozen batch-norm statistics.",
+            ),
+            evidence=Said(
+                f"학습하는 순전파가 처음 {len(before)}번은 학습 모드였고, "
+                f"평가 뒤의 {len(frozen)}번은 모두 평가 모드였어요.",
+                f"{len(before)} training forwards ran in train mode, then all {len(frozen)} after the "
+                "evaluation in eval mode.",
+            ),
+            mend=Said(
+                "에폭마다 학습을 시작하기 전에 `model.train()`을 부르세요.",
+                "Call model.train() at the start of every epoch.",
+            ),
+        )
+
+
+RULE = Rule(
+    id="eval-mode-not-restored",
+    severity="bug",
+    title=Said("평가 모드인 채로 학습해요", "Training continues in eval mode"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

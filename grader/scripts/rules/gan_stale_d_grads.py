@@ -1,0 +1,64 @@
+"""An optimizer's step also contains what the backward of another optimizer's loss left in its parameters."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, Stepped
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+
+
+def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> BackwardRan | None:
+    """Return a backward in the recipe that another optimizer's step read before the step's own backward came."""
+    if len(step.recipe) < 2 or (step.carried is not None and step.carried > 0.5):
+        return None
+    newest = backwards[max(step.recipe)]
+    for number in sorted(step.recipe)[:-1]:
+        old = backwards[number]
+        for event in facts.between(old.serial, newest.serial):
+            other = isinstance(event, Stepped) and event.optimizer != step.optimizer
+            if other and number in event.recipe and number not in newest.norms:  # type: ignore[attr-defined]
+                return old
+    return None
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    if len(facts.optimizers) < 2:
+        return
+    backwards = {one.number: one for one in facts.of(BackwardRan)}
+    for optimizer in facts.optimizers:
+        steps = [step for step in facts.steps(optimizer.number) if step.recipe]
+        stale = [(step, old) for step in steps if (old := _foreign(facts, backwards, step))]
+        if len(stale) < _FEWEST or len(stale) < 0.8 * len(steps):
+            continue
+        step, old = stale[-1]
+        newest = backwards[max(step.recipe)]
+        held = [backwards[max(one.recipe)].held_before.get(optimizer.number, 0.0) for one, _ in stale]
+        line = old.place.line if old.place else 0
+        yield Finding(
+            place=newest.place,
+            sentence=Said(
+                f"이 `backward()` 앞에서 비우지 않아, {line}번째 줄의 다른 손실이 남긴 기울기가 이 업데이트에 섞여요.",
+                "The gradients are not cleared before this backward(), so the update also contains what the "
+                f"loss of line {line} left there.",
+            ),
+            evidence=Said(
+                f"업데이트 {len(steps)}번 가운데 {len(stale)}번에, `backward()` 전에 이미 기울기가 있었어요 "
+                f"(노름 평균 {sum(held) / len(held):.3g}).",
+                f"In {len(stale)} of {len(steps)} updates gradients lay there before backward() (mean norm "
+                f"{sum(held) / len(held):.3g}).",
+            ),
+            mend=Said(
+                "이 손실의 `backward()` 바로 앞에서 그 옵티마이저의 기울기를 비우세요.",
+                "Clear this optimizer's gradients right before this backward().",
+            ),
+        )
+
+
+RULE = Rule(
+    id="gan-stale-d-grads",
+    severity="bug",
+    title=Said("다른 손실의 기울기가 섞여요", "Gradients of another loss are mixed in"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

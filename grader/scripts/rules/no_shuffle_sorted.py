@@ -1,0 +1,64 @@
+"""A training loader gives sorted data without shuffling: batches of one class."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, BatchLoaded, Event, Facts
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST, _SMALLEST = 4, 4
+
+
+def trained_batches(facts: Facts, loader: int) -> list[BatchLoaded]:
+    """Return the batches of a loader after which a backward came before its next batch."""
+    found: list[BatchLoaded] = []
+    last: BatchLoaded | None = None
+    for event in facts.events:
+        if isinstance(event, BatchLoaded) and event.loader == loader:
+            last = event
+        elif isinstance(event, BackwardRan) and last is not None:
+            found.append(last)
+            last = None
+        elif _is_other_batch(event):
+            last = None
+    return found
+
+
+def _is_other_batch(event: Event) -> bool:
+    return isinstance(event, BatchLoaded)
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for loader in facts.loaders:
+        if loader.sampler != "SequentialSampler":
+            continue
+        labelled = [one for one in trained_batches(facts, loader.number) if one.labels is not None]
+        labels = [one.labels.tolist() for one in labelled if one.labels is not None]
+        classes = [set(one) for one in labels if len(one) >= _SMALLEST]
+        single = sum(len(one) == 1 for one in classes)
+        every = set().union(*classes) if classes else set()
+        if len(classes) < _FEWEST or single < 0.8 * len(classes) or len(every) < 2:
+            continue
+        if len({number for one in classes for number in one}) > len(classes):
+            continue
+        yield Finding(
+            place=loader.built,
+            sentence=Said(
+                "데이터가 클래스 순서로 놓여 있는데 섞지 않아서, 배치마다 한 클래스만 보고 배워요.",
+                "The data is sorted by class and not shuffled, so whole stretches of batches hold one class only.",
+            ),
+            evidence=Said(
+                f"학습 배치 {len(classes)}개 가운데 {single}개에 클래스가 하나뿐이었어요 "
+                f"(클래스는 모두 {len(every)}개).",
+                f"{single} of {len(classes)} training batches held a single class (of {len(every)} classes).",
+            ),
+            mend=Said("`DataLoader(..., shuffle=True)`", "`DataLoader(..., shuffle=True)`"),
+        )
+
+
+RULE = Rule(
+    id="no-shuffle-sorted",
+    severity="bug",
+    title=Said("정렬된 데이터를 섞지 않아요", "Sorted data without shuffling"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

@@ -1,0 +1,60 @@
+"""The seed is set again inside the loop: the same batches and the same dropout masks each time."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BatchLoaded, Facts, LoaderBegan, Seeded
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.source import in_loop
+
+
+def _same_passes(facts: Facts) -> tuple[int, int]:
+    """Return how many passes of shuffling loaders began, and how many of them with a batch that came before."""
+    shuffling = {one.number for one in facts.loaders if one.sampler == "RandomSampler"}
+    first = [
+        one
+        for one in facts.of(BatchLoaded)
+        if one.loader in shuffling and one.index == 0 and one.rows is not None
+    ]
+    seen: set[tuple[int, ...]] = set()
+    again = 0
+    for batch in first:
+        assert batch.rows is not None
+        key = (batch.loader, *batch.rows.tolist())
+        again += key in seen
+        seen.add(key)
+    return sum(one.loader in shuffling for one in facts.of(LoaderBegan)), again
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    passes, again = _same_passes(facts)
+    seeds = [one for one in facts.of(Seeded) if one.library == "torch" and one.seed is not None]
+    for seed in dict.fromkeys(one.seed for one in seeds):
+        these = [one for one in seeds if one.seed == seed and one.update > 0]
+        places = [next((place for place in one.callers if in_loop(place)), None) for one in these]
+        repeated = next((place for place in places if place is not None), None)
+        if repeated is None or not again:
+            continue
+        count = places.count(repeated)
+        yield Finding(
+            place=repeated,
+            sentence=Said(
+                f"반복할 때마다 시드를 {seed}로 다시 정해서, 에폭마다 똑같은 배치와 똑같은 드롭아웃이 나와요.",
+                f"The seed is set to {seed} again in the loop, so every epoch has the same batches and dropout masks.",
+            ),
+            evidence=Said(
+                f"학습하는 동안 {count}번 다시 정했고, 섞는 로더를 {passes}번 도는 동안 {again}번은 "
+                "앞에서 나온 것과 똑같은 배치로 시작했어요.",
+                f"Set {count} times after training had begun; of {passes} passes over a shuffling loader {again} "
+                "began with a batch that had come before.",
+            ),
+            mend=Said("시드는 반복문 앞에서 한 번만 정하세요.", "Seed once, before the loop."),
+        )
+
+
+RULE = Rule(
+    id="reseed-in-loop",
+    severity="bug",
+    title=Said("반복문 안에서 시드를 다시 정해요", "The seed is set again in the loop"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

@@ -1,0 +1,81 @@
+"""Parameters that get gradients and that no optimizer holds, because their layer came after the optimizer."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from grader.scripts.facts import Facts, OptimizerFacts, ParameterFacts
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+
+
+def unheld(facts: Facts) -> list[ParameterFacts]:
+    """Return the parameters that got gradients in several backwards, did not move, and are in no optimizer."""
+    held = facts.held()
+    return [
+        one
+        for one in facts.parameters
+        if one.is_parameter and one.reached >= _FEWEST and one.number not in held and one.moved is False
+    ]
+
+
+def _optimizer_before(facts: Facts, serial: int) -> OptimizerFacts | None:
+    """Return the newest optimizer with a known place that was built before."""
+    older = [one for one in facts.optimizers if one.built is not None and one.serial <= serial]
+    return older[-1] if older else None
+
+
+def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
+    late = [
+        one
+        for one in unheld(facts)
+        if one.module_serial is not None
+        and one.born_in_forward is in_forward
+        and _optimizer_before(facts, one.module_serial)
+    ]
+    for place in dict.fromkeys(one.module_place for one in late):
+        these = [one for one in late if one.module_place == place]
+        optimizer = _optimizer_before(facts, these[0].module_serial or 0)
+        if optimizer is None or optimizer.built is None:
+            continue
+        names = ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
+        made = ("첫 순전파 때", "in the first forward") if in_forward else ("그 뒤에", "later")
+        yield Finding(
+            place=place,
+            sentence=Said(
+                f"옵티마이저는 {optimizer.built.line}번째 줄에서 이미 만들어졌는데 이 층은 {made[0]} 생겼어요. "
+                "그래서 이 층은 처음 값 그대로 남아요.",
+                f"The optimizer was built in line {optimizer.built.line} and this layer {made[1]}, "
+                "so the layer keeps its random start.",
+            ),
+            evidence=Said(
+                f"{names}: 기울기를 {these[0].reached}번 받았지만 어느 옵티마이저에도 없고, 한 번도 움직이지 않았어요.",
+                f"{names}: {these[0].reached} gradients, in no optimizer, never moved.",
+            ),
+            mend=Said(
+                "층을 모두 만든 다음에 옵티마이저를 만드세요.",
+                "Build the optimizer after all layers exist.",
+            ),
+        )
+
+
+RULES = [
+    Rule(
+        id="optimizer-before-new-layer",
+        severity="bug",
+        title=Said(
+            "순전파에서 생긴 층을 옵티마이저가 몰라요", "A layer made in the first forward is in no optimizer"
+        ),
+        lesson="01_five_line_step",
+        find=partial(_find, True),
+    ),
+    Rule(
+        id="optimizer-before-head",
+        severity="bug",
+        title=Said(
+            "옵티마이저를 만든 뒤에 층을 바꿨어요", "A layer was replaced after the optimizer was built"
+        ),
+        lesson="01_five_line_step",
+        find=partial(_find, False),
+    ),
+]

@@ -1,0 +1,45 @@
+"""Gradients are cleared between backward and step: the step reads nothing."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules._steps import FEWEST, idle_steps, last_clearing, step_within
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for idle in idle_steps(facts):
+        pairs = [(step, clearing) for step in idle.steps if (clearing := last_clearing(facts, step))]
+        early = [
+            one
+            for one in facts.of(BackwardRan)
+            if idle.optimizer in one.contributed and step_within(facts, one, idle.optimizer)
+        ]
+        if len(pairs) < FEWEST or len(early) > len(pairs) / 2:
+            continue
+        step, clearing = pairs[-1]
+        yield Finding(
+            place=clearing.place,
+            sentence=Said(
+                "`backward()`가 만든 기울기를 `step()`이 읽기 전에 비워서, 모델이 전혀 배우지 못해요.",
+                "The gradients are cleared after backward() and before step() reads them, so nothing is learnt.",
+            ),
+            evidence=Said(
+                f"`step()` {idle.of}번 가운데 {len(idle.steps)}번에 읽을 기울기가 없었어요 "
+                f"(매개변수 {step.total}개 모두).",
+                f"{len(idle.steps)} of {idle.of} steps found no gradient at all ({step.total} parameters).",
+            ),
+            mend=Said(
+                "`zero_grad()`를 `backward()` 앞이나 `step()` 뒤로 옮기세요.",
+                "Move zero_grad() before backward() or after step().",
+            ),
+        )
+
+
+RULE = Rule(
+    id="zero-grad-after-backward",
+    severity="bug",
+    title=Said("backward와 step 사이에서 기울기를 비워요", "Gradients are cleared between backward and step"),
+    lesson="01_five_line_step",
+    find=_find,
+)

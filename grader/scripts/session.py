@@ -1,0 +1,117 @@
+"""One watch from beginning to end: observers on, script runs, observers off, findings told."""
+
+import gc
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from grader.scripts import card, crashes, page, rules
+from grader.scripts.findings import Language
+from grader.scripts.observers import patches
+from grader.scripts.report import Report, as_json
+from grader.scripts.watch import Watch, WatchOver
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to watch and what to write."""
+
+    updates: int | None = None
+    stop: bool = False
+    json: str | None = None
+    html: str | None = None
+    language: Language = "ko"
+
+
+class Session:
+    """Watches from `begin` to `end`, or until enough updates were seen."""
+
+    def __init__(self, script: str, folder: str, options: Options) -> None:
+        self.options = options
+        self.watch = Watch(script, folder, options.updates, self._enough)
+        self.patches = patches(self.watch)
+        self.report: Report | None = None
+
+    def begin(self, *, late: bool = False) -> None:
+        """Put the observers on; `late`: optimizers may exist already."""
+        if late:
+            for thing in gc.get_objects():
+                if issubclass(type(thing), torch.optim.Optimizer) and hasattr(thing, "param_groups"):
+                    self.watch.optimizer(thing)
+        self.patches.put_on()
+
+    def _enough(self) -> None:
+        if self.report is None:
+            self._tell()
+            if self.options.stop:
+                raise WatchOver
+
+    def end(self, error: BaseException | None = None, status: int | None = 0) -> Report:
+        """End the watch if it is not over yet; explain an exception that ended the script."""
+        told_before = self.report is not None
+        if self.report is None:
+            self.watch.facts.ended = error is None
+            self._tell(error)
+        assert self.report is not None
+        self.report.script_status = status
+        if error is not None and told_before:
+            self.report.crash = shown(error)
+            explained = crashes.explained(error, self.watch.facts)
+            if explained is not None:
+                self.report.told = [explained]
+                self._write()
+        elif status:
+            self._files()
+        return self.report
+
+    def _tell(self, error: BaseException | None = None) -> None:
+        self.patches.take_off()
+        self.watch.finish()
+        found = rules.findings(self.watch.facts)
+        crash = None
+        if error is not None:
+            crash = shown(error)
+            explained = crashes.explained(error, self.watch.facts)
+            if explained is not None:
+                found.insert(0, explained)
+        self.report = Report(self.watch.facts, found, crash, None, self.patches.failures)
+        self._write()
+
+    def _write(self) -> None:
+        assert self.report is not None
+        self._files()
+        if self.options.json != "-":
+            card.show(self.report, self.options.language, Console(stderr=True))
+
+    def _files(self) -> None:
+        assert self.report is not None
+        if self.options.json:
+            written = as_json(self.report, self.options.language)
+            if self.options.json == "-":
+                print(written.decode(), flush=True)
+            else:
+                Path(self.options.json).write_bytes(written)
+        if self.options.html:
+            Path(self.options.html).write_text(
+                page.page(self.report, self.options.language), encoding="utf-8"
+            )
+
+
+def shown(error: BaseException) -> str:
+    """Format an exception without the frames of this room."""
+    here = str(Path(__file__).resolve().parent)
+    whole = traceback.TracebackException.from_exception(error)
+    whole.stack = traceback.StackSummary.from_list(
+        [f for f in whole.stack if not f.filename.startswith(here)]
+    )
+    return "".join(whole.format())
+
+
+def print_crash(report: Report) -> None:
+    """Print the script's own traceback."""
+    if report.crash is not None:
+        sys.stderr.write(report.crash)

@@ -1,0 +1,92 @@
+"""Two updates of a run, event by event, in a form that card and page draw."""
+
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from grader.scripts.facts import (
+    BackwardRan,
+    BatchLoaded,
+    Cleared,
+    Clipped,
+    Event,
+    Facts,
+    ForwardRan,
+    LossComputed,
+    ScalerCalled,
+    Scheduled,
+    Stepped,
+    UpdatedByHand,
+)
+
+_MOST_ROWS = 24
+_MOST_UPDATES = 2
+
+
+def formula(step: Stepped, most: int = 6) -> str:
+    """Write a recipe as `1.0·g₇ + 1.0·g₆`, newest first."""
+    if step.read_norm == 0:
+        return "0"
+    parts = [f"{value:.2g}·g{_low(number + 1)}" for number, value in reversed(step.recipe.items())]
+    more = f" + … ({len(parts)})" if len(parts) > most else ""
+    return " + ".join(parts[:most]) + more
+
+
+def _low(number: int) -> str:
+    return str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+_TOLD: dict[type[Event], tuple[str, Callable[[Any], str]]] = {
+    BatchLoaded: ("batch", lambda event: str(event.size)),
+    ForwardRan: (
+        "forward",
+        lambda event: ("train" if event.training else "eval") + ("" if event.grad else ", no_grad"),
+    ),
+    LossComputed: ("loss", lambda event: str(event.name)),
+    BackwardRan: ("backward", lambda event: f"g{_low(event.number + 1)}"),
+    Cleared: ("zero_grad", lambda _: ""),
+    Clipped: ("clip", lambda event: f"{event.limit:g}"),
+    ScalerCalled: ("scaler", lambda event: event.method + (" (skipped)" if event.skipped else "")),
+    Stepped: ("step", formula),
+    Scheduled: ("scheduler", lambda event: f"lr {event.after[0]:.3g}" if event.after else ""),
+    UpdatedByHand: ("by hand", lambda _: ""),
+}
+"""Name of each kind of event and a note on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One event with the learner's line."""
+
+    update: int
+    kind: str
+    file: str
+    line: int
+    code: str
+    note: str
+    step: Stepped | None = None
+
+
+def timeline(facts: Facts, last: bool = True) -> list[Row]:
+    """Return the events of the last two whole updates, or of the first two."""
+    ends = [event.update for event in facts.of(Stepped) if not event.inside]
+    ends += [event.update for event in facts.of(UpdatedByHand)]
+    if not ends:
+        return [row for event in facts.events[:_MOST_ROWS] if (row := _row(event))]
+    first = max(0, max(ends) - _MOST_UPDATES + 1) if last else 0
+    rows = [
+        row
+        for event in facts.events
+        if first <= event.update < first + _MOST_UPDATES and (row := _row(event))
+    ]
+    return rows[-_MOST_ROWS:]
+
+
+def _row(event: Event) -> Row | None:
+    told = _TOLD.get(type(event))
+    if told is None or event.place is None:
+        return None
+    code = linecache.getline(event.place.file, event.place.line).strip()
+    step = event if isinstance(event, Stepped) else None
+    return Row(event.update + 1, told[0], event.place.file, event.place.line, code, told[1](event), step)

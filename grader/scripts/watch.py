@@ -1,0 +1,185 @@
+"""Watch a script: put the observers on, number what is seen, decide when enough was seen, take everything off."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from grader.scripts import places
+from grader.scripts.facts import Event, Facts, ForwardRan, OptimizerFacts, ParameterFacts, Stepped
+from grader.scripts.ledger import Ledger
+from grader.scripts.numbering import Numbering
+from grader.scripts.places import Place
+from grader.scripts.sketch import Sketcher
+
+USUAL_UPDATES, MOST_UPDATES = 40, 400
+"""Without a number of updates to watch: at least, and at most until an evaluation and the update after it were seen."""
+_AFTER_EVALUATION = 4
+_SAMPLE = 64
+
+_E = TypeVar("_E", bound=Event)
+
+
+class WatchOver(BaseException):
+    """Raised inside the script to end it, if asked to stop after the watch."""
+
+
+class Watch:
+    """State shared by the observers of one run."""
+
+    def __init__(self, script: str, folder: str, updates: int | None, over: Callable[[], None]) -> None:
+        self.facts = Facts(script, folder)
+        self.updates = updates
+        self.busy = False
+        """An observer is working: calls that it makes are passed on."""
+        self.in_backward = False
+        self.in_steps: list[int] = []
+        self.sketcher = Sketcher()
+        self.parameters, self.optimizers, self.modules = Numbering(), Numbering(), Numbering()
+        self.loaders, self.schedulers, self.scalers = Numbering(), Numbering(), Numbering()
+        self.ledgers: dict[int, Ledger] = {}
+        self.last_forward: ForwardRan | None = None
+        self.births: dict[int, tuple[Any, Place | None, int, bool]] = {}
+        """By id of a module: weak reference, place, serial, whether it was built during a forward."""
+        self.at_end: list[Callable[[], None]] = []
+        """What observers still want to look at when the watch ends."""
+        self._samples: dict[int, Tensor] = {}
+        self._over = over
+        self._evaluations: list[int] = []
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Let our own operations be neither observed, recorded by autograd nor autocast."""
+        before, self.busy = self.busy, True
+        try:
+            with torch.no_grad(), torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False):
+                yield
+        finally:
+            self.busy = before
+
+    def add(self, event: _E, place: Place | None = None) -> _E:
+        """Append an event; its place is the learner's running line if none is given."""
+        event.serial = len(self.facts.events)
+        event.place = place or places.own_place()
+        event.update = self.facts.updates
+        self.facts.events.append(event)
+        return event
+
+    def parameter(self, tensor: Any) -> int:
+        """Return the number of a tensor that gets gradients, numbering it if it is new."""
+        number = self.parameters.find(tensor)
+        if number is None:
+            number = self.parameters.add(tensor)
+            known = isinstance(tensor, torch.nn.Parameter)
+            self.facts.parameters.append(ParameterFacts(number, tuple(tensor.shape), "", known))
+            if tensor.numel():
+                self._samples[number] = _sample(tensor)
+        return number
+
+    def optimizer(self, optimizer: Any, place: Place | None = None) -> int:
+        """Return the number of an optimizer, numbering it if it is new."""
+        number = self.optimizers.find(optimizer)
+        if number is None:
+            number = self.optimizers.add(optimizer)
+            facts = OptimizerFacts(number, type(optimizer).__name__, place, len(self.facts.events), [], [])
+            self.facts.optimizers.append(facts)
+            reference = self.optimizers.references[number]
+            self.ledgers[number] = Ledger(
+                lambda: getattr(reference(), "param_groups", []), self.parameter, self.sketcher
+            )
+        self.read_groups(number)
+        return number
+
+    def read_groups(self, number: int) -> None:
+        """Read anew which parameters an optimizer holds and with which settings."""
+        optimizer = self.optimizers.thing(number)
+        if optimizer is not None:
+            facts = self.facts.optimizers[number]
+            facts.groups = [
+                frozenset(map(self.parameter, group["params"])) for group in optimizer.param_groups
+            ]
+            facts.options = [
+                {name: _plain(value) for name, value in group.items() if name != "params"}
+                for group in optimizer.param_groups
+            ]
+
+    def evaluated(self) -> None:
+        """Note that a forward without gradients ran after an update."""
+        if self.facts.updates and self.facts.updates not in self._evaluations:
+            self._evaluations.append(self.facts.updates)
+
+    def update_ended(self) -> None:
+        """Count an update, and end the watch if enough was seen."""
+        self.facts.updates += 1
+        done = self.facts.updates
+        if self.updates is not None:
+            enough = done >= self.updates
+        else:
+            seen = len(self._evaluations) > 1 and done >= self._evaluations[1] + _AFTER_EVALUATION
+            enough = done >= MOST_UPDATES or (done >= USUAL_UPDATES and seen)
+        if enough:
+            self._over()
+
+    def moved(self, number: int) -> bool | None:
+        """Compare a parameter with its sample from when it was first seen; None if it is gone."""
+        tensor = self.parameters.thing(number)
+        sample = self._samples.get(number)
+        if tensor is None or sample is None or sample.device != tensor.device:
+            return None
+        return not torch.equal(_sample(tensor), sample)
+
+    def finish(self) -> None:
+        """Complete the facts with what is known only at the end."""
+        with self.working():
+            for look in self.at_end:
+                look()
+            self._finish_parameters()
+            groups = {}
+            for number, optimizer in enumerate(self.optimizers.references):
+                self.read_groups(number)
+                one = optimizer()
+                if one is not None:
+                    groups[number] = {id(p) for group in one.param_groups for p in group["params"]}
+            for number, ids in groups.items():
+                others = frozenset(k for k, other in groups.items() if k != number and ids & other)
+                self.facts.optimizers[number].shares_groups_with = others
+
+    def _finish_parameters(self) -> None:
+        tree = set()
+        for number in range(len(self.modules.references)):
+            module = self.modules.thing(number)
+            if module is not None:
+                tree |= {self.parameters.find(p) for p in module.parameters()}
+        for facts in self.facts.parameters:
+            facts.in_tree = facts.number in tree
+            facts.moved = self.moved(facts.number)
+            facts.alive = self.parameters.thing(facts.number) is not None
+
+    def steps_seen(self, optimizer: int) -> int:
+        """Return how often an optimizer stepped."""
+        return sum(isinstance(e, Stepped) and e.optimizer == optimizer for e in self.facts.events)
+
+
+def _sample(tensor: Tensor) -> Tensor:
+    flat = tensor.detach().reshape(-1)
+    return flat[:: max(1, flat.numel() // _SAMPLE)].clone()
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, Tensor):
+        return float(value) if value.numel() == 1 else tuple(value.shape)
+    return (
+        value
+        if isinstance(value, bool | int | float | str | tuple) or value is None
+        else type(value).__name__
+    )
+
+
+def autocast_type() -> str | None:
+    """Return the type to which autocast lowers now; None if it is off."""
+    for device in ("cuda", "cpu"):
+        if torch.is_autocast_enabled(device):
+            return str(torch.get_autocast_dtype(device)).removeprefix("torch.")
+    return None

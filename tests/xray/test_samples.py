@@ -1,0 +1,43 @@
+"""Whole scripts, written without a look at the rules: the bugs of the wrong ones at their lines, and silence elsewhere.
+
+`scripts/index.json` names the bugs of each script; `scripts/fixed/` holds the mended twin of each wrong one.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.xray.running import plain, watched
+
+SCRIPTS = Path(__file__).parent / "scripts"
+INDEX: list[dict[str, Any]] = (
+    json.loads((SCRIPTS / "index.json").read_text(encoding="utf-8"))
+    if (SCRIPTS / "index.json").is_file()
+    else []
+)
+WRONG = [entry for entry in INDEX if entry["bugs"]]
+RIGHT = [SCRIPTS / entry["file"] for entry in INDEX if not entry["bugs"]] + [
+    twin for entry in WRONG if (twin := SCRIPTS / "fixed" / entry["file"]).is_file()
+]
+NOT_FOUND: dict[tuple[str, str], str] = {}
+"""(file, id) of bugs that are not found yet -> why not."""
+_NEAR = 2
+
+
+@pytest.mark.parametrize("entry", WRONG, ids=lambda entry: entry["file"])
+def test_bugs_are_found_at_their_lines(entry: dict[str, Any]) -> None:
+    ran = watched(SCRIPTS / entry["file"])
+    for bug in entry["bugs"]:
+        near = any(abs(line - bug["line"]) <= _NEAR for _, line in ran.ids)
+        assert near != ((entry["file"], bug["id"]) in NOT_FOUND), (bug["id"], bug["line"], ran.ids)
+
+
+@pytest.mark.parametrize("script", RIGHT, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_right_scripts_are_not_called_wrong_and_print_the_same(script: Path) -> None:
+    ran = watched(script)
+    assert not [one for one in ran.found["findings"] if one["severity"] == "bug"]
+    assert ran.status == 0
+    assert not ran.found["observer_failures"]
+    assert ran.output == plain(script).output

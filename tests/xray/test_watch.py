@@ -1,0 +1,204 @@
+"""The watch itself: it changes nothing, leaves nothing behind, knows the learner's lines, and ends as it promises."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from grader import xray
+from grader.scripts.patches import TABLE
+from grader.scripts.rules import all_rules
+from tests.places import ROOT
+from tests.xray.running import plain, watched
+
+HEAD = """import random
+import numpy as np
+import torch
+from torch import nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+x = torch.randn(64, 6)
+y = (x[:, 0] > 0).long()
+model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 2))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)
+"""
+LOOP = """for epoch in range(3):
+    for xb, yb in loader:
+        loss = F.cross_entropy(model(xb), yb)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(loss.item(), random.random(), np.random.rand())
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Any:
+    def write(text: str) -> Path:
+        path = tmp_path / "train.py"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_losses_and_random_numbers_are_the_same_to_the_bit(script: Any) -> None:
+    path = script(
+        HEAD.replace("import random\n", "import random\nrandom.seed(1)\n", 1) + "np.random.seed(2)\n" + LOOP
+    )
+    ran = watched(path)
+    assert ran.found["updates"] == 12
+    assert ran.output == plain(path).output
+    assert ran.output.count("\n") == 12
+
+
+def _attributes() -> list[Any]:
+    from importlib import import_module
+
+    found = []
+    for owner_name, name, _ in TABLE:
+        module, _, kind = owner_name.partition(":")
+        owner = import_module(module)
+        found.append(vars(getattr(owner, kind) if kind else owner).get(name))
+    return found
+
+
+def test_everything_is_taken_off() -> None:
+    from torch.nn.modules import module as modules
+    from torch.optim import optimizer as optimizers
+
+    def hooks() -> list[int]:
+        return [
+            *map(len, (modules._global_forward_hooks, modules._global_forward_pre_hooks)),
+            *map(len, (optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks)),
+        ]
+
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    before, hooks_before = _attributes(), hooks()
+    with xray(updates=2) as look:
+        assert any(now is not then for now, then in zip(_attributes(), before, strict=True))
+        for number in range(4):
+            optimizer.zero_grad()
+            model(torch.ones(5, 3)).sum().backward()
+            optimizer.step()
+            if number >= 1:
+                assert all(now is then for now, then in zip(_attributes(), before, strict=True))
+    assert hooks() == hooks_before
+    assert look.report is not None
+    assert look.report.facts.updates == 2
+    assert not look.report.failures
+
+
+def test_library_draws_no_random_number() -> None:
+    states = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
+    with xray():
+        torch.ones(3, requires_grad=True).sum().backward()
+    assert torch.equal(torch.get_rng_state(), states[0])
+    assert (np.random.get_state()[1] == states[1]).all()
+    assert random.getstate() == states[2]
+
+
+def test_recipe_names_what_an_update_was_made_of() -> None:
+    """Two micro-batches with weights, then one that carries what was not cleared."""
+    model = nn.Sequential(nn.Linear(300, 40), nn.ReLU(), nn.Linear(40, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batches = torch.randn(3, 8, 300)
+    with xray() as look:
+        (0.25 * model(batches[0]).square().mean()).backward()
+        (0.75 * model(batches[1]).square().mean()).backward()
+        optimizer.step()
+        model(batches[2]).square().mean().backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+        optimizer.step()
+    assert look.report is not None
+    first, second = look.report.facts.steps()
+    assert first.recipe == pytest.approx({0: 1.0, 1: 1.0}, rel=1e-3)
+    assert first.carried is None
+    assert set(second.recipe) == {0, 1, 2}
+    assert len({round(value / second.recipe[2], 3) for value in second.recipe.values()}) == 1
+    assert second.carried is not None
+    assert second.carried < 1
+    assert second.unexplained < 1e-4
+
+
+def test_memory_of_sketches_does_not_grow_with_the_model() -> None:
+    from grader.scripts.sketch import WIDTH, Sketcher
+
+    sketcher = Sketcher()
+    sketch = sketcher.sketch([(0, torch.randn(3_000_000)), (1, torch.randn(7))])
+    assert sketch is not None
+    assert sketch.numel() == WIDTH
+    assert len(sketcher._signs) < 0.01 * 3_000_000
+    twice = sketcher.sketch([(0, torch.ones(1000) * 2)])
+    once = sketcher.sketch([(0, torch.ones(1000))])
+    assert twice is not None
+    assert once is not None
+    assert torch.allclose(twice, 2 * once)
+
+
+def test_json_has_the_promised_form(script: Any) -> None:
+    ran = watched(script(HEAD + LOOP.replace("        optimizer.zero_grad()\n", "")))
+    assert ran.found["schema"] == "hanstep.xray/1"
+    (finding,) = ran.found["findings"]
+    assert {"id", "title", "severity", "file", "line", "sentence", "evidence"} <= finding.keys()
+    assert finding["id"] == "missing-zero-grad"
+    assert finding["line"] == 16
+    assert ran.status == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "id_"),
+    [
+        (HEAD + LOOP, 0, None),
+        (HEAD + "raise ValueError('no data')\n", 2, None),
+        (HEAD + "import sys; sys.exit(3)\n", 2, None),
+        (HEAD + "with torch.no_grad():\n    loss = model(x).sum()\nloss.backward()\n", 1, "crash-no-grad"),
+        (HEAD + "loss = model(x).sum()\nloss.backward()\nloss.backward()\n", 1, "crash-second-backward"),
+        (HEAD + "model(x.double()).sum().backward()\n", 1, "crash-dtype"),
+    ],
+)
+def test_exit_status(script: Any, text: str, status: int, id_: str | None) -> None:
+    path = script(text)
+    ran = watched(path)
+    assert ran.status == status
+    assert [one for one, _ in ran.ids] == ([id_] if id_ else [])
+    if id_:
+        assert ran.ids[0][1] == len(text.splitlines())
+    if "ValueError" in text:
+        assert "raise ValueError('no data')" in ran.error
+        assert "grader/scripts" not in ran.error
+
+
+def test_script_gets_its_arguments_and_can_be_stopped(script: Any) -> None:
+    text = HEAD + "import sys\nprint(sys.argv[1:], __name__, __file__)\n" + LOOP + "print('end')\n"
+    path = script(text)
+    ran = watched(path, "--updates", "5", "--stop", "--", "--lr", "0.1")
+    assert f"['--lr', '0.1'] __main__ {path}" in ran.output
+    assert "end" not in ran.output
+    assert ran.found["updates"] == 5
+
+
+@pytest.mark.parametrize("name", sorted({f"{one.id}" for one in all_rules()}))
+def test_rule_says_everything_in_both_languages(name: str) -> None:
+    rule = next(one for one in all_rules() if one.id == name)
+    assert rule.title.ko != rule.title.en
+    assert (ROOT / "solutions" / rule.lesson).is_dir()
+
+
+def test_light_install_imports_neither_course_nor_command_line() -> None:
+    code = (
+        "import sys, grader.scripts.run, grader.scripts.library, grader.scripts.command; "
+        "print([m for m in sys.modules if m.startswith('grader.') and not m.startswith('grader.scripts')], "
+        "[m for m in ('typer', 'jinja2', 'nbformat', 'IPython', 'sklearn', 'matplotlib') if m in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "['grader.base', 'grader.base.package'] []"
