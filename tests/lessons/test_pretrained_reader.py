@@ -1,9 +1,8 @@
-"""Lesson 04, section 8.6: the lesson's own cells take a pretrained model from characters to tokens and back.
+"""Lesson 04: a pretrained model is taken from characters to tokens and back, by the lesson's module and its own cells.
 
 The model is a tiny BERT with random weights and its tokenizer is trained here, on the Constitution: no download.
 """
 
-import ast
 import math
 import os
 import re
@@ -17,14 +16,17 @@ import torch
 from grader.authoring.build import solution_notebook
 from grader.course.course import Lesson
 from grader.course.reading import load_course
+from grader.experiments.sam_accumulation import pretrained
 from tests.places import ROOT
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # whatever asks for the network is a mistake
 pytest.importorskip("transformers", reason="pip install -e '.[test]'")
 
-LESSON: Lesson = next(lesson for lesson in load_course().lessons if lesson.id == "04")
-NEEDED = {"flat", "load_examples", "Reader", "exact_match", "score_pairs", "SAM", "train_qa"}
-"""What the earlier cells that section 8.6 leans on define, one of these each."""
+LESSON: Lesson = load_course().lesson("04")
+PART = next(part for part in LESSON.parts if "train_qa" in part.exercises)
+SECTION = "## 4. 사전 학습된 모델로 바꾸기"
+PREPARES, ANSWERS = "# 준비", "def train_qa"
+"""What the cells contain that the section leans on."""
 
 
 def tiny_bert(folder: Path) -> None:
@@ -52,19 +54,18 @@ def tiny_bert(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The names of the lesson after section 8.6 ran with the tiny model, as a learner would run it."""
+    """The names of the notebook after its section ran with the tiny model, as a learner would run it."""
     folder = tmp_path_factory.mktemp("tiny")
     tiny_bert(folder)
-    names: dict[str, Any] = {"__name__": "lesson"}
+    names: dict[str, Any] = {"__name__": "lesson", **vars(pretrained)}
     inside = False
-    for cell in solution_notebook(LESSON).cells:
+    for cell in solution_notebook(LESSON, PART).cells:
         if cell.cell_type == "markdown":
-            inside = "### 8.6" in cell.source or (inside and "## 9." not in cell.source)
+            inside = SECTION in cell.source
             continue
         source = re.sub(r"^PRETRAINED = None", f"PRETRAINED = {str(folder)!r}", cell.source, flags=re.M)
         source = re.sub(r"^LONGEST, DOC_STRIDE = .*", "LONGEST, DOC_STRIDE = 128, 32", source, flags=re.M)
-        defined = {getattr(node, "name", None) for node in ast.parse(source).body}
-        if inside or defined & NEEDED:
+        if inside or source.startswith(PREPARES) or ANSWERS in source:
             exec(compile(source, "lesson", "exec"), names)
     return names
 

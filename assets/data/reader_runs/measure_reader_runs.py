@@ -1,27 +1,25 @@
-"""Trains the reader of lesson 04, section 8.4, over settings and seeds and writes runs.json beside this file.
+"""Trains the reader of lesson 04 over settings and seeds and writes runs.json beside this file.
 
     python measure_reader_runs.py
 
 About 10 minutes on one core of a quiet machine; trainings that runs.json holds already are not repeated. First AdamW
 and SAM are tuned over as many settings each, by the lowest dev loss of seed 0; then the best of each is trained with
 four other seeds, and AdamW once more for twice as many epochs, which costs about what SAM does. Model, training and
-scores are the lesson's own cells, run from its notebook.
+scores are those that the lesson imports.
 """
 
-import ast
 import json
-import time
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from grader.experiments.sam_accumulation.answers import find_answers, score_facts, score_pairs
+from grader.experiments.sam_accumulation.passages import Example, dev_set, test_set
+from grader.experiments.sam_accumulation.reading_runs import train_reader
+
 HERE = Path(__file__).resolve().parent
 RUNS = HERE / "runs.json"
-NOTEBOOK = HERE.parents[2] / "lessons" / "04_sam_accumulation.ipynb"
-
-NEEDED = {"flat", "VectorSAM", "load_examples", "Reader", "exact_match", "find_answers"}
-NEEDED |= {"update_reader", "train_reader"}
-"""What the cells that are run define, one of these each."""
 
 EPOCHS = 3
 RATES = (1.5e-3, 3e-3)
@@ -34,30 +32,25 @@ SEEDS = (1, 2, 3, 4)
 Run = dict[str, Any]
 
 
-def lesson(notebook: Path = NOTEBOOK) -> dict[str, Any]:
-    """The names that the needed cells define."""
-    names: dict[str, Any] = {"__name__": "lesson", "clock": time.process_time}
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] != "code" or source.startswith("%"):
-            continue
-        if {getattr(node, "name", None) for node in ast.parse(source).body} & NEEDED:
-            exec(compile(source, str(notebook), "exec"), names)
-    return names
-
-
-def trained(names: dict[str, Any], *, epochs: int, seed: int, **setting: float) -> dict[str, float]:
+def trained(
+    *,
+    epochs: int,
+    seed: int,
+    dev: Sequence[Example] = dev_set,
+    test: Sequence[Example] = test_set,
+    **setting: float,
+) -> dict[str, float]:
     """One training: losses, EM and F1 (per question and per fact) after the epoch with the lowest dev loss."""
-    model, history = names["train_reader"](epochs=epochs, seed=seed, **setting)
-    result: dict[str, float] = {"train_loss": history[-1][0], "seconds": history[-1][-1]}
-    for split in ("dev", "test"):
-        found, result[f"{split}_loss"] = names["find_answers"](model, names[f"{split}_set"])
-        result[f"{split}_em"], result[f"{split}_f1"] = names["score_pairs"](found)
-        result[f"{split}_fact_em"], result[f"{split}_fact_f1"] = names["score_facts"](found)
+    model, history = train_reader(epochs=epochs, seed=seed, **setting)
+    result: dict[str, float] = {"train_loss": history[-1].train_loss, "seconds": history[-1].seconds}
+    for split, examples in (("dev", dev), ("test", test)):
+        found, result[f"{split}_loss"] = find_answers(model, examples)
+        result[f"{split}_em"], result[f"{split}_f1"] = score_pairs(found)
+        result[f"{split}_fact_em"], result[f"{split}_fact_f1"] = score_facts(found)
     return {name: round(value, 3) for name, value in result.items()}
 
 
-def measure(names: dict[str, Any], runs: list[Run]) -> None:
+def measure(runs: list[Run]) -> None:
     """Add to `runs`, and to the file after each, the trainings that it lacks."""
 
     def run(method: str, seed: int, setting: dict[str, float], epochs: int = EPOCHS) -> Run:
@@ -65,7 +58,7 @@ def measure(names: dict[str, Any], runs: list[Run]) -> None:
         for known in runs:
             if asked.items() <= known.items():
                 return known
-        runs.append({**asked, **trained(names, epochs=epochs, seed=seed, **setting)})
+        runs.append({**asked, **trained(epochs=epochs, seed=seed, **setting)})
         lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in runs)
         RUNS.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
         return runs[-1]
@@ -81,4 +74,4 @@ def measure(names: dict[str, Any], runs: list[Run]) -> None:
 
 
 if __name__ == "__main__":
-    measure(lesson(), json.loads(RUNS.read_text(encoding="utf-8")) if RUNS.exists() else [])
+    measure(json.loads(RUNS.read_text(encoding="utf-8")) if RUNS.exists() else [])
