@@ -171,6 +171,8 @@ class Stepped(Event):
     rates: tuple[float, ...]
     graphs_alive: int
     """Graphs of earlier backwards that something keeps alive."""
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first, without its own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -187,6 +189,15 @@ class ScalerCalled(Event):
     optimizer: int | None
     skipped: bool = False
     """For `step`: the optimizer did not step, because of infinite gradients."""
+    scale: "Tensor | None" = None
+    """For `scale`: the factor."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ScalerBuilt(Event):
+    """A GradScaler was constructed."""
+
+    scaler: int
 
 
 @dataclass(kw_only=True, slots=True)

@@ -79,6 +79,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch.nn.utils.clip_grad", "clip_grad_norm_", "clipped"),
     ("torch.nn.utils.clip_grad", "clip_grad_value_", "clipped"),
     ("torch.amp.autocast_mode:autocast", "__enter__", "autocast_entered"),
+    ("torch.amp.grad_scaler:GradScaler", "__init__", "scaler_built"),
     *(("torch.amp.grad_scaler:GradScaler", name, f"scaler_{name.rstrip('_')}") for name in _SCALER),
     *((f"torch.optim.lr_scheduler:{name}", "step", "scheduled") for name in _SCHEDULERS),
     *((f"torch.optim.lr_scheduler:{name}", "__init__", "scheduler_built") for name in _SCHEDULERS),

@@ -52,12 +52,13 @@ class ModelObserver:
     def forward_began(self, module: nn.Module, args: Arguments) -> None:
         """Note a forward of an outermost module that has parameters."""
         watch = self._watch
-        if watch.busy:
+        if watch.busy or watch.in_backward:  # a recomputation may be left by an exception, without its end
             return
         outermost = not self._running
         self._running.append(module)
-        if not outermost or watch.in_backward or next(module.parameters(), None) is None:
+        if not outermost or next(module.parameters(), None) is None:
             return
+        lowered = autocast_type()
         with watch.working():
             number = self._module(module)
             given = first_tensor(args)
@@ -66,7 +67,7 @@ class ModelObserver:
                 module=number,
                 training=module.training,
                 grad=False,
-                autocast=autocast_type(),
+                autocast=lowered,
                 rows=None if given is None else row_hashes(given),
                 batch=0 if given is None else len(given),
                 live_parts=sum(part.training for part in parts),
@@ -79,10 +80,15 @@ class ModelObserver:
         if not event.grad:
             watch.evaluated()
 
-    def forward_ended(self, module: nn.Module, args: Arguments, kwargs: Keywords, output: Any) -> None:
-        """Note the end of a forward; a tensor that came by keyword is hashed now."""
+    def forward_ended(
+        self, module: nn.Module, args: Arguments, kwargs: Keywords | None, output: Any = None
+    ) -> None:
+        """Note the end of a forward; a tensor that came by keyword is hashed now.
+
+        After an exception PyTorch calls this without keywords and output.
+        """
         watch = self._watch
-        if watch.busy or not self._running:
+        if watch.busy or watch.in_backward or not self._running:
             return
         while self._running and self._running.pop() is not module:
             pass
@@ -91,7 +97,7 @@ class ModelObserver:
         event, self._event = self._event, None
         event.raised = output is None
         with watch.working():
-            if event.rows is None and (given := first_tensor(kwargs)) is not None:
+            if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
                 event.rows, event.batch = row_hashes(given), len(given)
             self._parameters(module, event.module)
 

@@ -15,6 +15,7 @@ from grader.scripts.facts import (
     GradientTaken,
     GroupAdded,
     OptimizerBuilt,
+    ScalerBuilt,
     ScalerCalled,
     Scheduled,
     SchedulerBuilt,
@@ -23,11 +24,12 @@ from grader.scripts.facts import (
     UpdatedByHand,
 )
 from grader.scripts.patches import Original
-from grader.scripts.places import own_place
+from grader.scripts.places import own_frames, own_place, place_of
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
+_MOST_CALLERS = 5
 
 
 class UpdateObserver:
@@ -53,9 +55,11 @@ class UpdateObserver:
         roots = (
             [tensors] if isinstance(tensors, Tensor) else [t for t in tensors or () if isinstance(t, Tensor)]
         )
+        lowered = autocast_type()
         with watch.working():
             self._changed_by_hand()
             event, found = self._about_to_run(roots, kwargs)
+            event.autocast = lowered
             held = {number: ledger.before_backward() for number, ledger in watch.ledgers.items()}
             event.held_before = {
                 number: float((sketch**2).sum() ** 0.5)
@@ -87,7 +91,7 @@ class UpdateObserver:
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),
-                autocast=autocast_type(),
+                autocast=None,
                 value=roots[0].detach().clone() if roots and roots[0].numel() == 1 else None,
             )
         )
@@ -237,6 +241,7 @@ class UpdateObserver:
                 window=read.window,
                 rates=_rates(optimizer),
                 graphs_alive=len(self._tokens),
+                callers=tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS]),
             )
         )
 
@@ -268,6 +273,14 @@ class UpdateObserver:
             )
         return norm
 
+    def scaler_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note where a GradScaler is constructed."""
+        done = original(*args, **kwargs)
+        watch = self._watch
+        if not watch.busy and watch.scalers.find(args[0]) is None:
+            watch.add(ScalerBuilt(scaler=watch.scalers.add(args[0])))
+        return done
+
     def _scaled(self, method: str, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         watch = self._watch
         scaler = args[0]
@@ -285,6 +298,10 @@ class UpdateObserver:
         before = watch.facts.updates
         event = watch.add(ScalerCalled(scaler=number, method=method, optimizer=optimizer))
         done = original(*args, **kwargs)
+        if method == "scale" and isinstance(getattr(scaler, "_scale", None), Tensor):
+            event.scale = scaler._scale.detach().clone()
+        if method == "unscale_" and optimizer is not None:
+            watch.ledgers[optimizer].forget_signature()  # unscaling leaves the version as it is
         event.skipped = method == "step" and watch.facts.updates == before
         return done
 
