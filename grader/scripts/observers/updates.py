@@ -38,7 +38,7 @@ class UpdateObserver:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._backwards = 0
-        self._tokens: list[weakref.ref[graph.Token]] = []
+        self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._building: set[int] = set()
         self._scheduling = 0
         self._grads: dict[int, tuple[int, int]] = {}
@@ -96,10 +96,11 @@ class UpdateObserver:
             )
         )
         self._backwards += 1
-        for root in roots:
-            token = graph.attach_token(root)
+        for node in [*(root.grad_fn for root in roots), *found.loss_nodes]:
+            token = graph.attach_token(node)
             if token is not None:
-                self._tokens.append(token)
+                self._tokens.append((event.number, token))
+        found.loss_nodes = []
         return event, found
 
     def _ran(self, event: BackwardRan, found: graph.Graph, held: dict[int, Any]) -> None:
@@ -224,7 +225,7 @@ class UpdateObserver:
     def _step(self, number: int, *, closure: bool) -> None:
         watch = self._watch
         read = watch.ledgers[number].step()
-        self._tokens = [token for token in self._tokens if token() is not None]
+        self._tokens = [(number, token) for number, token in self._tokens if token() is not None]
         optimizer = watch.optimizers.thing(number)
         watch.add(
             Stepped(
@@ -240,7 +241,7 @@ class UpdateObserver:
                 unexplained=read.unexplained,
                 window=read.window,
                 rates=_rates(optimizer),
-                graphs_alive=len(self._tokens),
+                graphs_alive=len({backward for backward, _ in self._tokens}),
                 callers=tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS]),
             )
         )
