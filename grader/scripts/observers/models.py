@@ -1,16 +1,26 @@
 """Observe models: modules built and called, their modes, the losses and what stands before them."""
 
 import weakref
+from collections import Counter
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.scripts import graph
-from grader.scripts.facts import ForwardRan, LossComputed, ModeSet, ModuleCopied, ModuleFacts, NumberRead
+from grader.scripts.facts import (
+    Detached,
+    ForwardRan,
+    LossComputed,
+    ModeSet,
+    ModuleCopied,
+    ModuleFacts,
+    NumberRead,
+    PartWithoutGrad,
+)
 from grader.scripts.fingerprint import first_tensor, row_hashes
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_place
+from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
@@ -18,6 +28,7 @@ Keywords = dict[str, Any]
 _OFTEN, _SELDOM = 60, 8
 """The first calls are looked at closely, and then every eighth."""
 _MOST_TARGETS = 4096
+_MOST_CUTS = 4
 _MOST_ENTRIES = 1 << 20
 
 
@@ -32,6 +43,9 @@ class ModelObserver:
         self._losses = 0
         self._setting_mode = False
         self._copying = False
+        self._cuts: Counter[Place | None] = Counter()
+        self._without: Counter[int] = Counter()
+        watch.at_end.append(self._look_at_unregistered)
 
     # ---- modules -----------------------------------------------------------------------------
 
@@ -41,7 +55,7 @@ class ModelObserver:
         watch = self._watch
         module = args[0]
         reference = weakref.ref(module)
-        watch.births[id(module)] = (reference, own_place(), len(watch.facts.events), bool(self._running))
+        watch.births[id(module)] = (reference, _construction(module), len(watch.facts.events), bool(self._running))
         return done
 
     def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:
@@ -56,6 +70,8 @@ class ModelObserver:
             return
         outermost = not self._running
         self._running.append(module)
+        if not outermost:
+            self._part_began(module)
         if not outermost or next(module.parameters(), None) is None:
             return
         lowered = autocast_type()
@@ -100,6 +116,48 @@ class ModelObserver:
             if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
                 event.rows, event.batch = row_hashes(given), len(given)
             self._parameters(module, event.module)
+
+    def _part_began(self, module: nn.Module) -> None:
+        """Note a part that runs without gradients inside a forward that has them."""
+        if self._event is None or not self._event.grad or torch.is_grad_enabled():
+            return
+        self._without[id(module)] += 1
+        if self._without[id(module)] > _MOST_CUTS:
+            return
+        watch = self._watch
+        with watch.working():
+            held = frozenset(map(watch.parameter, module.parameters()))
+            if held:
+                watch.add(PartWithoutGrad(parameters=held))
+
+    def detached(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note which parameters stand behind a detached tensor."""
+        watch = self._watch
+        if watch.busy or watch.in_backward or watch.in_steps or args[0].grad_fn is None:
+            return original(*args, **kwargs)
+        place = own_place()
+        self._cuts[place] += 1
+        if self._cuts[place] <= _MOST_CUTS:
+            with watch.working():
+                leaves = frozenset(map(watch.parameter, graph.read_graph([args[0]]).leaves))
+                watch.add(Detached(parameters=leaves, in_forward=bool(self._running)), place)
+        return original(*args, **kwargs)
+
+    def _look_at_unregistered(self) -> None:
+        """Name the parameters of modules that no module which ran holds, by the outermost module that has them."""
+        watch = self._watch
+        alive = [one for born in list(watch.births.values()) if (one := born[0]()) is not None]
+        for module in alive:
+            born = self.birth(module)
+            for name, tensor in module.named_parameters():
+                number = watch.parameters.find(tensor)
+                about = None if number is None else watch.facts.parameters[number]
+                if about is None or born is None or (about.name and not about.unregistered):
+                    continue
+                if about.unregistered and len(name) <= len(about.name):
+                    continue
+                about.name, about.module_kind, about.unregistered = name, type(module).__name__, True
+                about.module_place, about.module_serial, about.born_in_forward = born[1:]
 
     def _module(self, module: nn.Module) -> int:
         watch = self._watch
@@ -171,7 +229,10 @@ class ModelObserver:
             if next(thing.parameters(), None) is not None:
                 source = self._module(thing)
                 watch.add(ModuleCopied(source=source))
-                watch.facts.modules[self._module(done)].copied_from = source
+                copied = watch.facts.modules[self._module(done)]
+                copied.copied_from = source
+                for number in copied.parameters:
+                    watch.facts.parameters[number].loaded = True
         return done
 
     # ---- losses ------------------------------------------------------------------------------
@@ -241,6 +302,17 @@ class ModelObserver:
         if not self._watch.busy and not self._watch.in_backward and not self._watch.in_steps:
             self._watch.add(NumberRead(of_loss=args[0].grad_fn is not None))
         return done
+
+
+def _construction(module: nn.Module) -> Place | None:
+    """Return the learner's line that constructs a module: outside of the module's own `__init__`."""
+    for frame in own_frames():
+        code = frame.f_code
+        first = code.co_varnames[0] if code.co_argcount else ""
+        if code.co_name == "__init__" and frame.f_locals.get(first) is module:
+            continue
+        return place_of(code, frame.f_lineno)
+    return None
 
 
 def _is_sensitive(module: nn.Module) -> bool:
