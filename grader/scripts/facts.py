@@ -137,6 +137,15 @@ class PartWithoutGrad(Event):
 
 
 @dataclass(kw_only=True, slots=True)
+class GraphKept(Event):
+    """When the watch ended a tensor was alive with a graph that no loss belongs to."""
+
+    nodes: int
+    uses: int
+    """How often one parameter is used in it."""
+
+
+@dataclass(kw_only=True, slots=True)
 class GradientTaken(Event):
     """`torch.autograd.grad` was called."""
 
@@ -353,6 +362,8 @@ class ParameterFacts:
     is_parameter: bool
     module_place: Place | None = None
     """Where the module that first held it was constructed."""
+    module_callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
     module_serial: int | None = None
     """How many events had happened when that module was constructed; None if before the watch."""
     module_kind: str = ""

@@ -63,6 +63,26 @@ def read_graph(roots: list[Tensor]) -> Graph:
     return found
 
 
+def most_uses(root: Any) -> tuple[int, int]:
+    """Return the operations behind a tensor and how often one leaf is used; 0 uses if a loss is among them."""
+    uses: dict[Any, int] = {}
+    todo, seen, nodes = [root.grad_fn], {root.grad_fn}, 0
+    while todo and nodes < MOST_NODES:
+        node: Any = todo.pop()
+        nodes += 1
+        if any(key.startswith(_MARK) for key in node.metadata):
+            return nodes, 0
+        for after, _ in node.next_functions:
+            if after is None:
+                continue
+            if getattr(after, "variable", None) is not None:
+                uses[after] = uses.get(after, 0) + 1
+            elif after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return nodes, max(uses.values(), default=0)
+
+
 def operation(node: Any) -> str:
     """Return the name of a node's operation: `Softmax` for `SoftmaxBackward0`."""
     name = str(node.name()).rsplit("::", maxsplit=1)[-1]

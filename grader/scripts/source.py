@@ -2,6 +2,7 @@
 
 import ast
 import linecache
+from collections.abc import Iterator
 from functools import cache
 
 from grader.scripts.places import Place
@@ -52,3 +53,42 @@ def enclosing_tests(place: Place) -> list[tuple[Place, str]]:
         (Place(place.file, node.lineno, place.function), ast.unparse(node.test))
         for node in sorted(found, key=lambda node: -node.lineno)
     ]
+
+
+def freezing_lines(file: str) -> list[Place]:
+    """Return the lines that take parameters from training: `p.requires_grad = False`, `x.requires_grad_(False)`."""
+    whole = tree(file)
+    return [] if whole is None else [Place(file, line) for line in sorted(set(_freezing(whole)))]
+
+
+def _freezing(whole: ast.AST) -> Iterator[int]:
+    for node in ast.walk(whole):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False:
+            if any(isinstance(one, ast.Attribute) and one.attr == "requires_grad" for one in node.targets):
+                yield node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            no = bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value is False
+            if node.func.attr == "requires_grad_" and no:
+                yield node.lineno
+
+
+def name_tests(file: str) -> list[Place]:
+    """Return the lines that sort parameters by a text in their names: `"norm" in name`, `name.endswith(...)`."""
+    whole = tree(file)
+    return [] if whole is None else [Place(file, line) for line in sorted(set(_name_tests(whole)))]
+
+
+def _name_tests(whole: ast.AST) -> Iterator[int]:
+    for node in ast.walk(whole):
+        if isinstance(node, ast.If | ast.IfExp):
+            tests = [node.test]
+        elif isinstance(node, ast.comprehension):
+            tests = node.ifs
+        else:
+            continue
+        for test in tests:
+            written = ast.unparse(test)
+            texts = [one for one in ast.walk(test) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            lists = any(word in written for word in ("no_decay", "nodecay", "skip", "exclude", "ndim", "dim()"))
+            if lists or any(word in one.value.lower() for one in texts for word in ("norm", "bias", "ln", "bn")):
+                yield test.lineno

@@ -43,6 +43,8 @@ class Watch:
         self.last_forward: ForwardRan | None = None
         self.births: dict[int, tuple[Any, Place | None, int, bool]] = {}
         """By id of a module: weak reference, place, serial, whether it was built during a forward."""
+        self.birth_callers: dict[int, tuple[Place, ...]] = {}
+        """By id of a module: the learner's lines that led to its construction, innermost first."""
         self.at_end: list[Callable[[], None]] = []
         """What observers still want to look at when the watch ends."""
         self._samples: dict[int, Tensor] = {}

@@ -29,6 +29,7 @@ _OFTEN, _SELDOM = 60, 8
 """The first calls are looked at closely, and then every eighth."""
 _MOST_TARGETS = 4096
 _MOST_CUTS = 4
+_MOST_CALLERS = 8
 _MOST_ENTRIES = 1 << 20
 
 
@@ -55,7 +56,9 @@ class ModelObserver:
         watch = self._watch
         module = args[0]
         reference = weakref.ref(module)
-        watch.births[id(module)] = (reference, _construction(module), len(watch.facts.events), bool(self._running))
+        lines = _construction(module)
+        watch.birth_callers[id(module)] = lines
+        watch.births[id(module)] = (reference, lines[0] if lines else None, len(watch.facts.events), bool(self._running))
         return done
 
     def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:
@@ -194,6 +197,7 @@ class ModelObserver:
                     about.module_kind = type(part).__name__
                     if born is not None:
                         about.module_place, about.module_serial, about.born_in_forward = born[1:]
+                        about.module_callers = watch.birth_callers.get(id(part), ())
         facts.parameters = frozenset(found)
         facts.mode_sensitive = len(sensitive)
         facts.batch_norms = sum(isinstance(one, nn.modules.batchnorm._BatchNorm) for one in sensitive)
@@ -304,15 +308,15 @@ class ModelObserver:
         return done
 
 
-def _construction(module: nn.Module) -> Place | None:
-    """Return the learner's line that constructs a module: outside of the module's own `__init__`."""
-    for frame in own_frames():
+def _construction(module: nn.Module) -> tuple[Place, ...]:
+    """Return the learner's lines that construct a module, innermost first, outside of the module's own `__init__`."""
+    found = []
+    for frame in own_frames()[:_MOST_CALLERS]:
         code = frame.f_code
         first = code.co_varnames[0] if code.co_argcount else ""
-        if code.co_name == "__init__" and frame.f_locals.get(first) is module:
-            continue
-        return place_of(code, frame.f_lineno)
-    return None
+        if code.co_name != "__init__" or frame.f_locals.get(first) is not module:
+            found.append(place_of(code, frame.f_lineno))
+    return tuple(found)
 
 
 def _is_sensitive(module: nn.Module) -> bool:

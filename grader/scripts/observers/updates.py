@@ -1,5 +1,6 @@
 """Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
 
+import gc
 import weakref
 from types import GeneratorType
 from typing import Any
@@ -14,6 +15,7 @@ from grader.scripts.facts import (
     Cleared,
     Clipped,
     GradientTaken,
+    GraphKept,
     GroupAdded,
     OptimizerBuilt,
     ScalerBuilt,
@@ -32,6 +34,7 @@ Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
 _MOST_CALLERS = 5
 _LOOKED_AT = 4
+_MOST_KEPT = 64
 
 
 class UpdateObserver:
@@ -46,6 +49,7 @@ class UpdateObserver:
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
         self._wrapped: tuple[weakref.ref[Tensor], Place | None] | None = None
+        watch.at_end.append(self._look_for_kept_graphs)
 
     # ---- backward ----------------------------------------------------------------------------
 
@@ -108,6 +112,17 @@ class UpdateObserver:
                 self._tokens.append((event.number, token))
         found.loss_nodes = []
         return event, found
+
+    def _look_for_kept_graphs(self) -> None:
+        """Note living tensors with graphs that use one parameter again and again."""
+        watch = self._watch
+        tensors = [
+            one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None
+        ]
+        for tensor in tensors[:_MOST_KEPT]:
+            nodes, uses = graph.most_uses(tensor)
+            if uses > 1:
+                watch.add(GraphKept(nodes=nodes, uses=uses))
 
     def _weights(self) -> dict[int, float]:
         found = {}

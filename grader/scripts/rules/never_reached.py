@@ -10,14 +10,21 @@ _FEWEST = 3
 
 
 def _starved(facts: Facts) -> dict[int, ParameterFacts]:
-    """Return the trainable parameters of working optimizers that no backward ever reached."""
-    busy = [one for one in facts.optimizers if sum(s.read_norm > 0 for s in facts.steps(one.number)) >= _FEWEST]
-    held = frozenset[int]().union(*(one.parameters for one in busy))
-    return {
-        one.number: one
-        for one in facts.parameters
-        if one.number in held and not one.reached and not one.frozen and one.in_tree and one.name
-    }
+    """Return the trainable parameters of working optimizers that no backward reached since they were built."""
+    found = {}
+    for optimizer in facts.optimizers:
+        if sum(step.read_norm > 0 for step in facts.steps(optimizer.number)) < _FEWEST:
+            continue
+        reached = _reached_since(facts, optimizer.serial)
+        for number in optimizer.parameters - reached:
+            one = facts.parameters[number]
+            if not one.frozen and one.in_tree and one.name:
+                found[number] = one
+    return found
+
+
+def _reached_since(facts: Facts, serial: int) -> frozenset[int]:
+    return frozenset[int]().union(*(one.reached for one in facts.of(BackwardRan) if one.serial > serial))
 
 
 def _names(these: list[ParameterFacts]) -> str:
@@ -70,9 +77,10 @@ def _in_training(facts: Facts, module: int) -> list[ForwardRan]:
 def _without_grad(facts: Facts) -> Iterator[Finding]:
     starved = _starved(facts)
     meant = dict(starved)
-    if any(one.spent for one in facts.optimizers):  # they were meant for the empty group
-        held = facts.held()
-        meant |= {one.number: one for one in facts.parameters if one.number not in held and not one.frozen}
+    for optimizer in facts.optimizers:
+        if optimizer.spent:  # they may have been meant for the empty group
+            known = optimizer.parameters | _reached_since(facts, optimizer.serial)
+            meant |= {one.number: one for one in facts.parameters if one.number not in known and not one.frozen}
     for module in facts.modules:
         these = [meant[number] for number in sorted(module.parameters & meant.keys())]
         forwards = _in_training(facts, module.number)

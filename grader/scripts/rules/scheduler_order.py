@@ -50,12 +50,15 @@ def _other(facts: Facts) -> Iterator[Finding]:
     stepping = {one.number for one in facts.optimizers if len(facts.steps(one.number)) >= _FEWEST}
     live = [one for one in facts.schedulers if len(_calls(facts, one)) >= _FEWEST and one.built is not None]
     scheduled = {one.optimizer for one in live}
-    without = sorted(stepping - scheduled)
+    partners = {
+        other for one in facts.optimizers if one.number in scheduled for other in one.shares_groups_with
+    }
+    without = sorted(stepping - scheduled - partners)
     if not without:
         return
     for number, scheduler in enumerate(live):
         doubled = [one for one in live[:number] if one.optimizer == scheduler.optimizer]
-        idle = scheduler.optimizer is not None and not facts.steps(scheduler.optimizer)
+        idle = not any(one.optimizer == scheduler.optimizer for one in facts.of(Stepped))
         same = any(one.kind == scheduler.kind for one in doubled)
         if not (same or idle):
             continue
