@@ -92,3 +92,51 @@ def _name_tests(whole: ast.AST) -> Iterator[int]:
             lists = any(word in written for word in ("no_decay", "nodecay", "skip", "exclude", "ndim", "dim()"))
             if lists or any(word in one.value.lower() for one in texts for word in ("norm", "bias", "ln", "bn")):
                 yield test.lineno
+
+
+def gradient_sums(file: str) -> list[Place]:
+    """Return the lines that sum gradients over replicas in functions where nothing is divided."""
+    whole = tree(file)
+    if whole is None:
+        return []
+    scopes: list[ast.AST] = [node for node in ast.walk(whole) if isinstance(node, ast.FunctionDef)]
+    found = set()
+    for node in ast.walk(whole):
+        if not (isinstance(node, ast.expr) and _sums_gradients(node)):
+            continue
+        around = [one for one in scopes if one.lineno <= node.lineno <= (one.end_lineno or 0)]  # type: ignore[attr-defined]
+        if not _divides(max(around, key=lambda one: one.lineno) if around else whole):  # type: ignore[attr-defined]
+            found.add(node.lineno)
+    return [Place(file, line) for line in sorted(found)]
+
+
+def _sums_gradients(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = ast.unparse(node.func)
+    if called.rsplit(".", 1)[-1] == "all_reduce":
+        written = ast.unparse(node)
+        return bool(node.args) and ".grad" in ast.unparse(node.args[0]) and "AVG" not in written
+    if called == "sum":
+        return bool(node.args) and _gradients(node.args[0])
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "sum":
+        stacked = node.func.value
+        return isinstance(stacked, ast.Call) and any(map(_gradients, stacked.args))
+    return False
+
+
+def _gradients(node: ast.expr) -> bool:
+    """Return True for `[p.grad for p in …]`."""
+    if not isinstance(node, ast.ListComp | ast.GeneratorExp):
+        return False
+    element = ast.unparse(node.elt)
+    return element.endswith((".grad", ".grad.data", ".grad.detach()", ".grad.clone()"))
+
+
+def _divides(scope: ast.AST) -> bool:
+    for node in ast.walk(scope):
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div):
+            return True
+        if isinstance(node, ast.Attribute) and node.attr in ("div_", "div", "mean", "AVG", "mul_"):
+            return True
+    return False
