@@ -20,7 +20,11 @@ def _is_average(node: ast.AST) -> bool:
         if node.func.attr == "lerp_":
             return True
         inner = node.func.value
-        multiplied = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "mul_"
+        multiplied = (
+            isinstance(inner, ast.Call)
+            and isinstance(inner.func, ast.Attribute)
+            and inner.func.attr == "mul_"
+        )
         return node.func.attr == "add_" and multiplied
     return False
 
@@ -45,9 +49,10 @@ def averaging_assignments(file: str) -> list[Place]:
     whole = tree(file)
     found = []
     for node in ast.walk(whole) if whole is not None else ():
-        if isinstance(node, ast.Assign) and _is_average(node.value):
-            if isinstance(node.targets[0], ast.Subscript | ast.Attribute):
-                found.append(Place(file, node.lineno))
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript | ast.Attribute):
+            continue
+        if _is_average(node.value):
+            found.append(Place(file, node.lineno))
     return found
 
 
@@ -55,7 +60,11 @@ def _averaging_calls(whole: ast.Module) -> set[str]:
     """Return what calls of the file's averaging functions look like: `update_ema`, `ema.update`."""
     found: set[str] = set()
     for node in ast.walk(whole):
-        if isinstance(node, ast.FunctionDef) and any(map(_is_average, ast.walk(node))) and not _has_step(node):
+        if (
+            isinstance(node, ast.FunctionDef)
+            and any(map(_is_average, ast.walk(node)))
+            and not _has_step(node)
+        ):
             found.add(node.name)
     methods = set()
     for one in ast.walk(whole):
@@ -70,9 +79,10 @@ def _averaging_calls(whole: ast.Module) -> set[str]:
 
 def _instances(whole: ast.Module, kind: str) -> Iterator[str]:
     for node in ast.walk(whole):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            if ast.unparse(node.value.func).rsplit(".", 1)[-1] == kind:
-                yield from map(ast.unparse, node.targets)
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        if ast.unparse(node.value.func).rsplit(".", 1)[-1] == kind:
+            yield from map(ast.unparse, node.targets)
 
 
 def _has_step(node: ast.AST) -> bool:
@@ -80,7 +90,9 @@ def _has_step(node: ast.AST) -> bool:
 
 
 def _is_step(node: ast.AST) -> bool:
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STEPPING):
+    if not (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STEPPING
+    ):
         return False
     receiver = ast.unparse(node.func.value).lower()
     return not any(word in receiver for word in _NO_OPTIMIZER)
@@ -99,7 +111,7 @@ def averages_before_step(file: str) -> list[tuple[Place, Place]]:
     if whole is None:
         return []
     calls = _averaging_calls(whole)
-    found = []
+    found: list[tuple[Place, Place]] = []
     for node in ast.walk(whole):
         for field in ("body", "orelse"):
             block = getattr(node, field, None)

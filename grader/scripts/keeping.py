@@ -13,9 +13,11 @@ def keeping_line(backward: Place) -> Place | None:
     if whole is None:
         return None
     names = _roots(whole, backward.line)
-    names |= {name for name in _sources(whole, names)}
+    names |= set(_sources(whole, names))
     returning = _returning(whole, names)
-    found = [node for node in ast.walk(whole) if isinstance(node, ast.stmt) and _keeps(node, names, returning)]
+    found = [
+        node for node in ast.walk(whole) if isinstance(node, ast.stmt) and _keeps(node, names, returning)
+    ]
     if not found:
         return None
     after = [node for node in found if node.lineno >= backward.line]
@@ -29,9 +31,13 @@ def _roots(whole: ast.AST, line: int) -> set[str]:
     for node in ast.walk(whole):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
-        if node.func.attr in ("backward", "manual_backward") and node.lineno <= line <= (node.end_lineno or 0):
+        if node.func.attr in ("backward", "manual_backward") and node.lineno <= line <= (
+            node.end_lineno or 0
+        ):
             for part in (node.func.value, *node.args):
-                names |= {ast.unparse(one) for one in ast.walk(part) if isinstance(one, ast.Name | ast.Attribute)}
+                names |= {
+                    ast.unparse(one) for one in ast.walk(part) if isinstance(one, ast.Name | ast.Attribute)
+                }
     return names
 
 
@@ -81,6 +87,12 @@ def _keeps(node: ast.stmt, names: set[str], returning: set[str]) -> bool:
         return _bare(node.value, names, returning)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
-        keeps = isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend", "insert", "update", "add")
+        keeps = isinstance(call.func, ast.Attribute) and call.func.attr in (
+            "append",
+            "extend",
+            "insert",
+            "update",
+            "add",
+        )
         return keeps and any(_bare(one, names, returning) for one in call.args)
     return False

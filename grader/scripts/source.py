@@ -63,7 +63,11 @@ def freezing_lines(file: str) -> list[Place]:
 
 def _freezing(whole: ast.AST) -> Iterator[int]:
     for node in ast.walk(whole):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Constant)
+            and node.value.value is False
+        ):
             if any(isinstance(one, ast.Attribute) and one.attr == "requires_grad" for one in node.targets):
                 yield node.lineno
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -88,9 +92,15 @@ def _name_tests(whole: ast.AST) -> Iterator[int]:
             continue
         for test in tests:
             written = ast.unparse(test)
-            texts = [one for one in ast.walk(test) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-            lists = any(word in written for word in ("no_decay", "nodecay", "skip", "exclude", "ndim", "dim()"))
-            if lists or any(word in one.value.lower() for one in texts for word in ("norm", "bias", "ln", "bn")):
+            texts = [
+                one.value.lower()
+                for one in ast.walk(test)
+                if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
+            lists = any(
+                word in written for word in ("no_decay", "nodecay", "skip", "exclude", "ndim", "dim()")
+            )
+            if lists or any(word in one for one in texts for word in ("norm", "bias", "ln", "bn")):
                 yield test.lineno
 
 

@@ -461,23 +461,31 @@ for _ in range(8):
     ),
     (
         "accidental-freeze",
-        FROZEN + """net = nn.Sequential(model[0], nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 2))
+        FROZEN
+        + """net = nn.Sequential(model[0], nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 2))
 for p in net.parameters():
     p.requires_grad = False  # BUG
 net[4] = nn.Linear(16, 2)
-""" + PROBE,
-        FROZEN + """net = nn.Sequential(model[0], nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 2))
+"""
+        + PROBE,
+        FROZEN
+        + """net = nn.Sequential(model[0], nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 2))
 for p in net[0].parameters():
     p.requires_grad = False
 net[4] = nn.Linear(16, 2)
-""" + PROBE,
+"""
+        + PROBE,
     ),
     (
         "weight-decay-on-norm",
         NORMED.replace("if RULE:", 'if "norm" in n or "bias" in n:  # BUG'),
         NORMED.replace("RULE", "p.ndim < 2"),
     ),
-    ("sam-last-micro", SAM.replace("WHICH", "[8 * 3]"), SAM.replace("WHICH", "range(0, 32, 8)").replace("# BUG", "")),
+    (
+        "sam-last-micro",
+        SAM.replace("WHICH", "[8 * 3]"),
+        SAM.replace("WHICH", "range(0, 32, 8)").replace("# BUG", ""),
+    ),
     (
         "ema-before-step",
         AVERAGED.replace("FIRST", "update(shadow, model)  # BUG").replace("SECOND", "optimizer.step()"),

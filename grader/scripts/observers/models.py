@@ -58,7 +58,12 @@ class ModelObserver:
         reference = weakref.ref(module)
         lines = _construction(module)
         watch.birth_callers[id(module)] = lines
-        watch.births[id(module)] = (reference, lines[0] if lines else None, len(watch.facts.events), bool(self._running))
+        watch.births[id(module)] = (
+            reference,
+            lines[0] if lines else None,
+            len(watch.facts.events),
+            bool(self._running),
+        )
         return done
 
     def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:

@@ -196,9 +196,10 @@ class UpdateObserver:
     def wrapped(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Remember where a number that asks for gradients is made without a graph."""
         done = original(*args, **kwargs)
-        if not self._watch.busy and isinstance(done, Tensor) and done.numel() == 1:
-            if done.requires_grad and done.grad_fn is None:
-                self._wrapped = (weakref.ref(done), own_place())
+        if self._watch.busy or not isinstance(done, Tensor) or done.numel() != 1:
+            return done
+        if done.requires_grad and done.grad_fn is None:
+            self._wrapped = (weakref.ref(done), own_place())
         return done
 
     def group_added(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:

@@ -39,7 +39,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"{len(fresh)} of {len(fresh) + len(old)} frozen parameters ({names}) were never trained or loaded.",
             ),
             mend=Said(
-                "미리 학습한 부분의 매개변수만 얼리세요.", "Freeze the parameters of the pretrained part only."
+                "미리 학습한 부분의 매개변수만 얼리세요.",
+                "Freeze the parameters of the pretrained part only.",
             ),
         )
         return

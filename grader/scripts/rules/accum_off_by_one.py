@@ -74,7 +74,11 @@ def _batches_between(facts: Facts, optimizer: int) -> list[int]:
 def _grows(facts: Facts, optimizer: int) -> bool:
     """Return True if windows get longer on purpose: short ones come first, and never again."""
     lengths = [len(one.backwards) for one in windows(facts, optimizer)]
-    return usual_length(windows(facts, optimizer)) > 1 and len(lengths) > 3 and lengths[0] < lengths[1] < lengths[-1]
+    return (
+        usual_length(windows(facts, optimizer)) > 1
+        and len(lengths) > 3
+        and lengths[0] < lengths[1] < lengths[-1]
+    )
 
 
 RULE = Rule(

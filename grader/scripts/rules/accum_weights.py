@@ -42,7 +42,11 @@ def _find(twice: bool, facts: Facts) -> Iterator[Finding]:
         these = [window for window, weight in weights if _near(weight, expected)]
         if len(these) < _FEWEST or len(these) < 0.8 * len(weights):
             continue
-        yield _twice(length, these, len(weights)) if twice else _never(optimizer.kind, length, these, len(weights))
+        yield (
+            _twice(length, these, len(weights))
+            if twice
+            else _never(optimizer.kind, length, these, len(weights))
+        )
 
 
 def _never(kind: str, length: int, these: list[Window], of: int) -> Finding:
@@ -72,7 +76,7 @@ def _twice(length: int, these: list[Window], of: int) -> Finding:
     return Finding(
         place=these[-1].backwards[-1].place,
         sentence=Said(
-            f"모으는 개수로 두 번 나눠서, 기울기가 평균의 {length}분의 1이에요. 라이브러리가 이미 나누고 있는지 보세요.",
+            f"모으는 개수로 두 번 나눠서, 기울기가 평균의 {length}분의 1이에요. 라이브러리가 이미 나누는지 보세요.",
             f"The loss is divided by the window's length twice, so the gradient is 1/{length} of the mean's; a "
             "library may divide already.",
         ),

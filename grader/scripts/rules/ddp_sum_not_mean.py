@@ -39,10 +39,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
             "times too long.",
         ),
         evidence=Said(
-            f"읽어 보니 더하는 줄은 있는데 나누는 줄이 없어요. 다른 복제본의 기울기가 섞인 `step()` {len(weights)}번에서 "
+            f"읽어 보니 더하는 줄은 있고 나누는 줄은 없어요. 남의 기울기가 섞인 `step()` {len(weights)}번에서 "
             f"자기 기울기의 무게가 {middle:.2g}이었어요 (평균이면 1보다 작아요).",
-            f"As read: there is a sum and no division. In {len(weights)} steps that read gradients from elsewhere, too, "
-            f"the own gradient had the weight {middle:.2g} (below 1 in a mean).",
+            f"As read: there is a sum and no division. In {len(weights)} steps that read gradients from elsewhere "
+            f"too, the own gradient had the weight {middle:.2g} (below 1 in a mean).",
         ),
         mend=Said("더한 값을 복제본 수로 나누세요.", "Divide the sum by the number of replicas."),
     )

@@ -30,7 +30,7 @@ def _rows(forward: ForwardRan) -> set[int]:
 
 
 def _evaluations(facts: Facts, module: int) -> list[list[ForwardRan]]:
-    """Return the runs of forwards without gradients between two updates or passes, in train mode, on rows not trained on."""
+    """Return the runs of forwards without gradients between updates, in train mode, on rows not trained on."""
     trained: set[int] = set()
     for one in facts.of(ForwardRan):
         if one.grad:
@@ -59,7 +59,7 @@ def _in_train_mode(facts: Facts) -> Iterator[Finding]:
         runs = _evaluations(facts, module.number)
         updates = {run[0].update for run in runs}
         count = sum(map(len, runs))
-        if not runs or len(updates) > 0.3 * facts.updates + 1 or len(runs) < 2 and count < 2:
+        if not runs or len(updates) > 0.3 * facts.updates + 1 or (len(runs) < 2 and count < 2):
             continue
         first = runs[-1][0]
         since = max(
@@ -130,7 +130,8 @@ def _with_graphs(facts: Facts) -> Iterator[Finding]:
                     "followed.",
                 ),
                 mend=Said(
-                    "평가를 `with torch.no_grad():` 안에서 하세요.", "Evaluate inside `with torch.no_grad():`."
+                    "평가를 `with torch.no_grad():` 안에서 하세요.",
+                    "Evaluate inside `with torch.no_grad():`.",
                 ),
             )
 

@@ -1,5 +1,6 @@
 """Losses are kept with their graphs: memory grows with every update."""
 
+import itertools
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts
@@ -13,7 +14,7 @@ _FEWEST = 8
 def _longest_rise(alive: list[int]) -> int:
     """Return for how many steps in a row the number rose."""
     longest = now = 0
-    for before, after in zip(alive, alive[1:], strict=False):
+    for before, after in itertools.pairwise(alive):
         now = now + 1 if after > before else 0
         longest = max(longest, now)
     return longest
@@ -23,7 +24,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
     steps = facts.steps()
     alive = [step.graphs_alive for step in steps]
     window = max((usual_length(windows(facts, one.number)) for one in facts.optimizers), default=1)
-    if not alive or max(alive) < _FEWEST + 2 * window or _longest_rise(alive[:: max(1, len(facts.optimizers))]) < 5:
+    if (
+        not alive
+        or max(alive) < _FEWEST + 2 * window
+        or _longest_rise(alive[:: max(1, len(facts.optimizers))]) < 5
+    ):
         return
     backwards = [one for one in facts.of(BackwardRan) if one.place is not None]
     places = dict.fromkeys(one.place for one in backwards)

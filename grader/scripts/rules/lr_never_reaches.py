@@ -36,8 +36,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 evidence=Said(
                     f"스케줄러가 움직인 {len(calls)}번 모두 학습률이 올라갔고, 마지막은 {last:.3g}으로 목표 "
                     f"{target:.3g}의 {last / target:.0%}였어요.",
-                    f"The rate rose in all {len(calls)} scheduler steps and ended at {last:.3g}, {last / target:.0%} of "
-                    f"{target:.3g}.",
+                    f"The rate rose in all {len(calls)} scheduler steps and ended at {last:.3g}, {last / target:.0%} "
+                    f"of {target:.3g}.",
                 ),
                 mend=Said(
                     "워밍업의 길이를 전체 업데이트 수에 맞추세요.",
@@ -54,12 +54,13 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     "The schedule is much longer than the training, so the rate never comes to its end. Is that meant?",
                 ),
                 evidence=Said(
-                    f"길이는 {length:g}인데 스케줄러는 끝까지 {len(calls)}번 움직였고, 마지막 학습률은 {last:.3g}이에요.",
+                    f"길이는 {length:g}인데 끝까지 {len(calls)}번 움직였고, 마지막 학습률은 {last:.3g}이에요.",
                     f"Its length is {length:g}; it was stepped {len(calls)} times until the end, where the rate is "
                     f"{last:.3g}.",
                 ),
                 mend=Said(
-                    "길이를 스케줄러를 움직이는 횟수에 맞추세요.", "Set its length to the number of scheduler steps."
+                    "길이를 스케줄러를 움직이는 횟수에 맞추세요.",
+                    "Set its length to the number of scheduler steps.",
                 ),
             )
 

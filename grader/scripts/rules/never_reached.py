@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Detached, Facts, ForwardRan, ParameterFacts, PartWithoutGrad, Stepped
+from grader.scripts.facts import (
+    BackwardRan,
+    Detached,
+    Facts,
+    ForwardRan,
+    ParameterFacts,
+    PartWithoutGrad,
+    Stepped,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 
@@ -80,14 +88,23 @@ def _without_grad(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
         if optimizer.spent:  # they may have been meant for the empty group
             known = optimizer.parameters | _reached_since(facts, optimizer.serial)
-            meant |= {one.number: one for one in facts.parameters if one.number not in known and not one.frozen}
+            meant |= {
+                one.number: one for one in facts.parameters if one.number not in known and not one.frozen
+            }
     for module in facts.modules:
         these = [meant[number] for number in sorted(module.parameters & meant.keys())]
         forwards = _in_training(facts, module.number)
         last = max((one.update for one in forwards), default=0)
-        if not these or len(these) < len(module.parameters) or len(forwards) < _FEWEST or last < facts.updates - 10:
+        if (
+            not these
+            or len(these) < len(module.parameters)
+            or len(forwards) < _FEWEST
+            or last < facts.updates - 10
+        ):
             continue
-        yield _told(facts, forwards[-1].place, these, len(forwards), "bug" if these[0].number in starved else None)
+        yield _told(
+            facts, forwards[-1].place, these, len(forwards), "bug" if these[0].number in starved else None
+        )
     parts = [one for one in facts.of(PartWithoutGrad) if one.parameters and one.parameters <= starved.keys()]
     for place in dict.fromkeys(one.place for one in parts):
         behind = frozenset[int]().union(*(one.parameters for one in parts if one.place == place))
@@ -96,7 +113,9 @@ def _without_grad(facts: Facts) -> Iterator[Finding]:
         return
 
 
-def _told(facts: Facts, place: Place | None, these: list[ParameterFacts], count: int, severity: object) -> Finding:
+def _told(
+    facts: Facts, place: Place | None, these: list[ParameterFacts], count: int, severity: object
+) -> Finding:
     return Finding(
         place=place,
         severity=severity,  # type: ignore[arg-type]

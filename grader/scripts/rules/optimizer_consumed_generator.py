@@ -24,7 +24,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     f"{[len(one) for one in optimizer.groups]}).",
                 ),
                 mend=Said(
-                    "`list(...)`로 한 번 받아 두고 그 목록을 쓰세요.", "Keep the parameters in a list and pass that."
+                    "`list(...)`로 한 번 받아 두고 그 목록을 쓰세요.",
+                    "Keep the parameters in a list and pass that.",
                 ),
             )
 

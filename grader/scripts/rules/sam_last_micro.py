@@ -40,8 +40,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=second[0].place,
             sentence=Said(
-                f"SAM의 첫 번째 기울기는 마이크로배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 기울기는 마지막 "
-                "마이크로배치 하나로만 구해요.",
+                f"SAM의 첫 번째 기울기는 마이크로배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 기울기는 "
+                "마지막 마이크로배치 하나로만 구해요.",
                 f"SAM's first gradient is taken over {len(first)} micro-batches, but the second one, which makes the "
                 "update, over the last micro-batch only.",
             ),

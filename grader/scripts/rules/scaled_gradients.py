@@ -13,7 +13,11 @@ _FEWEST = 3
 def _scaled_before(facts: Facts, event: Event, optimizers: frozenset[int]) -> BackwardRan | None:
     """Return the newest backward before an event if it was scaled and nobody has unscaled or used it since."""
     for before in reversed(facts.events[: event.serial]):
-        if isinstance(before, ScalerCalled) and before.method == "unscale_" and before.optimizer in optimizers:
+        if (
+            isinstance(before, ScalerCalled)
+            and before.method == "unscale_"
+            and before.optimizer in optimizers
+        ):
             return None
         if isinstance(before, Stepped) and before.optimizer in optimizers:
             return None
@@ -54,7 +58,11 @@ def _clipped_scaled(facts: Facts) -> Iterator[Finding]:
 
 def _by_scaler(facts: Facts, step: Stepped) -> bool:
     for before in reversed(facts.events[: step.serial]):
-        if isinstance(before, ScalerCalled) and before.method == "step" and before.optimizer == step.optimizer:
+        if (
+            isinstance(before, ScalerCalled)
+            and before.method == "step"
+            and before.optimizer == step.optimizer
+        ):
             return True
         if isinstance(before, BackwardRan) and step.optimizer in before.contributed:
             return False

@@ -1,5 +1,6 @@
 """Schedulers that are stepped before the optimizer, for every micro-batch, or that hold another optimizer."""
 
+import itertools
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, ScalerCalled, Scheduled, SchedulerFacts, Stepped
@@ -22,7 +23,13 @@ def _too_early(facts: Facts) -> Iterator[Finding]:
         first, second = calls[:2]
         between = [one for one in steps if first.serial < one.serial < second.serial]
         skipped = any(isinstance(one, ScalerCalled) and one.skipped for one in facts.events[: second.serial])
-        if scheduler.built is None or steps[0].serial < first.serial or not between or first.place != second.place or skipped:
+        if (
+            scheduler.built is None
+            or steps[0].serial < first.serial
+            or not between
+            or first.place != second.place
+            or skipped
+        ):
             continue
         before, after = first.before[0] if first.before else 0.0, steps[0].rates[0] if steps[0].rates else 0.0
         yield Finding(
@@ -103,7 +110,7 @@ def _per_micro(facts: Facts) -> Iterator[Finding]:
             continue
         aligned = 0
         steps = facts.steps(scheduler.optimizer)
-        for before, after in zip(steps, steps[1:], strict=False):
+        for before, after in itertools.pairwise(steps):
             inside = facts.between(before.serial, after.serial)
             backwards = sum(isinstance(one, BackwardRan) for one in inside)
             moved = sum(isinstance(one, Scheduled) and one.scheduler == scheduler.number for one in inside)
@@ -148,7 +155,9 @@ RULES = [
     Rule(
         id="sched-before-optimizer",
         severity="bug",
-        title=Said("스케줄러가 옵티마이저보다 먼저 움직여요", "The scheduler is stepped before the optimizer"),
+        title=Said(
+            "스케줄러가 옵티마이저보다 먼저 움직여요", "The scheduler is stepped before the optimizer"
+        ),
         lesson="03_bells_and_whistles",
         find=_too_early,
     ),

@@ -48,7 +48,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"{len(pairs)} of {len(own)} backward passes began at an undivided sum over up to {size} samples "
                 f"({optimizer.kind}, rate {rates[-1] if rates else 0:g}).",
             ),
-            mend=Said('`reduction="mean"`을 쓰거나 배치 크기로 나누세요.', "Use reduction='mean', or divide by the batch size."),
+            mend=Said(
+                '`reduction="mean"`을 쓰거나 배치 크기로 나누세요.',
+                "Use reduction='mean', or divide by the batch size.",
+            ),
         )
 
 

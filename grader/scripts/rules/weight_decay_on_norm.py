@@ -16,8 +16,12 @@ def _decay(options: dict[str, object]) -> float:
 def _find(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
         decays = [_decay(one) for one in optimizer.options]
-        spared = [group for group, decay in zip(optimizer.groups, decays, strict=True) if decay == 0 and group]
-        decayed = [group for group, decay in zip(optimizer.groups, decays, strict=True) if decay > 0 and group]
+        spared = [
+            group for group, decay in zip(optimizer.groups, decays, strict=True) if decay == 0 and group
+        ]
+        decayed = [
+            group for group, decay in zip(optimizer.groups, decays, strict=True) if decay > 0 and group
+        ]
         if not spared or not decayed:
             continue
         norms = [
@@ -26,7 +30,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
             for number in sorted(group)
             if "Norm" in facts.parameters[number].module_kind and len(facts.parameters[number].shape) == 1
         ]
-        of = [one for one in facts.parameters if "Norm" in one.module_kind and one.number in optimizer.parameters]
+        of = [
+            one
+            for one in facts.parameters
+            if "Norm" in one.module_kind and one.number in optimizer.parameters
+        ]
         if not norms or optimizer.built is None:
             continue
         yield Finding(
