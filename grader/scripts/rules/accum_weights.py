@@ -28,9 +28,13 @@ def _near(value: float, expected: float) -> bool:
 
 
 def _counts_batches(window: Window) -> bool:
-    """Return True if the step stands behind a test with a remainder: the idiom of accumulation."""
+    """Return True if a test with a remainder guards the step and not the backward: the idiom of accumulation."""
+    backward = window.backwards[-1].place
+    around = {where for where, _ in enclosing_tests(backward)} if backward is not None else set()
     places = [place for place in (window.step.place, *window.step.callers) if place is not None]
-    return any("%" in test for place in places for _, test in enclosing_tests(place))
+    tests = [one for place in places for one in enclosing_tests(place)]
+    lines = {(where.file, where.line) for where in around}
+    return any("%" in test and (where.file, where.line) not in lines for where, test in tests)
 
 
 def _find(twice: bool, facts: Facts) -> Iterator[Finding]:

@@ -68,6 +68,8 @@ def _in_train_mode(facts: Facts) -> Iterator[Finding]:
         )
         before = facts.between(since, first.serial)
         setting = [one for one in before if isinstance(one, ModeSet) and one.module == module.number]
+        if setting and setting[-1].place == first.place:
+            continue  # a library sets the mode and runs the model: statistics of batch norms
         loaded = any(isinstance(one, BatchLoaded) for one in before)
         yield Finding(
             place=setting[-1].place if setting and setting[-1].training else first.place,

@@ -145,7 +145,7 @@ def _no_scaler(facts: Facts) -> Iterator[Finding]:
         unmoved = sum(facts.parameters[one].moved is False for one in held)
         yield Finding(
             place=place,
-            severity="bug" if unmoved else None,
+            severity="bug" if unmoved > len(held) / 2 else None,
             sentence=Said(
                 "float16 autocast를 쓰면서 손실에 배율을 곱하지 않아요. 작은 기울기가 float16에서 0이 되어 사라져요.",
                 "float16 autocast runs without a GradScaler, so small gradients underflow to 0.",

@@ -3,7 +3,15 @@
 import itertools
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ScalerCalled, Scheduled, SchedulerFacts, Stepped
+from grader.scripts.facts import (
+    BackwardRan,
+    Facts,
+    ScalerCalled,
+    Scheduled,
+    SchedulerBuilt,
+    SchedulerFacts,
+    Stepped,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._windows import usual_length, windows
 
@@ -21,6 +29,11 @@ def _too_early(facts: Facts) -> Iterator[Finding]:
         if scheduler.kind == "ReduceLROnPlateau" or len(calls) < 2 or len(calls) > 1.5 * len(steps) + 1:
             continue
         first, second = calls[:2]
+        built = next((one for one in facts.of(SchedulerBuilt) if one.scheduler == scheduler.number), None)
+        if built is None or any(
+            isinstance(one, Stepped) for one in facts.between(built.serial, first.serial)
+        ):
+            continue  # its optimizer may begin later than another one
         between = [one for one in steps if first.serial < one.serial < second.serial]
         skipped = any(isinstance(one, ScalerCalled) and one.skipped for one in facts.events[: second.serial])
         if (
