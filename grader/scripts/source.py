@@ -55,6 +55,28 @@ def enclosing_tests(place: Place) -> list[tuple[Place, str]]:
     ]
 
 
+def line_of(place: Place) -> str:
+    """Return the text of a line."""
+    return linecache.getline(place.file, place.line)
+
+
+def is_conditional(place: Place) -> bool:
+    """Return True if a condition decides whether a line runs, or whether gradients are on there."""
+    whole = tree(place.file)
+    if whole is None:
+        return False
+    for node in ast.walk(whole):
+        if not getattr(node, "lineno", place.line + 1) <= place.line <= (getattr(node, "end_lineno", 0) or 0):
+            continue
+        if isinstance(node, ast.If | ast.IfExp) and "__name__" not in ast.unparse(node.test):
+            return True
+        if isinstance(node, ast.With):
+            contexts = [ast.unparse(item.context_expr) for item in node.items]
+            if any(" if " in one or "set_grad_enabled" in one or one.isidentifier() for one in contexts):
+                return True
+    return False
+
+
 def freezing_lines(file: str) -> list[Place]:
     """Return the lines that take parameters from training: `p.requires_grad = False`, `x.requires_grad_(False)`."""
     whole = tree(file)

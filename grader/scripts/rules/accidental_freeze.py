@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, ParameterFacts
 from grader.scripts.findings import Finding, Rule, Said
-from grader.scripts.source import freezing_lines
+from grader.scripts.source import freezing_lines, line_of
 
 _LAYERS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d", "LSTM", "GRU", "Bilinear")
 _FEWEST = 3
@@ -13,6 +13,8 @@ _FEWEST = 3
 def _random(one: ParameterFacts) -> bool:
     """Return True if a frozen parameter of a layer was neither trained nor loaded."""
     untouched = not one.reached and not one.loaded and one.moved is False
+    if one.module_place is not None and "pretrained" in line_of(one.module_place):
+        return False
     return one.frozen and untouched and one.module_kind in _LAYERS and one.module_serial is not None
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts
+from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules._windows import mean_loss
 from grader.scripts.source import gradient_sums
 
 _FEWEST = 3
@@ -21,6 +22,19 @@ def _own_weights(facts: Facts) -> list[float]:
     return sorted(found)
 
 
+def _divided(facts: Facts) -> bool:
+    """Return True if the losses were divided before their backward."""
+    ratios = [
+        float(one.value) / float(loss.value)
+        for one in facts.of(BackwardRan)
+        if (loss := mean_loss(facts, one))
+        and one.value is not None
+        and loss.value is not None
+        and loss.value != 0
+    ]
+    return bool(ratios) and sorted(ratios)[len(ratios) // 2] < 0.9
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     lines = gradient_sums(facts.script)
     weights = _own_weights(facts)
@@ -28,7 +42,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         return
     middle = weights[len(weights) // 2] if weights else 0.0
     measured = len(weights) >= _FEWEST and len(facts.optimizers) > 1
-    if measured and middle < 0.9:
+    if measured and (middle < 0.9 or _divided(facts)):
         return
     yield Finding(
         place=lines[0],

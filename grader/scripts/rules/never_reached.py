@@ -13,6 +13,7 @@ from grader.scripts.facts import (
 )
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.source import is_conditional
 
 _FEWEST = 3
 
@@ -39,6 +40,12 @@ def _names(these: list[ParameterFacts]) -> str:
     return ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
 
 
+def _surely(place: Place | None, these: list[ParameterFacts]) -> bool:
+    """Return True if nobody can have meant it: fresh layers, and no condition around the line."""
+    fresh = not any(one.reached or one.loaded for one in these)
+    return fresh and place is not None and not is_conditional(place)
+
+
 def _detached(facts: Facts) -> Iterator[Finding]:
     starved = _starved(facts)
     cuts = [one for one in facts.of(Detached) if one.parameters & starved.keys()]
@@ -49,6 +56,7 @@ def _detached(facts: Facts) -> Iterator[Finding]:
         backwards = sum(1 for _ in facts.of(BackwardRan))
         yield Finding(
             place=place,
+            severity="bug" if _surely(place, these) else "warning",
             sentence=Said(
                 "여기의 `detach()`가 그래프를 끊어서, 그 앞의 층은 옵티마이저에 있는데도 기울기를 받지 못해요.",
                 "detach() cuts the graph here, so the layers before it get no gradient although the optimizer "
@@ -102,23 +110,19 @@ def _without_grad(facts: Facts) -> Iterator[Finding]:
             or last < facts.updates - 10
         ):
             continue
-        yield _told(
-            facts, forwards[-1].place, these, len(forwards), "bug" if these[0].number in starved else None
-        )
+        yield _told(forwards[-1].place, these, len(forwards))
     parts = [one for one in facts.of(PartWithoutGrad) if one.parameters and one.parameters <= starved.keys()]
     for place in dict.fromkeys(one.place for one in parts):
         behind = frozenset[int]().union(*(one.parameters for one in parts if one.place == place))
         these = [starved[number] for number in sorted(behind)]
-        yield _told(facts, place, these, sum(1 for _ in facts.of(BackwardRan)), "bug")
+        yield _told(place, these, sum(1 for _ in facts.of(BackwardRan)))
         return
 
 
-def _told(
-    facts: Facts, place: Place | None, these: list[ParameterFacts], count: int, severity: object
-) -> Finding:
+def _told(place: Place | None, these: list[ParameterFacts], count: int) -> Finding:
     return Finding(
         place=place,
-        severity=severity,  # type: ignore[arg-type]
+        severity="bug" if _surely(place, these) else None,
         sentence=Said(
             "학습하는 순전파의 이 부분이 `no_grad` 안에서 실행돼서, 업데이트하려는 매개변수가 기울기를 받지 못해요.",
             "This part of the training forward runs under no_grad, so parameters that are to be trained get no "
