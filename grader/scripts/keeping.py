@@ -15,6 +15,7 @@ def keeping_line(backward: Place) -> Place | None:
     names = _roots(whole, backward.line)
     names |= set(_sources(whole, names))
     returning = _returning(whole, names)
+    names |= _results(whole, returning)
     found = [
         node for node in ast.walk(whole) if isinstance(node, ast.stmt) and _keeps(node, names, returning)
     ]
@@ -61,15 +62,30 @@ def _returning(whole: ast.AST, names: set[str]) -> set[str]:
     }
 
 
+def _results(whole: ast.AST, returning: set[str]) -> set[str]:
+    """Return the names that hold what those functions return."""
+    return {
+        ast.unparse(target)
+        for node in ast.walk(whole)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if ast.unparse(node.value.func).rsplit(".", 1)[-1] in returning
+        for target in node.targets
+    }
+
+
+def _parts(value: ast.Tuple | ast.List | ast.Dict | ast.BinOp) -> list[ast.expr]:
+    if isinstance(value, ast.BinOp):
+        return [value.left, value.right]
+    return value.values if isinstance(value, ast.Dict) else value.elts
+
+
 def _bare(value: ast.expr, names: set[str], returning: set[str]) -> bool:
     if isinstance(value, ast.Name | ast.Attribute):
         return ast.unparse(value) in names
-    if isinstance(value, ast.Tuple | ast.List):
-        return any(_bare(one, names, returning) for one in value.elts)
-    if isinstance(value, ast.Dict):
-        return any(_bare(one, names, returning) for one in value.values)
-    if isinstance(value, ast.BinOp):
-        return _bare(value.left, names, returning) or _bare(value.right, names, returning)
+    if isinstance(value, ast.Subscript):
+        return ast.unparse(value.value) in names
+    if isinstance(value, ast.Tuple | ast.List | ast.Dict | ast.BinOp):
+        return any(_bare(one, names, returning) for one in _parts(value))
     if isinstance(value, ast.Call):
         called = ast.unparse(value.func).rsplit(".", 1)[-1]
         return called in returning

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, LoaderBegan, Stepped
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules._windows import usual_length, windows
 from grader.scripts.source import enclosing_tests
+
+_FEWEST = 4
 
 
 def _first_windows(facts: Facts, optimizer: int) -> list[tuple[Stepped, int]]:
@@ -27,39 +30,6 @@ def _first_windows(facts: Facts, optimizer: int) -> list[tuple[Stepped, int]]:
     return found
 
 
-def _find(facts: Facts) -> Iterator[Finding]:
-    for optimizer in facts.optimizers:
-        lengths = _batches_between(facts, optimizer.number)
-        usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
-        first = _first_windows(facts, optimizer.number)
-        short = [step for step, batches in first if batches == 1]
-        if usual < 2 or not short or len(short) < len(first):
-            continue
-        place = short[-1].place
-        lines = [one for one in (place, *short[-1].callers) if one is not None]
-        tests = [test for line in lines for test in enclosing_tests(line)]
-        if len(short) < 2 and not any("%" in test for _, test in tests):
-            continue
-        if _grows(facts, optimizer.number):
-            continue
-        remainder = next((where for where, test in tests if "%" in test), None)
-        yield Finding(
-            place=remainder or place,
-            sentence=Said(
-                f"에폭의 첫 업데이트가 마이크로배치 {usual}개가 아니라 1개로 이루어져요. "
-                "세기가 0에서 시작하는데 나머지가 0인지 바로 물어서예요.",
-                f"The first update of an epoch is made of 1 micro-batch instead of {usual}: the remainder of a "
-                "counter that begins at 0 is 0 at once.",
-            ),
-            evidence=Said(
-                f"에폭의 첫 업데이트 {len(first)}번이 모두 마이크로배치 1개 뒤에 왔고, 다른 업데이트는 보통 "
-                f"{usual}개 뒤에 왔어요.",
-                f"All {len(first)} first updates came after 1 micro-batch, the others usually after {usual}.",
-            ),
-            mend=Said("`(i + 1) % n == 0`으로 세세요.", "Count with `(i + 1) % n == 0`."),
-        )
-
-
 def _batches_between(facts: Facts, optimizer: int) -> list[int]:
     """Count the batches that came between the steps of an optimizer."""
     found, batches = [], 0
@@ -78,6 +48,52 @@ def _grows(facts: Facts, optimizer: int) -> bool:
         usual_length(windows(facts, optimizer)) > 1
         and len(lengths) > 3
         and lengths[0] < lengths[1] < lengths[-1]
+    )
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for optimizer in facts.optimizers:
+        if _grows(facts, optimizer.number):
+            continue
+        lengths = _batches_between(facts, optimizer.number)
+        usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
+        first = _first_windows(facts, optimizer.number)
+        short = [step for step, batches in first if batches == 1]
+        if usual >= 2 and short and len(short) == len(first):
+            test = _remainder(short[-1])
+            if len(short) > 1 or test:
+                yield _told(test or short[-1].place, usual, len(first))
+            continue
+        own = [len(one.backwards) for one in windows(facts, optimizer.number)]
+        steps = facts.steps(optimizer.number)
+        if not lengths or max(lengths) == 0:  # batches are cut by hand
+            usual = usual_length(windows(facts, optimizer.number))
+            test = _remainder(steps[0]) if steps else None
+            if test and usual >= 2 and len(own) > _FEWEST and own[0] == 1 and set(own[1:4]) == {usual}:
+                yield _told(test, usual, 1)
+
+
+def _remainder(step: Stepped) -> Place | None:
+    """Return the line of the test with a remainder that a step stands behind."""
+    lines = [one for one in (step.place, *step.callers) if one is not None]
+    tests = [test for line in lines for test in enclosing_tests(line)]
+    return next((where for where, test in tests if "%" in test), None)
+
+
+def _told(place: Place | None, usual: int, count: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"첫 업데이트가 마이크로배치 {usual}개가 아니라 1개로 이루어져요. "
+            "0부터 세면서 나머지가 0인지 물어서, 첫 배치에서 바로 참이 돼요.",
+            f"The first update is made of 1 micro-batch instead of {usual}: the remainder of a counter that begins "
+            "at 0 is 0 at once.",
+        ),
+        evidence=Said(
+            f"처음에 오는 업데이트 {count}번이 마이크로배치 1개 뒤에 왔고, 다른 업데이트는 보통 {usual}개 뒤에 왔어요.",
+            f"{count} first updates came after 1 micro-batch, the others usually after {usual}.",
+        ),
+        mend=Said("`(i + 1) % n == 0`으로 세세요.", "Count with `(i + 1) % n == 0`."),
     )
 
 

@@ -70,15 +70,19 @@ def _other(facts: Facts) -> Iterator[Finding]:
     stepping = {one.number for one in facts.optimizers if len(facts.steps(one.number)) >= _FEWEST}
     live = [one for one in facts.schedulers if len(_calls(facts, one)) >= _FEWEST and one.built is not None]
     scheduled = {one.optimizer for one in live}
+    working = {one.optimizer for one in facts.of(Stepped)}  # the inner one of SAM steps inside
     partners = {
-        other for one in facts.optimizers if one.number in scheduled for other in one.shares_groups_with
+        other
+        for one in facts.optimizers
+        if one.number in scheduled & working
+        for other in one.shares_groups_with
     }
     without = sorted(stepping - scheduled - partners)
     if not without:
         return
     for number, scheduler in enumerate(live):
         doubled = [one for one in live[:number] if one.optimizer == scheduler.optimizer]
-        idle = not any(one.optimizer == scheduler.optimizer for one in facts.of(Stepped))
+        idle = scheduler.optimizer not in working
         same = any(one.kind == scheduler.kind for one in doubled)
         if not (same or idle):
             continue
