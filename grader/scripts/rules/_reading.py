@@ -62,6 +62,8 @@ def words(node: ast.AST | str) -> set[str]:
             texts.append(below.attr)
         elif isinstance(below, Function):
             texts.append(below.name)
+        elif isinstance(below, ast.keyword | ast.arg):
+            texts.append(below.arg or "")
         elif isinstance(below, ast.Constant) and isinstance(below.value, str):
             texts.append(below.value)
     split = (re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower().replace("_", " ") for text in texts)
