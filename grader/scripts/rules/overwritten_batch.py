@@ -75,29 +75,35 @@ def _kept(facts: Facts) -> Place | None:
     return None
 
 
+def _differ(loss: LossComputed) -> bool:
+    return loss.target_rows is not None and len(loss.target_rows.unique()) > 1
+
+
 def _equal_rows(facts: Facts) -> Iterator[Finding]:
     found = [one for one in _trained(facts) if one[0].batch >= _SMALLEST]
     for place in dict.fromkeys(backward.place for _, _, backward in found):
         these = [(forward, loss) for forward, loss, backward in found if backward.place == place]
+        kept = _kept(facts)
         same = [
             forward
             for forward, loss in these
-            if forward.repeated_row and loss.target_rows is not None and len(loss.target_rows.unique()) > 1
+            if forward.repeated_row and (kept is not None or _differ(loss))
         ]
         distinct = {int(one.rows[0]) for one in same if one.rows is not None}
         if len(same) < _FEWEST or len(same) < 0.8 * len(these) or len(distinct) < 2:
             continue
         yield Finding(
-            place=_kept(facts) or _given_away(facts) or same[-1].place,
+            place=kept or _given_away(facts) or same[-1].place,
             sentence=Said(
                 "배치의 모든 행이 똑같아요. 저장해 둔 것이 복사본이 아니라 하나의 배열이어서, 나중에 쓴 값이 앞의 것을 모두 덮었어요.",
                 "All rows of a batch are equal: what was stored are references to one array, and what is written "
                 "there later replaces everything before.",
             ),
             evidence=Said(
-                f"학습 배치 {len(these)}개 가운데 {len(same)}개에서 모든 행이 같았는데, 정답은 서로 달랐어요.",
-                f"In {len(same)} of {len(these)} training batches all rows were equal although their targets "
-                "differed.",
+                f"학습 배치 {len(these)}개 가운데 {len(same)}개에서 모든 행이 같았고, 배치끼리는 "
+                f"{len(distinct)}가지로 달랐어요.",
+                f"In {len(same)} of {len(these)} training batches all rows were equal; between batches there were "
+                f"{len(distinct)} different ones.",
             ),
             mend=Said("저장할 때 복사하세요: `.copy()`나 `.clone()`.", "Store copies: `.copy()` or `.clone()`."),
         )
