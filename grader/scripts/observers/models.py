@@ -111,7 +111,7 @@ class ModelObserver:
         rows = event.rows
         if rows is not None and len(rows) > 1 and given.stride(0) != 0:
             event.repeated_row = bool((rows == rows[0]).all())
-        self._input = given, given._version
+        self._input = None if given.is_inference() else (given, given._version)
 
     def _look_for_changes(self, event: ForwardRan, given: Tensor, version: int) -> None:
         """Note whether the forward wrote into its input, and whether that input outlives it."""

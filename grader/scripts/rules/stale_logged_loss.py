@@ -34,12 +34,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 continue
             for number, statement in enumerate(loop.body):
                 names = [
-                    name
+                    (name, one.lineno)
                     for one in ([statement] if not isinstance(statement, ast.With) else statement.body)
                     for name in _reading.bound(one)
                     if "loss" in _reading.words(name)
                 ]
-                for name in names:
+                for name, line in names:
                     call = _logged(loop.body, number, name)
                     if call is None:
                         continue
@@ -50,9 +50,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
                             f"This line stands before `{name}` is computed, so it logs the loss of the step before.",
                         ),
                         evidence=Said(
-                            f"읽어 보니 `{name}`은(는) 같은 반복의 {statement.lineno}번째 줄에서야 새로 정해져요. "
+                            f"읽어 보니 `{name}`은(는) 같은 반복의 {line}번째 줄에서야 새로 정해져요. "
                             f"지켜보는 동안 이 반복문의 `backward()`는 {count}번이었어요.",
-                            f"From reading: `{name}` is only computed on line {statement.lineno} of the same round; the "
+                            f"From reading: `{name}` is only computed on line {line} of the same round; the "
                             f"loop ran backward() {count} times while watched.",
                         ),
                         mend=Said(
