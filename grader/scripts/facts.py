@@ -127,6 +127,25 @@ class BackwardRan(Event):
     """Norm of what already lay in `.grad` when it began, by optimizer."""
     value: "Tensor | None" = None
     raised: bool = False
+    wrapped: Place | None = None
+    """Where a root without a graph was made: `torch.tensor(…, requires_grad=True)`."""
+    weights: dict[int, float] = field(default_factory=dict)
+    """A sum over some entries of each optimizer's parameters: it changes when they do."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Detached(Event):
+    """`detach` cut a graph, behind which these parameters stand; only the first calls of a line are kept."""
+
+    parameters: frozenset[int]
+    in_forward: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class PartWithoutGrad(Event):
+    """Within a forward that builds a graph a part ran without gradients."""
+
+    parameters: frozenset[int]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -183,6 +202,8 @@ class Stepped(Event):
     rates: tuple[float, ...]
     graphs_alive: int
     """Graphs of earlier backwards that something keeps alive."""
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first, without its own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -199,6 +220,15 @@ class ScalerCalled(Event):
     optimizer: int | None
     skipped: bool = False
     """For `step`: the optimizer did not step, because of infinite gradients."""
+    scale: "Tensor | None" = None
+    """For `scale`: the factor."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ScalerBuilt(Event):
+    """A GradScaler was constructed."""
+
+    scaler: int
 
 
 @dataclass(kw_only=True, slots=True)
@@ -343,10 +373,16 @@ class ParameterFacts:
     """How many events had happened when that module was constructed; None if before the watch."""
     module_kind: str = ""
     born_in_forward: bool = False
+    unregistered: bool = False
+    """No module that ran holds it; name and place are those of the outermost module that has it."""
     in_tree: bool = False
     """Belongs to `parameters()` of an outermost module that ran, at the end of the watch."""
     reached: int = 0
     """Backwards that gave it a gradient."""
+    frozen: bool = False
+    """Asked for no gradient when the watch ended."""
+    loaded: bool = False
+    """Got a value from `load_state_dict`, or was copied with its module."""
     moved: bool | None = None
     """Changed since it was first seen; None if nobody looked."""
     alive: bool = True
@@ -364,6 +400,8 @@ class OptimizerFacts:
     options: list[dict[str, object]]
     """Of each group: its settings besides the parameters."""
     shares_groups_with: frozenset[int] = frozenset()
+    spent: tuple[int, ...] = ()
+    """Groups whose parameters came as an iterator that had been used up before."""
 
     @property
     def parameters(self) -> frozenset[int]:

@@ -34,6 +34,8 @@ class Graph:
 
     leaves: list[Tensor] = field(default_factory=list)
     losses: list[int] = field(default_factory=list)
+    loss_nodes: list[Any] = field(default_factory=list)
+    """The operations of those losses."""
     nodes: int = 0
 
 
@@ -53,6 +55,7 @@ def read_graph(roots: list[Tensor]) -> Graph:
         mark = node.metadata.get(_MARK)
         if isinstance(mark, int):
             found.losses.append(mark)
+            found.loss_nodes.append(node)
         for after, _ in node.next_functions:
             if after is not None and after not in seen:
                 seen.add(after)
@@ -105,11 +108,9 @@ def mark(tensor: Tensor, what: Place | int | None) -> None:
         metadata[_MARK] = what
 
 
-def attach_token(tensor: Tensor) -> "weakref.ref[Token] | None":
-    """Attach a token to a tensor's graph; the reference dies with the graph."""
-    metadata = _metadata(tensor)
-    if metadata is None:
+def attach_token(node: Any) -> "weakref.ref[Token] | None":
+    """Attach a token to an operation of a graph; the reference dies with it."""
+    if node is None:
         return None
-    token = Token()
-    metadata[f"{_MARK}.token"] = token
+    token = node.metadata.setdefault(f"{_MARK}.token", Token())
     return weakref.ref(token)

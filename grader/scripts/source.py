@@ -36,3 +36,19 @@ def _in_loop(node: ast.AST, line: int, inside: bool) -> bool:
         looping = isinstance(child, ast.For | ast.While | ast.AsyncFor) and line > first
         return _in_loop(child, line, inside or looping)
     return inside
+
+
+def enclosing_tests(place: Place) -> list[tuple[Place, str]]:
+    """Return the tests of the `if` statements around a line, innermost first, each with its place."""
+    whole = tree(place.file)
+    if whole is None:
+        return []
+    found = [
+        node
+        for node in ast.walk(whole)
+        if isinstance(node, ast.If) and node.lineno <= place.line <= (node.end_lineno or 0)
+    ]
+    return [
+        (Place(place.file, node.lineno, place.function), ast.unparse(node.test))
+        for node in sorted(found, key=lambda node: -node.lineno)
+    ]

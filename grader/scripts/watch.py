@@ -155,7 +155,9 @@ class Watch:
         for facts in self.facts.parameters:
             facts.in_tree = facts.number in tree
             facts.moved = self.moved(facts.number)
-            facts.alive = self.parameters.thing(facts.number) is not None
+            tensor = self.parameters.thing(facts.number)
+            facts.alive = tensor is not None
+            facts.frozen = tensor is not None and not tensor.requires_grad
 
     def steps_seen(self, optimizer: int) -> int:
         """Return how often an optimizer stepped."""

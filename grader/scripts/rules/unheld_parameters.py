@@ -30,6 +30,7 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
         one
         for one in unheld(facts)
         if one.module_serial is not None
+        and not one.unregistered
         and one.born_in_forward is in_forward
         and _optimizer_before(facts, one.module_serial)
     ]
