@@ -57,7 +57,12 @@ class ModelObserver:
         watch = self._watch
         module = args[0]
         reference = weakref.ref(module)
-        watch.births[id(module)] = (reference, _construction(module), len(watch.facts.events), bool(self._running))
+        watch.births[id(module)] = (
+            reference,
+            _construction(module),
+            len(watch.facts.events),
+            bool(self._running),
+        )
         return done
 
     def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:
@@ -72,7 +77,11 @@ class ModelObserver:
             return
         outermost = not self._running
         self._running.append(module)
-        if self._event is not None and module.training and isinstance(module, nn.modules.batchnorm._BatchNorm):
+        if (
+            self._event is not None
+            and module.training
+            and isinstance(module, nn.modules.batchnorm._BatchNorm)
+        ):
             self._event.single_norms += bool(args) and isinstance(args[0], Tensor) and len(args[0]) == 1
         if not outermost:
             self._part_began(module)

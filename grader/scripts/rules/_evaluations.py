@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan
+from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, LoaderEnded
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,10 @@ def batches(facts: Facts) -> Batches:
         elif isinstance(event, BackwardRan):
             if last is not None:
                 trained.append(last)
+            last, watched = None, False
+        elif isinstance(event, LoaderEnded):  # a later backward is not about its last batch
+            if last is not None and watched:
+                evaluated.append(last)
             last, watched = None, False
         elif isinstance(event, ForwardRan) and not event.grad:
             watched = True

@@ -48,7 +48,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 if trains or not ran or any(one.grad for one in ran):
                     continue
                 for statement, name in _overwritten(loop):
-                    if isinstance(scope, ast.Module) != _top(file, loop) or not _read_after(scope, loop, name):
+                    if isinstance(scope, ast.Module) != _top(file, loop) or not _read_after(
+                        scope, loop, name
+                    ):
                         continue
                     sizes = [one.batch for one in ran]
                     yield Finding(
@@ -60,7 +62,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                         ),
                         evidence=Said(
                             f"읽어 보니 반복문 안에서는 `{name}`을(를) 다시 읽지 않고 끝난 뒤에 읽어요. "
-                            f"지켜보는 동안 이 반복문은 평가 배치 {len(sizes)}개를 돌았고, 마지막 것은 {sizes[-1]}개짜리였어요.",
+                            f"지켜보는 동안 이 반복문은 평가 배치 {len(sizes)}개를 돌았고, 마지막 "
+                            f"것은 {sizes[-1]}개짜리였어요.",
                             f"From reading: the loop never reads `{name}`, what follows it does. While watched it ran "
                             f"over {len(sizes)} evaluation batches; the last had {sizes[-1]} samples.",
                         ),

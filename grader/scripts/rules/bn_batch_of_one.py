@@ -25,7 +25,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=loaders[0].built if loaders else single[-1].place,
             sentence=Said(
-                "학습할 때 배치 정규화가 샘플을 하나씩만 봐요. 샘플마다 제 평균과 분산으로 나누어 밝기나 크기 같은 정보가 "
+                "학습할 때 배치 정규화가 샘플을 하나씩만 봐요. 샘플마다 제 평균과 분산으로 나누어 "
+                "밝기나 크기 같은 정보가 "
                 "사라지고, 평가할 때 쓰는 통계와도 달라져요.",
                 "Batch norm sees one sample at a time in training: each is normalised by its own mean and "
                 "variance, which removes its level and scale, and evaluation uses other statistics.",

@@ -4,6 +4,7 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from torch import Tensor
 
@@ -13,6 +14,8 @@ from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
 _FEWEST, _SHORTEST = 3, 4
+_TARGETS = {"labels", "targets", "target", "y", "yb", "tgt"}
+_INPUTS = {"ids", "x", "xb", "input", "inputs", "tokens", "src"}
 _CAUSAL = {"tril", "triu", "causal", "subsequent"}
 
 
@@ -72,22 +75,49 @@ def _by_place(facts: Facts) -> Iterator[tuple[Place | None, list[_Aligned]]]:
 def _target_line(facts: Facts) -> Place | None:
     """Return the line where two names get one and the same value, or the targets are the inputs by name."""
     for file in _reading.files(facts):
-        for block in (block for node in _reading.nodes(file, ast.Module) for block in _reading.blocks(node)):
-            for before, after in zip(block, block[1:], strict=False):
+        found = next(_twice(file), None) or next(_by_name(file), None)
+        if found is not None:
+            return _reading.at(file, found)
+    return None
+
+
+def _twice(file: str) -> Iterator[ast.AST]:
+    """Iterate over values that are given twice in a row: `y = data[a:b]` after the same x, or `return x, x`."""
+    for module in _reading.nodes(file, ast.Module):
+        for block in _reading.blocks(module):
+            for before, after in pairwise(block):
                 if isinstance(before, ast.Assign) and isinstance(after, ast.Assign):
                     same = ast.dump(before.value) == ast.dump(after.value)
-                    if same and not isinstance(after.value, ast.Constant) and _reading.calls(after, "stack", "cat", "to", "from_numpy", "tensor"):
-                        return _reading.at(file, after)
-        for node in _reading.nodes(file, ast.Assign):
-            assert isinstance(node, ast.Assign)
-            target = {word for one in node.targets for word in _reading.words(one)}
-            root = node.value
-            if isinstance(root, ast.Call) and _reading.called(root) in ("clone", "copy", "detach"):
-                root = root.func.value if isinstance(root.func, ast.Attribute) else root
-            if target & {"labels", "targets", "target", "y", "yb", "tgt"} and isinstance(root, ast.Name):
-                if _reading.words(root) & {"ids", "x", "xb", "input", "inputs", "tokens", "src"}:
-                    return _reading.at(file, node)
-    return None
+                    if same and any(isinstance(one, ast.Slice) for one in ast.walk(after.value)):
+                        yield after
+    for node in _reading.nodes(file, ast.Tuple, ast.Call):
+        given = node.elts if isinstance(node, ast.Tuple) else getattr(node, "args", [])
+        named = isinstance(node, ast.Tuple) or _reading.called(node) == "TensorDataset"
+        tensors = [one for one in given if isinstance(one, ast.Name | ast.Subscript | ast.Attribute)]
+        if (
+            named
+            and len(given) == len(tensors) == 2
+            and _loaded(given[0])
+            and ast.dump(given[0]) == ast.dump(given[1])
+        ):
+            yield node
+
+
+def _loaded(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Load)
+
+
+def _by_name(file: str) -> Iterator[ast.AST]:
+    """Iterate over assignments such as `targets = inputs.clone()`."""
+    for node in _reading.nodes(file, ast.Assign):
+        assert isinstance(node, ast.Assign)
+        target = {word for one in node.targets for word in _reading.words(one)}
+        root = node.value
+        if isinstance(root, ast.Call) and _reading.called(root) in ("clone", "copy", "detach"):
+            root = root.func.value if isinstance(root.func, ast.Attribute) else root
+        given = _reading.words(root) if isinstance(root, ast.Name) else set()
+        if target & _TARGETS and given & _INPUTS:
+            yield node
 
 
 def _shifted_line(facts: Facts) -> Place | None:
@@ -98,8 +128,10 @@ def _shifted_line(facts: Facts) -> Place | None:
             lower = getattr(node, "lower", None)
             if isinstance(lower, ast.Constant) and lower.value == 1 and getattr(node, "upper", None) is None:
                 found.append(_reading.at(file, node))
-    named = [one for one in found if _reading.words(linecache.getline(one.file, one.line)) & {"labels", "label"}]
-    return (named or found or [None])[0]
+    named = [
+        one for one in found if _reading.words(linecache.getline(one.file, one.line)) & {"labels", "label"}
+    ]
+    return next(iter(named or found), None)
 
 
 def _no_shift(facts: Facts) -> Iterator[Finding]:

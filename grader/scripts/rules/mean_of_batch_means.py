@@ -24,13 +24,18 @@ def _is_mean(value: ast.expr) -> bool:
 def _gathered(loop: ast.For) -> Iterator[tuple[str, bool]]:
     """Iterate over names that gather batch means in a loop; True if they are lists."""
     for one in ast.walk(loop):
-        if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add) and isinstance(one.target, ast.Name):
+        if (
+            isinstance(one, ast.AugAssign)
+            and isinstance(one.op, ast.Add)
+            and isinstance(one.target, ast.Name)
+        ):
             mean = _is_mean(one.value) and "loss" in _reading.words(one.value) | _reading.words(one.target)
             if mean or _reading.calls(one.value, "mean"):
                 yield one.target.id, False
         elif isinstance(one, ast.Call) and _reading.called(one) == "append" and one.args:
-            if isinstance(one.func, ast.Attribute) and isinstance(one.func.value, ast.Name) and _is_mean(one.args[0]):
-                yield one.func.value.id, True
+            holder = one.func.value if isinstance(one.func, ast.Attribute) else None
+            if isinstance(holder, ast.Name) and _is_mean(one.args[0]):
+                yield holder.id, True
 
 
 def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | None:
@@ -43,7 +48,9 @@ def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | No
             below = one.right
             if _reading.called(below) == "len" and isinstance(below, ast.Call):
                 given = ast.unparse(below.args[0])
-                over = {ast.unparse(x) for x in ast.walk(loop.iter) if isinstance(x, ast.Name | ast.Attribute)}
+                over = {
+                    ast.unparse(x) for x in ast.walk(loop.iter) if isinstance(x, ast.Name | ast.Attribute)
+                }
                 if given == name if listed else given in over:
                     return one
         elif listed and isinstance(one, ast.Call) and _reading.called(one) in _MEANS:
@@ -71,12 +78,15 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 if divided is None or divided.lineno in told:
                     continue
                 told.add(divided.lineno)
-                shown = ", ".join(map(str, sizes[:2])) + (", …, " if len(sizes) > 3 else ", ") + str(sizes[-1])
+                shown = (
+                    ", ".join(map(str, sizes[:2])) + (", …, " if len(sizes) > 3 else ", ") + str(sizes[-1])
+                )
                 shown = shown if len(sizes) > 2 else f"{sizes[0]}, {sizes[1]}"
                 yield Finding(
                     place=_reading.at(began[-1].place.file, divided),
                     sentence=Said(
-                        "배치 평균을 배치 수로 다시 평균 내요. 작은 마지막 배치의 샘플이 다른 샘플보다 점수에 크게 반영돼요.",
+                        "배치 평균을 배치 수로 다시 평균 내요. 작은 마지막 배치의 샘플이 다른 "
+                        "샘플보다 점수에 크게 반영돼요.",
                         "Batch means are averaged over the batches, so each sample of the small last batch weighs "
                         "more than the others.",
                     ),

@@ -1,4 +1,5 @@
-"""Batches that were written over before they are used: a buffer is filled again while older batches still refer to it."""
+"""Batches that were written over before they are used: a buffer is filled again while older "
+"batches still refer to it."""
 
 import ast
 from collections.abc import Iterator
@@ -85,9 +86,7 @@ def _equal_rows(facts: Facts) -> Iterator[Finding]:
         these = [(forward, loss) for forward, loss, backward in found if backward.place == place]
         kept = _kept(facts)
         same = [
-            forward
-            for forward, loss in these
-            if forward.repeated_row and (kept is not None or _differ(loss))
+            forward for forward, loss in these if forward.repeated_row and (kept is not None or _differ(loss))
         ]
         distinct = {int(one.rows[0]) for one in same if one.rows is not None}
         if len(same) < _FEWEST or len(same) < 0.8 * len(these) or len(distinct) < 2:
@@ -95,7 +94,8 @@ def _equal_rows(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=kept or _given_away(facts) or same[-1].place,
             sentence=Said(
-                "배치의 모든 행이 똑같아요. 저장해 둔 것이 복사본이 아니라 하나의 배열이어서, 나중에 쓴 값이 앞의 것을 모두 덮었어요.",
+                "배치의 모든 행이 똑같아요. 저장해 둔 것이 복사본이 아니라 하나의 배열이어서, "
+                "나중에 쓴 값이 앞의 것을 모두 덮었어요.",
                 "All rows of a batch are equal: what was stored are references to one array, and what is written "
                 "there later replaces everything before.",
             ),
@@ -105,7 +105,9 @@ def _equal_rows(facts: Facts) -> Iterator[Finding]:
                 f"In {len(same)} of {len(these)} training batches all rows were equal; between batches there were "
                 f"{len(distinct)} different ones.",
             ),
-            mend=Said("저장할 때 복사하세요: `.copy()`나 `.clone()`.", "Store copies: `.copy()` or `.clone()`."),
+            mend=Said(
+                "저장할 때 복사하세요: `.copy()`나 `.clone()`.", "Store copies: `.copy()` or `.clone()`."
+            ),
         )
 
 
@@ -126,7 +128,8 @@ def _equal_batches(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=_given_away(facts) or these[-1][0].place,
             sentence=Said(
-                "서로 다른 배치여야 하는데 입력이 똑같고 정답만 달라요. 버퍼 하나를 돌려쓰면서, 앞 배치를 쓰기 전에 다음 배치를 덮어썼어요.",
+                "서로 다른 배치여야 하는데 입력이 똑같고 정답만 달라요. 버퍼 하나를 돌려쓰면서, 앞 "
+                "배치를 쓰기 전에 다음 배치를 덮어썼어요.",
                 "Batches with different targets have the same input: one buffer is used for all, and it is "
                 "filled again before the batch before was used.",
             ),

@@ -79,7 +79,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 yield Finding(
                     place=_reading.at(file, statement),
                     sentence=Said(
-                        "정확도를 셀 때 길이를 맞추려고 채운 자리도 세요. 진짜 토큰에서 얼마나 맞히는지와 다른 값이 나와요.",
+                        "정확도를 셀 때 길이를 맞추려고 채운 자리도 세요. 진짜 토큰에서 얼마나 "
+                        "맞히는지와 다른 값이 나와요.",
                         "The accuracy counts the padded positions too, so it is not that of the real tokens.",
                     ),
                     evidence=Said(

@@ -70,7 +70,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if len(padded) < _FEWEST or len(padded) < 0.9 * len(these) or len({v for _, v in padded}) > 1:
             continue
         value = padded[-1][1]
-        shares = [float((one.targets == value).float().mean()) for one, _ in padded if one.targets is not None]
+        shares = [
+            float((one.targets == value).float().mean()) for one, _ in padded if one.targets is not None
+        ]
         named = any(
             _NAMES & _reading.words(whole)
             for file in _reading.files(facts)
@@ -81,19 +83,19 @@ def _find(facts: Facts) -> Iterator[Finding]:
             place=loss.module_place or place,
             severity="bug" if named else "warning",
             sentence=Said(
-                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 기울기의 많은 부분이 채움 값을 맞히는 데 쓰여요."
+                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 기울기의 많은 부분이 "
+                f"채움 값을 맞히는 데 쓰여요."
                 + ("" if named else " 그 값도 배워야 하나요?"),
                 f"The positions that were padded (value {value}) count in the loss, so much of the gradient is "
                 "about predicting padding." + ("" if named else " Is that value meant to be learnt?"),
             ),
             evidence=Said(
-                f"손실 {len(these)}번 가운데 {len(padded)}번에서 정답의 평균 {sum(shares) / len(shares):.0%}가 줄 끝의 {value}였어요.",
+                f"손실 {len(these)}번 가운데 {len(padded)}번에서 정답의 평균 "
+                f"{sum(shares) / len(shares):.0%}가 줄 끝의 {value}였어요.",
                 f"In {len(padded)} of {len(these)} losses on average {sum(shares) / len(shares):.0%} of the targets "
                 f"were {value} at the ends of rows.",
             ),
-            mend=Said(
-                f"손실에 `ignore_index={value}`를 주세요.", f"Give the loss `ignore_index={value}`."
-            ),
+            mend=Said(f"손실에 `ignore_index={value}`를 주세요.", f"Give the loss `ignore_index={value}`."),
         )
 
 

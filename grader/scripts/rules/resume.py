@@ -19,7 +19,9 @@ _PROGRESS = {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "
 
 def _goes_on(facts: Facts, loaded: FileLoaded) -> bool:
     """Return True if the file says how far the training was, and the script reads that."""
-    keys = {key for key in loaded.keys if _reading.words(key) & _PROGRESS and "best" not in _reading.words(key)}
+    keys = {
+        key for key in loaded.keys if _reading.words(key) & _PROGRESS and "best" not in _reading.words(key)
+    }
     return any(
         isinstance(one, ast.Subscript | ast.Call) and _key(one) in keys
         for file in _reading.files(facts)
@@ -60,17 +62,21 @@ def _has_state(optimizer: OptimizerFacts) -> bool:
 
 def _no_optimizer(facts: Facts) -> Iterator[Finding]:
     for weights, file, optimizer in _resumed(facts):
-        given = any(one.kind == "optimizer" and one.owner == optimizer.number for one in facts.of(StateLoaded))
+        given = any(
+            one.kind == "optimizer" and one.owner == optimizer.number for one in facts.of(StateLoaded)
+        )
         if given or not _has_state(optimizer):
             continue
         yield Finding(
             place=weights.place,
             sentence=Said(
-                f"가중치만 불러오고 {optimizer.kind}의 상태는 불러오지 않아서, 이어서 하는 학습이 빈 모멘트로 시작해요.",
+                f"가중치만 불러오고 {optimizer.kind}의 상태는 불러오지 않아서, 이어서 하는 학습이 "
+                f"빈 모멘트로 시작해요.",
                 f"Only the weights are loaded: {optimizer.kind} goes on with empty moments.",
             ),
             evidence=Said(
-                f"파일에는 {', '.join(file.keys[:6])}이(가) 있었고, 이 옵티마이저는 `load_state_dict` 없이 첫 `step()`을 했어요.",
+                f"파일에는 {', '.join(file.keys[:6])}이(가) 있었고, 이 옵티마이저는 "
+                f"`load_state_dict` 없이 첫 `step()`을 했어요.",
                 f"The file held {', '.join(file.keys[:6])}; this optimizer made its first step without a "
                 "load_state_dict.",
             ),
@@ -86,7 +92,8 @@ def _scheduler_restart(facts: Facts) -> Iterator[Finding]:
             if scheduler.optimizer != optimizer.number or scheduler.kind == "ReduceLROnPlateau":
                 continue
             given = any(
-                one.kind == "scheduler" and one.owner in (scheduler.number, -1) for one in facts.of(StateLoaded)
+                one.kind == "scheduler" and one.owner in (scheduler.number, -1)
+                for one in facts.of(StateLoaded)
             )
             steps = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number]
             built = any(one.scheduler == scheduler.number for one in facts.of(SchedulerBuilt))
@@ -97,7 +104,8 @@ def _scheduler_restart(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 place=weights.place,
                 sentence=Said(
-                    "이어서 학습하는데 스케줄러는 처음부터 다시 시작해요. 학습률이 처음 값으로 뛰고, 계획한 끝까지 가지 못해요.",
+                    "이어서 학습하는데 스케줄러는 처음부터 다시 시작해요. 학습률이 처음 값으로 "
+                    "뛰고, 계획한 끝까지 가지 못해요.",
                     "The training goes on but its scheduler begins anew: the rate jumps back to its start and "
                     "never comes to its planned end.",
                 ),

@@ -12,7 +12,8 @@ _FEWEST = 3
 
 
 def _place(loss: LossComputed) -> Place | None:
-    """Return the sigmoid's line if it is a layer of a Sequential, which has no line of its own call; else the loss's."""
+    """Return the sigmoid's line if it is a layer of a Sequential, which has no line of its own "
+    "call; else the loss's."""
     made = loss.producers[0].place
     if made is None:
         return loss.place

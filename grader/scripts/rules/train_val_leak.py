@@ -42,13 +42,14 @@ def _simple(statement: ast.stmt) -> bool:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     found = batches(facts)
-    trained_on = {one.loader for one in found.trained}
+    trained_on = {_origin(facts, one.loader) for one in found.trained}
     trained = rows(found.trained)
     overlaps = []
-    for loader in dict.fromkeys(one.loader for one in found.evaluated):
-        these = [one for one in found.evaluated if one.loader == loader]
+    for origin in dict.fromkeys(_origin(facts, one.loader) for one in found.evaluated):
+        these = [one for one in found.evaluated if _origin(facts, one.loader) == origin]
         own = rows(these)
-        if loader not in trained_on and own:
+        loader = these[-1].loader
+        if origin not in trained_on and own:
             overlaps.append((loader, these, own, own & trained))
     some_clean = any(len(both) < _LEAST * len(own) for _, _, own, both in overlaps)
     for loader, these, own, both in overlaps:
@@ -65,7 +66,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "검증 데이터에 학습한 행이 그대로 들어 있어요. 외운 것을 다시 물으니 점수가 실제보다 높게 나와요."
                 + ("" if sure else " 원래 같은 값이 자주 나오는 데이터인가요?"),
                 "Rows of the training data stand in the validation data: it asks for what was memorised, and "
-                "the score is too good." + ("" if sure else " Or do equal rows occur by nature in this data?"),
+                "the score is too good."
+                + ("" if sure else " Or do equal rows occur by nature in this data?"),
             ),
             evidence=Said(
                 f"검증한 서로 다른 행 {len(own)}개 가운데 {len(both)}개가 지켜본 학습 배치에도 있었어요.",
@@ -79,10 +81,16 @@ def _find(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _origin(facts: Facts, loader: int) -> tuple[Place | None, int]:
+    """Return a loader's line and dataset: one that is made anew for each epoch is the same."""
+    about = facts.loaders[loader]
+    return about.built, about.dataset
+
+
 def _reading_of_training(facts: Facts, loader: int) -> bool:
     """Return True if a loader's line calls it one of training data."""
     place = facts.loaders[loader].built
-    lines = [one for one in _reading.around(place, ast.Assign)] if place is not None else []
+    lines = _reading.around(place, ast.Assign) if place is not None else []
     return any("train" in _reading.words(one) for one in lines)
 
 

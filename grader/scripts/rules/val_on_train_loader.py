@@ -10,7 +10,7 @@ from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 from grader.scripts.rules._evaluations import batches, rows
 
-_HELD_OUT = {"val", "valid", "validation", "valid", "dev", "test", "heldout", "eval", "evaluate", "validate"}
+_HELD_OUT = {"val", "valid", "validation", "dev", "test", "heldout", "eval", "evaluate", "validate"}
 _AFTER = 4
 
 
@@ -24,7 +24,7 @@ def _site(began: LoaderBegan) -> Place | None:
         function = functions[0]
         assert isinstance(function, ast.FunctionDef)
         arguments = {one.arg for one in [*function.args.args, *function.args.kwonlyargs]}
-        statement = loops[0].iter if loops and isinstance(loops[0], ast.For) else None  # type: ignore[attr-defined]
+        statement = loops[0].iter if loops and isinstance(loops[0], ast.For) else None
         names = _names(statement) if statement is not None else _line_names(place)
         if not names & (arguments - {"self"}):
             return place
@@ -36,7 +36,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _line_names(place: Place) -> set[str]:
-    calls = [one for one in _reading.around(place, ast.Call)]
+    calls = _reading.around(place, ast.Call)
     return set().union(*(_names(one) for one in calls[:1])) if calls else set()
 
 
@@ -97,7 +97,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 else "The only evaluation iterates the training loader. On purpose?",
             ),
             evidence=Said(
-                f"기울기 없이 평가한 배치 {len(these)}개가 학습에 쓴 로더({line.line if line else 0}번째 줄)에서 나왔어요.",
+                f"기울기 없이 평가한 배치 {len(these)}개가 학습에 쓴 "
+                f"로더({line.line if line else 0}번째 줄)에서 나왔어요.",
                 f"{len(these)} batches evaluated without gradients came from the loader that is trained on "
                 f"(line {line.line if line else 0}).",
             ),

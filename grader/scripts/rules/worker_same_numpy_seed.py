@@ -81,7 +81,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=place,
             sentence=Said(
-                "워커마다 이 제너레이터의 똑같은 복사본을 받아요. 워커들이 같은 난수를 뽑고, 에폭마다 처음부터 다시 뽑아서 증강이 되풀이돼요.",
+                "워커마다 이 제너레이터의 똑같은 복사본을 받아요. 워커들이 같은 난수를 뽑고, "
+                "에폭마다 처음부터 다시 뽑아서 증강이 되풀이돼요.",
                 "Every worker gets the same copy of this generator: the workers draw the same numbers, and every "
                 "epoch draws them again, so the augmentations repeat.",
             ),
