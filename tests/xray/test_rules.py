@@ -603,6 +603,210 @@ for _ in range(4):
     print(total_loss / len(held.dataset))
 """,
     ),
+    (
+        "clip-after-step",
+        """for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.01)  # BUG
+""",
+        """for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+    optimizer.step()
+    print(nn.utils.clip_grad_norm_(model.parameters(), float("inf")))
+""",
+    ),
+    (
+        "clip-wrong-params",
+        """other = nn.Linear(6, 2)
+other_optimizer = torch.optim.SGD(other.parameters(), lr=0.1)
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    nn.utils.clip_grad_norm_(other.parameters(), 0.01)  # BUG
+    optimizer.step()
+    other_optimizer.zero_grad()
+    F.cross_entropy(other(x), y).backward()
+    other_optimizer.step()
+""",
+        """for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    nn.utils.clip_grad_norm_(model[2].parameters(), 0.01)
+    optimizer.step()
+""",
+    ),
+    (
+        "eval-mode-not-restored",
+        """model = nn.Sequential(nn.Linear(6, 16), nn.Dropout(0.5), nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model.train()
+for step in range(12):
+    optimizer.zero_grad()
+    out = model(x)  # BUG
+    F.cross_entropy(out, y).backward()
+    optimizer.step()
+    if step == 3:
+        model.eval()
+""",
+        """model = nn.Sequential(nn.Linear(6, 16), nn.Dropout(0.5), nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model.eval()
+for step in range(12):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "reseed-in-loop",
+        """from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(x, y), batch_size=32, shuffle=True)
+for _ in range(3):
+    torch.manual_seed(1)  # BUG
+    for a, b in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(x, y), batch_size=32, shuffle=True)
+for epoch in range(3):
+    torch.manual_seed(epoch)
+    for a, b in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+""",
+    ),
+    (
+        "sched-per-batch-epoch-tmax",
+        """schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=3)
+for _ in range(4):
+    for _ in range(4):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        schedule.step()  # BUG
+""",
+        """schedule = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 3)
+for _ in range(16):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    schedule.step()
+""",
+    ),
+    (
+        "accum-leftover-dropped",
+        """for _ in range(3):
+    optimizer.zero_grad()
+    for i in range(7):
+        (F.cross_entropy(model(x[8 * i:8 * i + 8]), y[8 * i:8 * i + 8]) / 3).backward()  # BUG
+        if i % 3 == 2:
+            optimizer.step()
+            optimizer.zero_grad()
+""",
+        """for _ in range(3):
+    optimizer.zero_grad()
+    for i in range(6):
+        (F.cross_entropy(model(x[8 * i:8 * i + 8]), y[8 * i:8 * i + 8]) / 3).backward()
+        if i % 3 == 2:
+            optimizer.step()
+            optimizer.zero_grad()
+""",
+    ),
+    (
+        "gan-stale-d-grads",
+        """judge = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+judge_optimizer = torch.optim.SGD(judge.parameters(), lr=0.1)
+one, zero = torch.ones(64, 1), torch.zeros(64, 1)
+for _ in range(8):
+    made = model(x)
+    loss = F.binary_cross_entropy_with_logits(judge(made.detach()), zero)
+    loss = loss + F.binary_cross_entropy_with_logits(judge(torch.randn(64, 2)), one)
+    loss.backward()  # BUG
+    judge_optimizer.step()
+    judge_optimizer.zero_grad()
+    optimizer.zero_grad()
+    F.binary_cross_entropy_with_logits(judge(made), one).backward()
+    optimizer.step()
+""",
+        """judge = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+judge_optimizer = torch.optim.SGD(judge.parameters(), lr=0.1)
+one, zero = torch.ones(64, 1), torch.zeros(64, 1)
+for _ in range(8):
+    made = model(x)
+    loss = F.binary_cross_entropy_with_logits(judge(made.detach()), zero)
+    loss = loss + F.binary_cross_entropy_with_logits(judge(torch.randn(64, 2)), one)
+    judge_optimizer.zero_grad()
+    loss.backward()
+    judge_optimizer.step()
+    optimizer.zero_grad()
+    F.binary_cross_entropy_with_logits(judge(made), one).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "nll-on-logits",
+        """for _ in range(8):
+    optimizer.zero_grad()
+    F.nll_loss(model(x), y).backward()  # BUG
+    optimizer.step()
+""",
+        """for _ in range(8):
+    optimizer.zero_grad()
+    F.nll_loss(model(x).log_softmax(1), y).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "no-shuffle-sorted",
+        """from torch.utils.data import DataLoader, TensorDataset
+order = y.argsort()
+loader = DataLoader(TensorDataset(x[order], y[order]), batch_size=8)  # BUG
+for a, b in loader:
+    optimizer.zero_grad()
+    F.cross_entropy(model(a), b).backward()
+    optimizer.step()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+order = y.argsort()
+for a, b in DataLoader(TensorDataset(x[order], y[order]), batch_size=8, shuffle=True):
+    optimizer.zero_grad()
+    F.cross_entropy(model(a), b).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "optimizer-before-new-layer",
+        """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.head = nn.Linear(6, 2), None
+    def forward(self, x):
+        if self.head is None:
+            self.head = nn.Linear(2, 2)  # BUG
+        return self.head(self.layer(x))
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+        """model = nn.Sequential(nn.LazyLinear(16), nn.ReLU(), nn.LazyLinear(2))
+model(x)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+    ),
 ]
 
 

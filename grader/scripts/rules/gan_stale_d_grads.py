@@ -17,7 +17,7 @@ def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> 
         old = backwards[number]
         for event in facts.between(old.serial, newest.serial):
             other = isinstance(event, Stepped) and event.optimizer != step.optimizer
-            if other and number in event.recipe and number not in newest.norms:  # type: ignore[attr-defined]
+            if other and number in event.recipe and event.optimizer not in newest.norms:  # type: ignore[attr-defined]
                 return old
     return None
 
