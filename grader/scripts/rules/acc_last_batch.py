@@ -56,14 +56,14 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     yield Finding(
                         place=_reading.at(file, statement),
                         sentence=Said(
-                            f"배치마다 `{name}`을(를) 더하지 않고 덮어써서, 정확도가 마지막 배치의 것이에요.",
+                            f"배치마다 `{name}` 값을 더하지 않고 덮어써서, 정확도가 마지막 배치만의 것이에요.",
                             f"`{name}` is overwritten for each batch instead of added up, so the accuracy is that "
                             "of the last batch only.",
                         ),
                         evidence=Said(
-                            f"읽어 보니 반복문 안에서는 `{name}`을(를) 다시 읽지 않고 끝난 뒤에 읽어요. "
+                            f"읽어 보니 반복문 안에서는 `{name}` 값을 쓰지 않고, 끝난 뒤에 써요. "
                             f"지켜보는 동안 이 반복문은 평가 배치 {len(sizes)}개를 돌았고, 마지막 "
-                            f"것은 {sizes[-1]}개짜리였어요.",
+                            f"배치에는 샘플이 {sizes[-1]}개 있었어요.",
                             f"From reading: the loop never reads `{name}`, what follows it does. While watched it ran "
                             f"over {len(sizes)} evaluation batches; the last had {sizes[-1]} samples.",
                         ),
@@ -84,7 +84,7 @@ def _top(file: str, loop: ast.For) -> bool:
 RULE = Rule(
     id="acc-last-batch",
     severity="bug",
-    title=Said("정확도가 마지막 배치의 것이에요", "The accuracy is that of the last batch"),
+    title=Said("마지막 배치의 정확도만 남아요", "The accuracy is that of the last batch"),
     lesson="02_loop_anatomy",
     find=_find,
 )

@@ -60,7 +60,7 @@ def _in_forward(facts: Facts) -> Iterator[Finding]:
             place,
             Said(
                 f"평가 {len(seen)}번의 입력 {len(seen[0])}행이 매번 모두 달랐어요. 읽어 보니 이 "
-                f"줄이 학습 때와 같은 `{name}`을(를) 불러요.",
+                f"줄이 학습 때와 같은 `{name}` 함수를 불러요.",
                 f"The {len(seen[0])} input rows were all different in each of {len(seen)} evaluations. From reading: "
                 f"this line calls `{name}`, as training does.",
             ),

@@ -112,12 +112,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 place=_reading.at(file, branch),
                 sentence=Said(
-                    f"`{ast.unparse(value)}`이(가) 나빠질 때 모델을 남겨요. 가장 좋은 것이 아니라 "
+                    f"`{ast.unparse(value)}` 값이 나빠질 때 모델을 남겨요. 가장 좋은 것이 아니라 "
                     f"가장 나쁜 것이 남아요.",
                     f"The model is kept when `{ast.unparse(value)}` gets worse, so the worst one is kept as the best.",
                 ),
                 evidence=Said(
-                    f"읽어 보니 `{ast.unparse(value)}`은(는) "
+                    f"읽어 보니 `{ast.unparse(value)}` 값은 "
                     f"{'클수록' if better == 'high' else '작을수록'} 좋은 값인데, "
                     f"`{ast.unparse(branch.test)}`일 때 가중치를 저장해요.",
                     f"From reading: `{ast.unparse(value)}` is better when it is "

@@ -91,7 +91,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
                         "more than the others.",
                     ),
                     evidence=Said(
-                        f"평가 배치의 크기가 {shown}이었어요. 읽어 보니 `{name}`을(를) 크기와 상관없이 평균 내요.",
+                        f"평가 배치의 샘플이 {shown}개였어요. 읽어 보니 `{name}` 값을 크기와 상관없이 평균 내요.",
                         f"The evaluation's batches had {shown} samples. From reading: `{name}` is averaged "
                         "regardless of their sizes.",
                     ),

@@ -83,9 +83,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             place=loss.module_place or place,
             severity="bug" if named else "warning",
             sentence=Said(
-                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 기울기의 많은 부분이 "
-                f"채움 값을 맞히는 데 쓰여요."
-                + ("" if named else " 그 값도 배워야 하나요?"),
+                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 그레이디언트의 많은 부분이 "
+                f"채움 값을 맞히는 데 쓰여요." + ("" if named else " 그 값도 배워야 하나요?"),
                 f"The positions that were padded (value {value}) count in the loss, so much of the gradient is "
                 "about predicting padding." + ("" if named else " Is that value meant to be learnt?"),
             ),

@@ -75,7 +75,7 @@ def _no_optimizer(facts: Facts) -> Iterator[Finding]:
                 f"Only the weights are loaded: {optimizer.kind} goes on with empty moments.",
             ),
             evidence=Said(
-                f"파일에는 {', '.join(file.keys[:6])}이(가) 있었고, 이 옵티마이저는 "
+                f"파일에 있던 것은 {', '.join(file.keys[:6])}이고, 이 옵티마이저는 "
                 f"`load_state_dict` 없이 첫 `step()`을 했어요.",
                 f"The file held {', '.join(file.keys[:6])}; this optimizer made its first step without a "
                 "load_state_dict.",
@@ -110,8 +110,9 @@ def _scheduler_restart(facts: Facts) -> Iterator[Finding]:
                     "never comes to its planned end.",
                 ),
                 evidence=Said(
-                    f"이어서 한 첫 업데이트의 학습률이 {rates[0]:.3g}이고, {scheduler.kind}은(는) "
-                    f"`load_state_dict` 없이 {len(steps)}번 움직여 {place_in_time:g}번째 자리에 있어요.",
+                    f"이어서 한 첫 업데이트의 학습률이 {rates[0]:.3g}이고, "
+                    f"스케줄러({scheduler.kind})는 `load_state_dict` 없이 {len(steps)}번 움직여 "
+                    f"{place_in_time:g}번째 자리에 있어요.",
                     f"The first update afterwards had the rate {rates[0]:.3g}; {scheduler.kind} was stepped "
                     f"{len(steps)} times without a load_state_dict and stands at {place_in_time:g}.",
                 ),

@@ -46,11 +46,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     yield Finding(
                         place=_reading.at(file, call),
                         sentence=Said(
-                            f"이 줄이 `{name}`을(를) 계산하기 전에 있어서, 이번 스텝이 아니라 앞 스텝의 손실을 적어요.",
+                            f"이 줄이 `{name}` 값을 계산하기 전에 있어서, 이번 스텝이 아니라 앞 스텝의 손실을 적어요.",
                             f"This line stands before `{name}` is computed, so it logs the loss of the step before.",
                         ),
                         evidence=Said(
-                            f"읽어 보니 `{name}`은(는) 같은 반복의 {line}번째 줄에서야 새로 정해져요. "
+                            f"읽어 보니 `{name}` 값은 같은 반복의 {line}번째 줄에서야 새로 정해져요. "
                             f"지켜보는 동안 이 반복문의 `backward()`는 {count}번이었어요.",
                             f"From reading: `{name}` is only computed on line {line} of the same round; the "
                             f"loop ran backward() {count} times while watched.",

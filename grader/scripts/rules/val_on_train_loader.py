@@ -97,7 +97,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 else "The only evaluation iterates the training loader. On purpose?",
             ),
             evidence=Said(
-                f"기울기 없이 평가한 배치 {len(these)}개가 학습에 쓴 "
+                f"그레이디언트 없이 평가한 배치 {len(these)}개가 학습에 쓴 "
                 f"로더({line.line if line else 0}번째 줄)에서 나왔어요.",
                 f"{len(these)} batches evaluated without gradients came from the loader that is trained on "
                 f"(line {line.line if line else 0}).",
