@@ -13,7 +13,7 @@ from grader.authoring import first_cell
 from grader.authoring.check_predictions import check_predictions
 from grader.authoring.execute import NotebookFailed, error_outputs, execute
 from grader.authoring.measured_behaviour import measured_table
-from grader.authoring.strip_solutions import PLACEHOLDER, BuildError, starter_text
+from grader.authoring.strip_solutions import BuildError, starter_text
 from grader.base.files import write_whole
 from grader.base.installing import repository
 from grader.course.course import Course, CourseError, Lesson, Part
@@ -122,13 +122,16 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     """
     _check_names(lesson)
     stale = []
+    learners = {part: to_json(learner_notebook(lesson, part)) for part in lesson.parts}
+    if not check:  # all of them before any runs: what runs may read the course's other notebooks
+        for part, learner in learners.items():
+            part.notebook.parent.mkdir(exist_ok=True)
+            write_whole(part.notebook, learner)
     for part in lesson.parts:
-        learner, solved = to_json(learner_notebook(lesson, part)), solution_notebook(lesson, part)
+        solved = solution_notebook(lesson, part)
         if check:
-            stale += [*_stale_learner(part.notebook, learner), *_stale_executed(part.executed, solved)]
+            stale += [*_stale_learner(part.notebook, learners[part]), *_stale_executed(part.executed, solved)]
             continue
-        part.notebook.parent.mkdir(exist_ok=True)
-        write_whole(part.notebook, learner)
         try:
             execute(solved)
         except NotebookFailed as error:
@@ -145,9 +148,11 @@ def solution_notebook(lesson: Lesson, part: Part) -> Any:
 
 def learner_notebook(lesson: Lesson, part: Part) -> Any:
     """Return the notebook as a learner opens it: without solutions and outputs, with hint cells."""
-    notebook = _notebook(lesson, part, starter_text(_read(part), part.source.name))
+    text = _read(part)
+    notebook = _notebook(lesson, part, starter_text(text, part.source.name))
+    answers = dict(_exercise_cells(_notebook(lesson, part, text)))
     for name, cell in _exercise_cells(notebook):
-        if PLACEHOLDER not in cell.source:
+        if cell.source == answers[name].source:
             raise BuildError(f"{part.source.name}: {name} 연습 셀에 BEGIN SOLUTION이 없어요.")
     notebook.cells = list(_with_hints(notebook, {e.name for e in lesson.exercises if e.kind == "bonus"}))
     return notebook

@@ -14,6 +14,7 @@ PLACEHOLDER = "# 여기에 코드를 쓰세요"
 _BEGIN = re.compile(r"(\s*)# BEGIN SOLUTION\s*")
 _END = re.compile(r"\s*# END SOLUTION\s*")
 _LINE = re.compile(r"(?P<code>\s*\S.*?)\s+# SOLUTION\s*")
+_LEFT_OUT = re.compile(r"\s*\S.*?\s+# SOLUTION: left out\s*")
 _CELL = re.compile(r"# %%(?P<header>.*)")
 _NOT_CODE = re.compile(r"\[(markdown|md|raw)\]")
 
@@ -26,7 +27,8 @@ def starter_text(text: str, name: str) -> str:
     """Return the lesson's source as a learner gets it.
 
     `# BEGIN SOLUTION` … `# END SOLUTION` becomes a comment and `raise NotImplementedError` at the same indentation; a
-    line that ends in `# SOLUTION` keeps only the part before its value.
+    line that ends in `# SOLUTION` keeps only the part before its value; a line that ends in `# SOLUTION: left out` is
+    left out without a trace, so that learners get code that runs, and look for what is missing.
 
     Args:
         text: percent-format source.
@@ -64,7 +66,7 @@ def _starter_lines(text: str, name: str) -> Iterator[str]:
                     f"{name} {number}번째 줄의 END SOLUTION에 짝이 되는 BEGIN SOLUTION이 없어요."
                 )
             opened = None
-        elif opened is None:
+        elif opened is None and not (code and _LEFT_OUT.fullmatch(line)):
             single = _LINE.fullmatch(line) if code else None
             yield _blanked(single["code"], f"{name} {number}번째 줄") if single else line
     if opened is not None:

@@ -13,8 +13,10 @@ from typing import Any
 from grader.base.errors import HanstepError
 
 _TAG = "exercise:"
-_BLANKED = re.compile(r"[ \t]*# SOLUTION$")
-"""Matches the mark of a line whose value learners fill in."""
+_MARK = re.compile(r"[ \t]*# SOLUTION(: left out)?$", re.MULTILINE)
+"""Matches the mark of a line whose value learners fill in, or of one that they get without."""
+
+_LEFT_OUT = re.compile(r"^.*# SOLUTION: left out\n", re.MULTILINE)
 
 
 class NoAnswer(HanstepError):
@@ -69,11 +71,22 @@ def answer(text: str, name: str) -> str | None:
     start = min([definition.lineno, *(one.lineno for one in definition.decorator_list)])
     left_out = _lines_of_docstring(definition, lines)
     kept = [
-        _BLANKED.sub("", line)
+        without_marks(line)
         for number, line in enumerate(lines[: definition.end_lineno], 1)
         if number >= start and number not in left_out and not line.lstrip().startswith("#")
     ]
     return "\n".join(kept)
+
+
+def running_starter(text: str, name: str) -> str | None:
+    """Return the definition that learners get of `name` if lines are left out of it; None if they write all of it."""
+    starter = answer(_LEFT_OUT.sub("", text), name)
+    return starter if starter != answer(text, name) else None
+
+
+def without_marks(text: str) -> str:
+    """Return the text of a solution without the marks at the ends of lines that learners fill in."""
+    return _MARK.sub("", text)
 
 
 def _lines_of_docstring(definition: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> set[int]:

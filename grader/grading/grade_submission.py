@@ -1,5 +1,7 @@
 """Grade one submission: run its exercises in a sandbox, and judge the traces outside of it."""
 
+import ast
+import copy
 import logging
 import time
 from collections.abc import Callable
@@ -7,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from grader.course.course import CourseError, Exercise
+from grader.course.exercise_cell import running_starter
 from grader.course.feedback import Feedback, SubmissionResult
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
@@ -25,6 +28,7 @@ from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.close_names import Pairing, close_names
 from grader.submission.source_file import Complaint
 from grader.submission.submission import Submission
+from grader.submission.syntax import definition_of
 from grader.submission.tamper_scan import suspicious_lines
 
 
@@ -96,7 +100,11 @@ def assess_submission(
             feedback = replace(feedback, notes=(*feedback.notes, note))
         if exercise.kind == "exercise":
             feedbacks.append(feedback)
-        elif feedback.begun and outcomes.get(exercise.name) is not None:
+        elif (
+            feedback.begun
+            and outcomes.get(exercise.name) is not None
+            and (run.own_file or not _is_as_handed_out(run, submission, exercise))
+        ):
             extras.append(feedback)
     return SubmissionResult(
         student=submission.student,
@@ -106,6 +114,20 @@ def assess_submission(
         digest=submission.digest,
         extras=tuple(extras),
     )
+
+
+def _is_as_handed_out(run: GradingRun, submission: Submission, exercise: Exercise) -> bool:
+    """Return True if a starter that runs, because only a line is left out of it, was handed in unchanged."""
+    part = run.course.lesson(exercise.lesson).part_of(exercise.name)
+    starter = running_starter(part.source.read_text(encoding="utf-8"), exercise.name)
+    source = submission.source_for(exercise.name)
+    own = None if starter is None or source is None else definition_of(source.text, exercise.name)
+    if starter is None or own is None:
+        return False
+    own = copy.copy(own)  # syntax trees are cached
+    if ast.get_docstring(own) is not None:
+        own.body = own.body[1:]
+    return ast.unparse(own) == ast.unparse(ast.parse(starter))
 
 
 def _acts_by_file(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tuple[str, int], ...]]:

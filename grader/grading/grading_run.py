@@ -30,6 +30,8 @@ class GradingRun:
     """Installed packages, as pip calls them, that submissions may use beside those of the course."""
     ahead: tuple[str, ...] = ()
     """Modules that submissions of this class import; each sandbox imports them once for all submissions."""
+    own_file: bool = False
+    """True if a learner checks a file of their own. Only then is a warm-up judged that runs as it was handed out."""
     ray: str | None = None
     """Address of the Ray cluster that grades; None: this machine does."""
 

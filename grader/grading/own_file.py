@@ -140,9 +140,8 @@ class OwnFile:
         )
         # A learner's own file needs no isolation (`none`). A separate process is enough: an endless loop or a crash
         # then ends only that process.
-        run = GradingRun(
-            self._course, tuple(lesson for lesson in lessons if lesson.exercises), seed, device, "none"
-        )
+        asked = tuple(lesson for lesson in lessons if lesson.exercises)
+        run = GradingRun(self._course, asked, seed, device, "none", own_file=True)
         return grade_submission.grade_one(run, self.submission, meanwhile).all_feedback
 
     def _check_here(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from grader.course.course import CourseError, Exercise
+from grader.course.exercise_cell import without_marks
 from grader.course.reading import load_course
 from grader.submission.submission import read_submission
 from grader.submission.syntax import (
@@ -52,7 +53,7 @@ def solution_source(lesson: str) -> str:
             raise CourseError(
                 f"{part.source}: 해답을 읽을 수 없어요: {submission.unreadable or submission.files}"
             )
-        texts.append(submission.files[0].text)
+        texts.append(without_marks(submission.files[0].text))
     return "\n".join(texts)
 
 

@@ -5,7 +5,7 @@ import inspect
 import linecache
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -66,7 +66,11 @@ def check(
         return message(str(error))
     learner = Progress.load()
     gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
-    notes = (*feedback.notes, *_dependency_warnings(function), *learner.take_notices())
+    notes = (
+        *feedback.notes,
+        *_dependency_warnings(function, exercise.driver.lends),
+        *learner.take_notices(),
+    )
     feedback = replace(feedback, notes=notes)
     left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
     if feedback.status != "passed":
@@ -166,14 +170,17 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _dependency_warnings(function: Callable[..., Any]) -> Iterator[str]:
-    """Yield a warning for each variable that the function uses and that will not exist when it is graded."""
+def _dependency_warnings(function: Callable[..., Any], lent: Collection[str] = ()) -> Iterator[str]:
+    """Yield a warning for each variable that the function uses and that will not exist when it is graded.
+
+    The names in `lent` will: the exercise's driver lends them.
+    """
     function = inspect.unwrap(function)
     carried = _carried_names(function)
     if "*" in carried:
         return
     for name in sorted(set(_global_reads(function, set()))):
-        if name not in carried:
+        if name not in carried and name not in lent:
             yield (
                 f"이 함수는 연습 셀 밖에서 계산한 변수 `{name}`에 기대고 있어요. 셀 밖에서는 함수와 클래스의 정의, "
                 "import, `N = 4` 같은 상수만 가져가서 채점해요. 함수 안이나 연습 셀 안에서 만들어 주세요."

@@ -136,14 +136,15 @@ class Driver:
         def _adamw(stage: Stage) -> None: ...
     """
 
-    def __init__(self, name: str, *, cost: float = 1.0) -> None:
+    def __init__(self, name: str, *, cost: float = 1.0, lends: Collection[str] = ()) -> None:
         """Create a driver without scenarios.
 
         Args:
             name: name of the exercise.
             cost: how much one play counts where the number of plays is limited; above 1 for long scenarios.
+            lends: names that the scenarios lend to a program that does not define them.
         """
-        self.name, self.cost = name, cost
+        self.name, self.cost, self.lends = name, cost, lends
         self._scenarios: dict[str, Scenario] = {}
 
     @property

@@ -53,6 +53,16 @@ class ForwardRan(Event):
     live_parts: int = 0
     """The same in training mode."""
     raised: bool = False
+    single_norms: int = 0
+    """Batch-norm layers in training mode that were given one sample."""
+    tokens: "Tensor | None" = None
+    """The first tensor argument itself, if it holds integers in two dimensions; at most 64 rows."""
+    repeated_row: bool = False
+    """All rows of the input are equal, but are not one row that was expanded."""
+    input_changed: bool = False
+    """The first tensor argument was changed in place while the forward ran."""
+    input_lasts: bool = False
+    """The changed tensor is a part of a larger one, or came as an input before."""
 
 
 @dataclass(slots=True)
@@ -87,6 +97,8 @@ class LossComputed(Event):
     targets: "Tensor | None" = None
     """The targets of a classification, at most 4096 of them."""
     value: "Tensor | None" = None
+    target_rows: "Tensor | None" = None
+    """A hash of each row of the targets."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -266,6 +278,8 @@ class LoaderBegan(Event):
 
     loader: int
     pass_: int
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -278,6 +292,8 @@ class BatchLoaded(Event):
     size: int
     rows: "Tensor | None"
     labels: "Tensor | None"
+    continuous: bool = False
+    """The first row is of floating point and has many distinct entries: two samples are hardly equal by chance."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -432,6 +448,10 @@ class LoaderFacts:
     workers: int
     dataset: int
     """Equal for loaders of one dataset object."""
+    dataset_kind: str = ""
+    """Class of the dataset; of the innermost one where subsets wrap it."""
+    worker_init: bool = False
+    """A `worker_init_fn` was given."""
 
 
 @dataclass(slots=True)

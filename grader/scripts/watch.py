@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from grader.scripts import places
 from grader.scripts.facts import Event, Facts, ForwardRan, OptimizerFacts, ParameterFacts, Stepped
@@ -73,10 +74,12 @@ class Watch:
         """Return the number of a tensor that gets gradients, numbering it if it is new."""
         number = self.parameters.find(tensor)
         if number is None:
+            lazy = is_lazy(tensor)  # it has no shape before its first forward
             number = self.parameters.add(tensor)
             known = isinstance(tensor, torch.nn.Parameter)
-            self.facts.parameters.append(ParameterFacts(number, tuple(tensor.shape), "", known))
-            if tensor.numel():
+            shape = () if lazy else tuple(tensor.shape)
+            self.facts.parameters.append(ParameterFacts(number, shape, "", known))
+            if not lazy and tensor.numel():
                 self._samples[number] = _sample(tensor)
         return number
 

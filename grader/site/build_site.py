@@ -10,11 +10,23 @@ from typing import Any
 
 from grader import paths
 from grader.base.installing import install_command
-from grader.course.course import Course, Lesson
+from grader.course.course import Course, Lesson, Part
+from grader.site.descriptions import (
+    hours,
+    levels,
+    page_facts,
+    page_name,
+    place_in,
+    plain_title,
+    tasks,
+    tasks_in,
+)
 from grader.site.finished_html import finished
 from grader.site.gallery import PAGE as GALLERY
 from grader.site.gallery import GalleryEntry, card_of, gallery_entries, gallery_page
-from grader.site.lesson_page import SiteError, lesson_page, levels, raw_block
+from grader.site.landing import Landing, code_with_gap, moving_microscope, question, read_landing
+from grader.site.old_addresses import write_old_pages
+from grader.site.part_page import SiteError, part_page, raw_block
 from grader.site.settings import Addresses, PageFacts
 
 _HERE = Path(__file__).parent
@@ -32,6 +44,7 @@ def build_site(
     *,
     addresses: Addresses | None = None,
     shown: Sequence[GalleryEntry] | None = None,
+    landing: Landing | None = None,
     report: Callable[[str], None] = print,
 ) -> None:
     """Build the whole site without a network.
@@ -40,7 +53,8 @@ def build_site(
         course: the course; its notebooks must be up to date.
         out: the folder of the site; one from an earlier build is replaced.
         addresses: where the source and the finished site are published.
-        shown: gallery_entries of the gallery; None for all.
+        shown: entries of the gallery; None for all.
+        landing: what the first page shows; None for the content of `landing.toml`.
         report: gets Korean lines on what is done.
 
     Raises:
@@ -56,16 +70,8 @@ def build_site(
     with tempfile.TemporaryDirectory(prefix="hanstep-site-") as folder:
         source, built = Path(folder, "source"), Path(folder, "built")
         source.mkdir()
-        facts = _facts(course)
-        drawings: dict[str, bytes] = {}
-        for lesson in course.lessons:
-            page = lesson_page(lesson, _head(course, lesson, addresses))
-            notebook = importlib.import_module("nbformat").writes(page.notebook)
-            (source / f"{lesson.name}.ipynb").write_text(notebook, encoding="utf-8")
-            drawings |= page.pictures
-        # The lessons link to the templates; Sphinx makes downloads of them.
-        for template in paths.lessons_path().glob("*.py"):
-            shutil.copyfile(template, source / template.name)
+        facts = page_facts(course)
+        drawings = _write_parts(course, source, addresses)
         report("유명한 실수를 실행해요 …")
         chosen = tuple(gallery_entries() if shown is None else shown)
         (source / f"{GALLERY}.md").write_text(gallery_page(course, chosen), encoding="utf-8")
@@ -76,10 +82,12 @@ def build_site(
         for name in _FONT:
             shutil.copyfile(paths.asset_path("fonts", name), generated / name)
         for name in ("index", "en"):
-            (source / f"{name}.md").write_text(_text(name, course, chosen, addresses), encoding="utf-8")
+            text = _text(name, course, chosen, addresses, landing or read_landing())
+            (source / f"{name}.md").write_text(text, encoding="utf-8")
         report("페이지를 만들어요 …")
         _run_sphinx(source, built, Path(folder, "doctrees"), facts, addresses, course.title)
         _add_files(course, built, facts, drawings)
+        write_old_pages(course, built, addresses)
         if out.exists():
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -106,56 +114,52 @@ def _check_output_folder(out: Path) -> None:
         )
 
 
-def _facts(course: Course) -> dict[str, PageFacts]:
-    """Return title and description of each page, by its name."""
-    lessons = {
-        lesson.name: PageFacts(
-            f"{lesson.id} {lesson.title}",
-            f"{lesson.title}: 예측 {len(lesson.predictions)}개와 실험, 연습 문제 {len(lesson.counted)}개. "
-            f"본문 {_hours(lesson.minutes)}.",
-            lines=(f"본문 {_hours(lesson.minutes)} · {levels(lesson)}", f"연습 문제 {len(lesson.counted)}개"),
-        )
-        for lesson in course.lessons
-    }
-    return {
-        "index": PageFacts(course.title, course.tagline),
-        **lessons,
-        GALLERY: PageFacts(
-            "유명한 실수",
-            "오류 없이 돌아가는데 틀린 학습 루프들. 채점기가 실수의 이름과 그 줄, 실행 순서를 보여 줍니다.",
-        ),
-        "glossary": PageFacts("용어집", "PyTorch 학습 루프의 용어를 한국어와 영어로 짧게 설명합니다."),
-        "en": PageFacts(
-            "Han Step: the PyTorch training loop, one step at a time",
-            "An interactive Korean course on the PyTorch training loop, with a grader that names the mistake.",
-            language="en",
-        ),
-    }
+def _write_parts(course: Course, source: Path, addresses: Addresses) -> dict[str, bytes]:
+    """Write the page of each part into its lesson's folder; return the pages' drawings by file name."""
+    drawings: dict[str, bytes] = {}
+    for lesson in course.lessons:
+        (source / lesson.name).mkdir()
+        for part in lesson.parts:
+            page = part_page(lesson, part, _head(course, lesson, part, addresses))
+            notebook = importlib.import_module("nbformat").writes(page.notebook)
+            (source / part.place).write_text(notebook, encoding="utf-8")
+            drawings |= page.pictures
+        # The lessons link to the templates; Sphinx makes downloads of them.
+        for template in paths.lessons_path(lesson.name).glob("*.py"):
+            shutil.copyfile(template, source / lesson.name / template.name)
+    return drawings
 
 
-def _hours(minutes: int) -> str:
-    hours, rest = divmod(minutes, 60)
-    return " ".join(filter(None, (f"{hours}시간" if hours else "", f"{rest}분" if rest else "")))
+def _head(course: Course, lesson: Lesson, part: Part, addresses: Addresses) -> str:
+    """Return the HTML below a part's title: duration, level, what comes first, and links to work on it."""
+    template = _templates().get_template("part_head.html.j2")
+    made = template.render(
+        part=part,
+        place=place_in(lesson, part),
+        time=hours(part.minutes),
+        levels=levels(part),
+        needed=_needed(course, lesson, part),
+        tasks=tasks_in(lesson, part),
+        colab=addresses.colab(part.place),
+    )
+    return str(made).strip()
 
 
-def _head(course: Course, lesson: Lesson, addresses: Addresses) -> str:
-    """Return the HTML below a lesson's title: duration, level, required lessons, and a link to work on it."""
-    needed = [course.lesson(key) for key in lesson.needs if key in {one.id for one in course.lessons}]
-    return str(
-        _templates()
-        .get_template("lesson_head.html.j2")
-        .render(
-            lesson=lesson,
-            hours=_hours(lesson.minutes),
-            levels=levels(lesson),
-            needed=needed,
-            colab=addresses.colab(lesson.notebook.name),
-        )
-    ).strip()
+def _needed(course: Course, lesson: Lesson, part: Part) -> list[tuple[str, str]]:
+    """Return links with titles: the part before it, or the lessons that the lesson's first part needs."""
+    place = lesson.parts.index(part)
+    if place:
+        before = lesson.parts[place - 1]
+        return [(f"{before.name}.html", plain_title(before))]
+    lessons = [one for one in course.lessons if one.id in lesson.needs]
+    return [(f"../{page_name(one.parts[0])}.html", f"{one.id} {one.title}") for one in lessons]
 
 
-def _text(name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: Addresses) -> str:
+def _text(
+    name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: Addresses, landing: Landing
+) -> str:
     """Return the landing page of that name as Markdown; it shows the gallery's first card."""
+    asked, asking = question(course, landing)
     card = raw_block(card_of(course.exercise(chosen[0].exercise), chosen[0].mistake)) if chosen else ""
     template = _templates().get_template(f"{name}.md.j2")
     return str(
@@ -163,8 +167,17 @@ def _text(name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: 
             course=course,
             card=card,
             shown=chosen,
-            hours=_hours,
+            landing=landing,
+            code=code_with_gap(landing),
+            question=asked,
+            asking=asking,
+            microscope=raw_block(moving_microscope(course, landing)) if landing.exercise else "",
+            page_name=page_name,
+            plain_title=plain_title,
+            hours=hours,
             levels=levels,
+            tasks=tasks,
+            tasks_in=tasks_in,
             repository=addresses.repository,
             cloned=addresses.repository.rpartition("/")[2],
         )
@@ -189,6 +202,7 @@ def _run_sphinx(
     """Run Sphinx on `source`; warnings are errors."""
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
+    from sphinx.util.docutils import docutils_namespace
 
     warnings = io.StringIO()
     settings: dict[str, Any] = {
@@ -202,7 +216,8 @@ def _run_sphinx(
         "nb_render_markdown_format": "myst",
         "nb_merge_streams": True,
         "nb_ipywidgets_js": {},
-        "suppress_warnings": ["myst.header", "config.cache"],
+        # The last: prose may leave out lines of code with "…", which is no Python.
+        "suppress_warnings": ["myst.header", "config.cache", "misc.highlighting_failure"],
         # Quotation marks in prose are typed as intended, and those in Python's messages must stay.
         "smartquotes": False,
         "html_theme": "furo",
@@ -221,10 +236,20 @@ def _run_sphinx(
         "html_permalinks_icon": "#",
     }
     try:
-        app = Sphinx(
-            source, None, built, doctrees, "html", settings, status=None, warning=warnings, freshenv=True
-        )
-        app.build(force_all=True)
+        # What a build registers with docutils is gone after it: else a second one in the same process warns.
+        with docutils_namespace():
+            app = Sphinx(
+                source,
+                None,
+                built,
+                doctrees,
+                "html",
+                settings,
+                status=None,
+                warning=warnings,
+                freshenv=True,
+            )
+            app.build(force_all=True)
     except SphinxError as error:
         raise SiteError(f"Sphinx가 멈췄어요: {error}. 다시 만들어 보세요: grader build") from error
     if warnings.getvalue().strip():
@@ -245,14 +270,16 @@ def _add_files(course: Course, built: Path, facts: dict[str, PageFacts], drawing
         (folder / name).write_bytes(drawing)
     notebooks = built / "notebooks"
     notebooks.mkdir()
-    for lesson in course.lessons:
-        shutil.copyfile(lesson.notebook, notebooks / lesson.notebook.name)
+    for part in course.parts:
+        (notebooks / part.lesson).mkdir(exist_ok=True)
+        shutil.copyfile(part.notebook, notebooks / part.place)
     for name, about in facts.items():
         lines = about.lines or two_lines(about.description)
         draw_picture(built / PICTURES / f"{name}.png", about.title, lines)
-    for page in built.glob("*.html"):
+    for page in built.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        language = facts[page.stem].language if page.stem in facts else "ko"
+        name = page.relative_to(built).with_suffix("").as_posix()
+        language = facts[name].language if name in facts else "ko"
         page.write_text(finished(text, language), encoding="utf-8")
     shutil.rmtree(built / "_sources", ignore_errors=True)
     for leftover in (".buildinfo", "objects.inv"):

@@ -2,7 +2,7 @@
 
 import html
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from docutils import nodes
@@ -67,7 +67,7 @@ def _mark_long_cells(app: Any, document: nodes.document, name: str) -> None:
 def _with_notes(app: Any, document: nodes.document, name: str) -> None:
     facts: PageFacts | None = app.config.hanstep_facts.get(name)
     if facts is not None and facts.language == "ko" and name not in (GLOSSARY, "index"):
-        note_first_uses(document, glossary(), f"{GLOSSARY}.html")
+        note_first_uses(document, glossary(), app.builder.get_relative_uri(name, GLOSSARY))
 
 
 def _fill_context(app: Any, name: str, template: str, context: dict[str, Any], document: Any) -> None:
@@ -77,7 +77,7 @@ def _fill_context(app: Any, name: str, template: str, context: dict[str, Any], d
     context["language"] = facts.language
     context["in_english"] = facts.language == "en"
     for link in (context.get("prev"), context.get("next")):
-        if link and link["link"] == "en.html":
+        if link and PurePosixPath(link["link"]).name == "en.html":
             # As in the sidebar: the page's own title is long, and the surrounding page is in Korean.
             link["title"] = "In English"
     context["report_link"] = addresses.report(f"{name}.html")

@@ -53,6 +53,9 @@ def relabelled(page: str, language: str) -> str:
     for name, label in LANDMARKS[language].items():
         page = page.replace(f'<aside class="{name}', f'<aside aria-label="{label}" class="{name}')
     page = _EMPTY_HEADER.sub("<td></td>", page)
+    page = page.replace(
+        '<p class="caption" role="heading">', '<p class="caption">'
+    )  # a heading without a level
     if language == "ko":
         for english, korean in LABELS.items():
             page = page.replace(english, korean)

@@ -11,7 +11,7 @@ from grader.judging.reference import cached_reference
 from grader.observe.trace import Trace
 from grader.paths import asset_path
 from grader.report.html import feedback_html
-from grader.site.lesson_page import raw_block
+from grader.site.part_page import raw_block
 
 PAGE = "gallery"
 
@@ -67,11 +67,20 @@ def card_of(exercise: Exercise, mistake: str) -> str:
 
     The program itself is not shown: it is one line away from the answer.
     """
-    its = cached_reference(exercise.name, SEED)
-    variant = next(v for v in its.variants if v.mistake.id == mistake)
-    program = its.sources[variant.name]
+    its, program = cached_reference(exercise.name, SEED), program_with(exercise, mistake)
     runs = {scenario.name: its.complete_run(program, scenario.name) for scenario in exercise.driver.scenarios}
     return feedback_html(assess(exercise, Trace(runs=runs), its, Origin(None, program)))
+
+
+def program_with(exercise: Exercise, mistake: str) -> str:
+    """Return the usual program with this mistake.
+
+    Raises:
+        CourseError: the exercise has no such mistake.
+    """
+    known = _mistake(exercise, mistake)
+    its = cached_reference(exercise.name, SEED)
+    return its.sources[next(variant.name for variant in its.variants if variant.mistake.id == known.id)]
 
 
 def _mistake(exercise: Exercise, wanted: str) -> Mistake:
@@ -79,6 +88,6 @@ def _mistake(exercise: Exercise, wanted: str) -> Mistake:
         if mistake.id == wanted:
             return mistake
     raise CourseError(
-        f"gallery.toml: {exercise.name}에 '{wanted}' 실수는 없어요. "
+        f"{exercise.name}에 '{wanted}' 실수는 없어요. "
         f"있는 실수 가운데 하나로 고쳐 주세요: {', '.join(one.id for one in exercise.mistakes)}"
     )

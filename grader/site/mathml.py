@@ -3,7 +3,7 @@
 import html
 import re
 
-from grader.site.lesson_page import SiteError
+from grader.site.part_page import SiteError
 
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _BAR = re.compile(r"<mo[^>]*>&#x(0007C|02016);</mo>")

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from grader.site.lesson_page import SiteError
+from grader.site.part_page import SiteError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 
@@ -32,7 +32,7 @@ class Addresses:
             raise SiteError(f"--url은 http:// 나 https:// 로 시작해야 해요. 받은 값: {self.url!r}")
 
     def colab(self, notebook: str) -> str:
-        """Return the address that opens a lesson's notebook in Colab; empty without a repository."""
+        """Return the address that opens a notebook below `lessons/` in Colab; empty without a repository."""
         if not self.repository:
             return ""
         return f"https://colab.research.google.com/github/{self.repository}/blob/main/lessons/{notebook}"

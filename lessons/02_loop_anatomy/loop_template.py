@@ -14,7 +14,8 @@ from torch.nn import functional as F
 
 def run(model, train_loader, val_loader, cfg, *, device="cpu", checkpoint_path="best.pt"):
     """cfg대로 학습하고, 가장 좋았던 순간을 checkpoint_path에 저장하고, 가장 높은 검증 정확도를 돌려줍니다."""
-    # 1. 시드를 정합니다. 난수를 쓰는 어떤 줄보다 먼저입니다
+    # 1. 시드를 정합니다. 이 아래에서 뽑는 난수를 정합니다. 초기 가중치와 섞는 순서까지 같게 다시 학습하려면,
+    #    모델과 로더를 만들기 전에도 시드를 정합니다
     ...  # 빈칸 1
 
     # 2. 옵티마이저. 모델을 장치로 옮긴 다음에 만듭니다. float16이면 GradScaler도 여기서 만듭니다

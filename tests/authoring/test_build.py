@@ -14,6 +14,7 @@ from grader.authoring.build import BuildError, build, build_all, learner_noteboo
 from grader.authoring.execute import NotebookFailed, execute
 from grader.authoring.strip_solutions import starter_text
 from grader.course.course import Course, Exercise, Lesson, Part
+from grader.course.exercise_cell import answer
 from grader.observe.play import Driver
 
 SOURCE = '''\
@@ -127,6 +128,14 @@ def test_an_indented_region_keeps_its_indentation() -> None:
         "        # 여기에 코드를 쓰세요",
         "        raise NotImplementedError",
     ]
+
+
+def test_a_line_left_out_leaves_no_trace() -> None:
+    text = "def f(opt):\n    # 움직입니다\n    opt.step()  # SOLUTION: left out\n    opt.zero_grad()\n"
+    assert starter_text(text, "x.py") == "def f(opt):\n    # 움직입니다\n    opt.zero_grad()\n"
+    cell = f'# %% [markdown]\n# x = 1  # SOLUTION: left out\n# %% tags=["exercise:f"]\n{text}'
+    assert "left out" in starter_text(cell, "x.py"), "in prose it is prose"
+    assert answer(cell, "f") == "def f(opt):\n    opt.step()\n    opt.zero_grad()"
 
 
 def test_a_hint_cell_follows_each_check_unless_the_author_put_one(lesson: Lesson) -> None:

@@ -45,6 +45,24 @@ def test_extras_that_were_begun_are_judged(result: SubmissionResult) -> None:
     assert not result.extras[0].because
 
 
+def test_a_warm_up_that_runs_as_it_was_handed_out_is_not_begun(tmp_path: Path) -> None:
+    """A line is left out of it. `check` names it; in a class it is a warm-up that nobody touched."""
+    source = exercise_source(COURSE.exercise("mend_step"))
+    found = {}
+    for name, code in {
+        "as it was": source.replace("    opt.step()\n", ""),
+        "begun": source.replace("loss.", "xb."),
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "answers.py").write_text(code, encoding="utf-8")
+        submission = read_submission(tmp_path / name, tuple(COURSE.exercises))
+        for own in (False, True):
+            run = GradingRun(COURSE, (LESSON,), 1, sandbox="none", own_file=own)
+            found[name, own] = [f.exercise for f in grade_one(run, submission).extras]
+    assert found.pop(("as it was", False)) == []
+    assert all(names == ["mend_step"] for names in found.values())
+
+
 def test_they_count_for_no_score(result: SubmissionResult) -> None:
     assert [f.exercise for f in result.feedbacks] == [e.name for e in LESSON.counted]
     assert result.score == COURSE.exercise("train_step").max_score

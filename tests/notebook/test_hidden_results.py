@@ -67,10 +67,10 @@ def test_nobody_there_no_veil(
 
 def test_cells_between_a_prediction_and_its_answer_wait_too() -> None:
     """They show what it asks for; those that define and assign show nothing, and exercises are the learner's own."""
-    at = next(n for n, c in enumerate(CELLS) if 'predict("01-2")' in c.source)
-    assert "def run_order" in CELLS[at + 1].source
+    at = next(n for n, c in enumerate(CELLS) if 'predict("01-12")' in c.source)
+    assert "def observe" in CELLS[at + 1].source
     assert hidden_results.open_predictions(CELLS[at + 1].source) == set()
-    assert hidden_results.open_predictions(CELLS[at + 2].source) == {"01-2"}
+    assert hidden_results.open_predictions(CELLS[at + 2].source) == {"01-12"}
     between = [
         c.source for c in CELLS if "01-7" in set(hidden_results._experiments().get(c.source.strip(), ()))
     ]

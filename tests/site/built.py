@@ -1,8 +1,8 @@
-"""A site of two lessons and two mistakes, and how to read its pages."""
+"""A site of the course and two mistakes, and how to read its pages."""
 
 import html
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from grader.course.course import Course
 from grader.course.reading import load_course
 from grader.report.plain_text import JOINER
 from grader.site.gallery import GalleryEntry, gallery_entries
+from grader.site.old_addresses import MARK
 from grader.site.settings import Addresses
 
 ADDRESSES = Addresses(repository="someone/hanstep", url="https://someone.example/hanstep")
@@ -17,9 +18,13 @@ SHOWN: tuple[GalleryEntry, ...] = gallery_entries()[:2]
 
 
 def the_course() -> Course:
-    """The course with its first two lessons."""
-    course = load_course()
-    return replace(course, lessons=course.lessons[:2])
+    """The course."""
+    return load_course()
+
+
+def pages(site: Path) -> list[Path]:
+    """All pages of the site, without the old addresses that only lead on."""
+    return [path for path in sorted(site.rglob("*.html")) if MARK not in path.read_text(encoding="utf-8")]
 
 
 @dataclass(frozen=True)

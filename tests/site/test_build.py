@@ -11,14 +11,17 @@ import pytest
 from grader.base.installing import install_command
 from grader.cli.main import run
 from grader.course.course import Lesson
-from grader.site import build_site, lesson_page
-from grader.site.lesson_page import SiteError, levels
+from grader.site import build_site, part_page
+from grader.site.descriptions import levels
+from grader.site.landing import read_landing
+from grader.site.part_page import SiteError
 from grader.site.settings import Addresses
 from tests.site.built import ADDRESSES, Page, the_course
 
 pytestmark = pytest.mark.xdist_group("site")
 
 FIRST = the_course().lessons[0]
+PART = FIRST.parts[0]
 
 
 def test_without_the_extra_it_says_what_to_install(
@@ -67,41 +70,39 @@ def test_without_a_place_links_that_need_one_are_left_out() -> None:
 
 
 def notebooks(monkeypatch: pytest.MonkeyPatch, change: Any) -> Lesson:
-    """Lesson 01 whose executed notebook and learner's notebook were changed by a function of both."""
-    read = {
-        path: nbformat.read(path, as_version=4)
-        for path in (FIRST.notebook, FIRST.solution.with_suffix(".ipynb"))
-    }
+    """Lesson 01 whose first part's two notebooks, the learner's and the executed, a function of both changed."""
+    read = {path: nbformat.read(path, as_version=4) for path in (PART.notebook, PART.executed)}
     change(*read.values())
-    monkeypatch.setattr(lesson_page, "_read", lambda path, lesson: copy.deepcopy(read[path]))
+    monkeypatch.setattr(part_page, "_read", lambda path, lesson: copy.deepcopy(read[path]))
     return FIRST
 
 
 def test_outputs_of_an_older_source_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def outdate(learner: Any, executed: Any) -> None:
-        next(cell for cell in executed.cells if cell["id"] == "code-005").source += "\nprint(1)"
+        for cell in executed.cells:
+            cell.source += "\nprint(1)"
 
-    with pytest.raises(SiteError, match=r"code-005.*grader build 01"):
-        lesson_page.lesson_page(notebooks(monkeypatch, outdate), "")
+    with pytest.raises(SiteError, match=r"셀 \S+의 실행 결과가 .*grader build 01"):
+        part_page.part_page(notebooks(monkeypatch, outdate), PART, "")
 
 
-def test_a_lesson_without_a_title_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_without_a_title_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def behead(learner: Any, executed: Any) -> None:
         learner.cells[0].source = "제목이 없습니다."
 
     with pytest.raises(SiteError, match="제목"):
-        lesson_page.lesson_page(notebooks(monkeypatch, behead), "")
+        part_page.part_page(notebooks(monkeypatch, behead), PART, "")
 
 
 def test_a_broken_notebook_is_named(tmp_path: Path) -> None:
     broken = tmp_path / "broken.ipynb"
     broken.write_text("{", encoding="utf-8")
     with pytest.raises(SiteError, match=r"broken\.ipynb.*grader build 01"):
-        lesson_page._read(broken, FIRST)
+        part_page._read(broken, FIRST)
 
 
 def test_levels_run_from_easy_to_hard() -> None:
-    assert levels(FIRST).startswith("★☆☆–")
+    assert levels(*FIRST.parts).startswith("★☆☆–")
 
 
 def test_a_mistake_that_the_course_does_not_know_is_named() -> None:
@@ -117,4 +118,24 @@ def test_the_first_page_says_where_the_course_comes_from(site: Path) -> None:
     told = Page(site / "index.html").code
     assert f"git clone https://github.com/{ADDRESSES.repository}\ncd hanstep\n" in told
     assert ".venv/bin/grader start" in told
-    assert "git clone" not in build_site._text("index", the_course(), (), Addresses())
+    assert "git clone" not in build_site._text("index", the_course(), (), Addresses(), read_landing())
+
+
+def test_a_question_that_no_notebook_asks_is_refused() -> None:
+    from msgspec.structs import replace
+
+    from grader.course.course import CourseError
+    from grader.site.landing import question
+
+    with pytest.raises(CourseError, match=r"landing\.toml.*01-999"):
+        question(the_course(), replace(read_landing(), prediction="01-999"))
+
+
+def test_the_first_pages_microscope_shows_the_mistake_and_not_the_program() -> None:
+    """The program is one line away from the answer."""
+    from grader.site.landing import moving_microscope
+
+    made = moving_microscope(the_course(), read_landing())
+    assert '"wrong":true' in made
+    assert '"code":[]' in made
+    assert "def train_step" not in made

@@ -8,14 +8,24 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from grader.report.plain_text import JOINER
+from grader.site.descriptions import page_name
 from tests.browser import running_browser
 from tests.site.built import the_course
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("site")]
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-FIRST, SECOND = (lesson.name for lesson in the_course().lessons)
-ASKED = the_course().lessons[0].predictions[0]
+LESSONS = the_course().lessons
+ASKED = LESSONS[0].predictions[0]
+FIRST = page_name(
+    next(p for p in LESSONS[0].parts if f'"{ASKED.id}"' in p.source.read_text(encoding="utf-8"))
+)
+"""Page that asks the first prediction."""
+DRAWN = page_name(
+    next(p for p in the_course().parts if "image/svg" in p.executed.read_text(encoding="utf-8"))
+)
+"""First page with a drawing."""
+EXERCISE = page_name(LESSONS[0].part_of("train_step"))
 Opened = Callable[..., Any]
 
 
@@ -31,12 +41,18 @@ def opened(browser: Any, site: Path) -> Iterator[Opened]:
     contexts = []
 
     def open_page(
-        name: str = "index", *, width: int = 1280, scheme: str = "light", script: bool = True
+        name: str = "index",
+        *,
+        width: int = 1280,
+        scheme: str = "light",
+        script: bool = True,
+        motion: str = "no-preference",
     ) -> Any:
         contexts.append(
             browser.new_context(
-                viewport={"width": width, "height": 900},
+                viewport={"width": width, "height": 844 if width < 500 else 900},
                 color_scheme=scheme,
+                reduced_motion=motion,
                 java_script_enabled=script,
                 offline=True,
                 has_touch=width < 500,
@@ -68,7 +84,7 @@ def test_korean_and_english_find_the_same(opened: Opened) -> None:
     page.wait_for_url("**/search.html?q=*")
     by_korean = found(page)
     assert by_korean[0] == "glossary.html#term-gradient-accumulation"
-    assert any(address.startswith(f"{FIRST}.html#") for address in by_korean)
+    assert any(address.startswith(f"{LESSONS[0].name}/") for address in by_korean)
     query = page.get_by_label("찾을 말")
     for other in (
         "gradient accumulation",
@@ -95,11 +111,11 @@ def test_korean_and_english_find_the_same(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("typed", "first"),
     [
-        ("zero grad", "01_five_line_step.html#"),
-        ("ZeroGrad", "01_five_line_step.html#"),
-        ("optimizer.zero_grad()", "01_five_line_step.html#"),
+        ("zero grad", f"{LESSONS[0].name}/"),
+        ("ZeroGrad", f"{LESSONS[0].name}/"),
+        ("optimizer.zero_grad()", f"{LESSONS[0].name}/"),
         ("warm-up", "glossary.html#term-warmup"),
-        ("학습률 예열", "02_loop_anatomy.html#"),
+        ("학습률 예열", f"{LESSONS[1].name}/"),
         ("그라디언트 클리핑", "glossary.html#term-gradient-clipping"),
         ("grad clip", "glossary.html#term-gradient-clipping"),
         ("backpropagation", "glossary.html#term-backward-pass"),
@@ -111,7 +127,7 @@ def test_korean_and_english_find_the_same(opened: Opened) -> None:
         ("gradient descent", ""),
         ("배치 사이즈", ""),
         ("데이터로더", ""),
-        ("그레이디언트를 왜 지우나요", "01_five_line_step.html#"),
+        ("그레이디언트를 왜 지우나요", f"{LESSONS[0].name}/"),
         ("손실이 안 줄어요", ""),
         ("설치", ""),
         ("colab", "index.html#"),
@@ -140,6 +156,20 @@ def test_search_says_what_it_changed_and_left_out(opened: Opened) -> None:
     assert all(f" {one[2:20]}" in texts for one in excerpts if one.startswith("… "))
 
 
+def test_everything_fits_a_phone(opened: Opened) -> None:
+    """Tables that are too wide become blocks of labelled lines, formulas get smaller; nothing scrolls sideways."""
+    page = opened(FIRST, width=390)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.wait_for_timeout(300)
+    wide = page.evaluate("""() => [...document.querySelectorAll('.table-wrapper, .formula, .hanstep-figure img')]
+      .filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > 391)
+      .map(e => e.textContent.slice(0, 60))""")
+    assert wide == []
+    cell = page.locator("table.stacked td[data-label]").first
+    head = page.locator("table.stacked thead th").nth(1)
+    assert cell.get_attribute("data-label") == head.text_content()
+
+
 def test_lines_break_between_words(opened: Opened) -> None:
     """No line of a phone begins with the particle of the code, bracket or formula before it."""
     page = opened(FIRST, width=390)
@@ -165,13 +195,87 @@ def test_lines_break_between_words(opened: Opened) -> None:
 
 def test_a_fingers_copy_button_covers_no_code(opened: Opened) -> None:
     page = opened(FIRST, width=390)
-    over = page.evaluate("""() => [...document.querySelectorAll('.highlight')].filter(block => {
-      const button = block.querySelector('button.copy'), code = block.querySelector('pre');
-      if (!button || !block.getClientRects().length) return false;
-      const range = document.createRange(); range.selectNodeContents(code);
-      return [...range.getClientRects()].some(r => r.width && r.top < button.getBoundingClientRect().bottom - 4);
-    }).length""")
+    over, below = page.evaluate("""() => {
+      const blocks = [...document.querySelectorAll('.highlight:has(button.copy)')]
+        .filter(block => block.getClientRects().length);
+      const covered = blocks.filter(block => {
+        const button = block.querySelector('button.copy').getBoundingClientRect();
+        return [...block.querySelectorAll('.line')].slice(0, 3).some(line => {
+          const range = document.createRange(); range.selectNodeContents(line);
+          return [...range.getClientRects()]
+            .some(r => r.width && r.top < button.bottom - 2 && r.right > button.left + 1);
+        });
+      });
+      const late = blocks.filter(block => {
+        const first = block.querySelector('.line').getBoundingClientRect();
+        return first.top - block.getBoundingClientRect().top > 20;
+      });
+      return [covered.length, late.length];
+    }""")
     assert over == 0
+    assert below == 0, "a blank line above the code"
+
+
+def test_the_choices_stand_on_the_buttons(opened: Opened) -> None:
+    """One click answers; the list of choices is for those without a script."""
+    page = opened(FIRST)
+    asked = page.get_by_role("group", name=f"예측 {ASKED.id}", exact=True)
+    texts = asked.get_by_role("button").all_inner_texts()
+    assert [text.split()[0] for text in texts] == list(ASKED.choices)
+    assert all(len(text) > 4 for text in texts)
+    assert not page.locator("ul", has_text=f"{ASKED.choices[0]}: ").first.is_visible()
+    unscripted = opened(FIRST, script=False)
+    assert unscripted.locator("li", has_text=f"{ASKED.choices[0]}: ").first.is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_first_screen_asks_and_one_click_answers(opened: Opened, width: int) -> None:
+    """The question, its choices and the button to start stand above the fold of a phone."""
+    page = opened(width=width)
+    start = page.locator(".landing-start .button")
+    assert start.bounding_box()["y"] + start.bounding_box()["height"] <= 844
+    assert page.locator(".landing-why").is_visible() is False
+    page.locator(".landing-ask .predict button").first.click()
+    assert "→ 결과" in page.locator(".predict-result").inner_text()
+    page.locator(".landing-why a").click()
+    page.wait_for_url("**/01_*/*.html")
+    assert page.told == []
+
+
+def test_the_microscope_moves_until_it_is_taken_in_hand(opened: Opened) -> None:
+    page = opened(width=390)
+    slider = page.locator(".landing-microscope input[type=range]")
+    page.locator(".landing-microscope").scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('.landing-microscope').scrollIntoView({block: 'center'})")
+    page.locator(".landing-microscope").get_by_role("button", name="멈춤").wait_for(timeout=10_000)
+    at = slider.input_value()
+    page.wait_for_function(
+        f"document.querySelector('.landing-microscope input').value !== '{at}'", timeout=10_000
+    )
+    page.locator(".landing-microscope").get_by_role("button", name="다음 순간").click()
+    taken = slider.input_value()
+    page.wait_for_timeout(4000)
+    assert slider.input_value() == taken
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_keeps_its_place_while_the_microscope_moves(opened: Opened, width: int) -> None:
+    page = opened(width=width, motion="reduce")
+    stage = page.locator(".landing-microscope")
+    stage.get_by_role("button", name="처음으로").click()
+    heights = set()
+    for _ in range(int(stage.locator("input").get_attribute("max")) + 1):
+        heights.add(stage.bounding_box()["height"])
+        stage.get_by_role("button", name="다음 순간").click()
+    assert len(heights) == 1
+
+
+def test_the_microscope_stands_still_where_motion_is_unwanted(opened: Opened) -> None:
+    page = opened(width=390, motion="reduce")
+    page.evaluate("document.querySelector('.landing-microscope').scrollIntoView({block: 'center'})")
+    at = page.locator(".landing-microscope input[type=range]").input_value()
+    page.wait_for_timeout(4000)
+    assert page.locator(".landing-microscope input[type=range]").input_value() == at
 
 
 def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> None:
@@ -181,13 +285,13 @@ def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> 
     assert asked.get_by_role("status").inner_text() == ""
     assert experiment.get_attribute("open") is None
     wrong = next(iter(ASKED.wrong))
-    asked.get_by_role("button", name=f"예측 {wrong}").click()
+    asked.locator(f"button[value='{wrong}']").click()
     told = asked.get_by_role("status").inner_text().replace(JOINER, "")
-    assert f"예측 {wrong}, 결과 {ASKED.answer}." in told
+    assert f"내 예측 {wrong} → 결과 {ASKED.answer}" in told
     assert ASKED.because.replace("`", "") in told
     assert ASKED.wrong[wrong].replace("`", "") in told
     assert experiment.get_attribute("open") is not None
-    right = asked.get_by_role("button", name=f"예측 {ASKED.answer}")
+    right = asked.locator(f"button[value='{ASKED.answer}']")
     right.press("Enter")
     assert "맞았습니다" in asked.get_by_role("status").inner_text()
     assert right.get_attribute("aria-pressed") == "true"
@@ -200,7 +304,7 @@ def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> 
 
 
 def test_the_theme_is_switched_and_drawings_follow(opened: Opened) -> None:
-    page = opened(FIRST)
+    page = opened(DRAWN)
     ground = "getComputedStyle(document.body).backgroundColor"
     scheme = "getComputedStyle(document.querySelector('.hanstep-figure img')).colorScheme"
     light = page.evaluate(ground)
@@ -228,9 +332,9 @@ def test_a_term_tells_its_note_and_escape_closes_it(opened: Opened) -> None:
 
 
 def test_code_is_copied(opened: Opened) -> None:
-    page = opened(FIRST)
+    page = opened(EXERCISE)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    block = page.locator(".tag_exercise .highlight").first
+    block = page.locator(".tag_exercise .highlight", has_text="def train_step(").first
     block.hover()
     block.get_by_role("button", name="복사").click()
     block.get_by_role("button", name="복사됨").wait_for()

@@ -1,4 +1,4 @@
-"""The pages of the site, built once from two lessons whose outputs are in the repository."""
+"""The pages of the site, built once from the course, whose outputs are in the repository."""
 
 import base64
 import json
@@ -7,13 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from grader.course.course import Lesson
+from grader.course.course import Lesson, Part
 from grader.course.reading import load_course
-from tests.site.built import ADDRESSES, SHOWN, Page, the_course
+from grader.site.descriptions import hours, page_name
+from tests.site.built import ADDRESSES, SHOWN, Page, pages, the_course
 
 pytestmark = pytest.mark.xdist_group("site")
 
 LESSONS = the_course().lessons
+
+
+def pages_of(lesson: Lesson, site: Path) -> list[Page]:
+    return [page_of(part, site) for part in lesson.parts]
+
+
+def page_of(part: Part, site: Path) -> Page:
+    return Page((site / part.place).with_suffix(".html"))
 
 
 def solution_lines(lesson: Lesson) -> set[str]:
@@ -26,7 +35,8 @@ def solution_lines(lesson: Lesson) -> set[str]:
 def solved_and_open(lesson: Lesson) -> tuple[set[str], str]:
     """The lines between BEGIN SOLUTION and END SOLUTION, and the text of all others."""
     solved, read, inside = set(), [], False
-    for line in lesson.solution.read_text(encoding="utf-8").splitlines():
+    sources = "\n".join(part.source.read_text(encoding="utf-8") for part in lesson.parts)
+    for line in sources.splitlines():
         if "BEGIN SOLUTION" in line or "END SOLUTION" in line:
             inside = "BEGIN" in line
         elif inside:
@@ -41,9 +51,10 @@ def test_no_page_holds_a_solution(lesson: Lesson, site: Path) -> None:
     """Neither the page, nor the notebook to download, nor the search."""
     secret = solution_lines(lesson)
     assert len(secret) > 10
-    page = Page(site / f"{lesson.name}.html").code
-    notebook = json.loads((site / "notebooks" / f"{lesson.name}.ipynb").read_text(encoding="utf-8"))
-    told = page + "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    told = "\n".join(page.code for page in pages_of(lesson, site))
+    for part in lesson.parts:
+        notebook = json.loads((site / "notebooks" / part.place).read_text(encoding="utf-8"))
+        told += "\n".join("".join(cell["source"]) for cell in notebook["cells"])
     shown = [line for line in secret if line in told]
     assert shown == []
     index = (site / "_static" / "search-index.js").read_text(encoding="utf-8")
@@ -52,16 +63,16 @@ def test_no_page_holds_a_solution(lesson: Lesson, site: Path) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_every_exercise_stands_as_learners_get_it(lesson: Lesson, site: Path) -> None:
-    page = Page(site / f"{lesson.name}.html")
-    assert page.count("tag_exercise") == len(lesson.exercises)
-    assert page.code.count("raise NotImplementedError") >= len(lesson.exercises) - 1
-    assert "google.colab" not in page.code, "the cell that installs is for notebooks"
+    for part, page in zip(lesson.parts, pages_of(lesson, site), strict=True):
+        assert page.count("tag_exercise") == len(part.exercises)
+        assert page.code.count("raise NotImplementedError") >= len(part.exercises) - 1
+        assert "google.colab" not in page.code, "the cell that installs is for notebooks"
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_predictions_can_be_answered_and_not_be_read(lesson: Lesson, site: Path) -> None:
-    """The page holds each answer and reason once, encoded; experiments of open questions are folded away."""
-    text = (site / f"{lesson.name}.html").read_text(encoding="utf-8")
+    """The pages hold each answer and reason once, encoded; experiments of open questions are folded away."""
+    text = "\n".join(page.source for page in pages_of(lesson, site))
     found = {}
     for name, told in re.findall(r'data-id="([^"]+)" data-told="([^"]+)"', text):
         found[name] = json.loads(base64.b64decode(told))
@@ -77,26 +88,29 @@ def test_predictions_can_be_answered_and_not_be_read(lesson: Lesson, site: Path)
 
 
 def test_experiments_show_what_they_printed_and_drew(site: Path) -> None:
-    page = Page(site / f"{LESSONS[0].name}.html")
-    assert "마지막 업데이트만 빠짐" in page.text
-    drawings = re.findall(r'src="(_static/drawings/[^"]+)"', page.source)
+    found = pages_of(LESSONS[0], site)
+    assert any("마지막 업데이트만 빠짐" in page.text for page in found)
+    drawings = [
+        name for page in found for name in re.findall(r'src="\.\./(_static/drawings/[^"]+)"', page.source)
+    ]
     assert drawings
     assert all((site / name).is_file() for name in drawings)
-    assert "data:image/svg" not in page.source
-    assert "아직 예측을 고르지 않아" not in page.text
+    for page in found:
+        assert "data:image/svg" not in page.source
+        assert "아직 예측을 고르지 않아" not in page.text
 
 
-def test_a_lesson_says_how_long_how_hard_and_what_comes_first(site: Path) -> None:
-    first, second = LESSONS
-    page = Page(site / f"{second.name}.html")
-    head = page.text[: page.text.index("연습 문제")]
-    assert "3시간 35분" in head
-    assert "★☆☆–★★★" in head or "★★★" in head
-    assert f'href="{first.name}.html">01 {first.title}</a>' in page.source
-    assert f'class="prev-page" href="{first.name}.html"' in page.source
-    assert f'href="notebooks/{second.name}.ipynb" download' in page.source
+def test_a_part_says_how_long_how_hard_and_what_comes_first(site: Path) -> None:
+    first, second = LESSONS[:2]
+    before, part = first.parts[-1], second.parts[0]
+    page = page_of(part, site)
+    assert hours(part.minutes) in page.text
+    assert "★" in page.text
+    assert f'href="../{page_name(first.parts[0])}.html">01 {first.title}</a>' in page.source
+    assert f'class="prev-page" href="../{page_name(before)}.html"' in page.source
+    assert f'href="../notebooks/{part.place}" download' in page.source
     assert (
-        f"https://colab.research.google.com/github/{ADDRESSES.repository}/blob/main/lessons/{second.name}.ipynb"
+        f"https://colab.research.google.com/github/{ADDRESSES.repository}/blob/main/lessons/{part.place}"
         in page.source
     )
     assert f"https://github.com/{ADDRESSES.repository}/issues/new?title=" in page.source
@@ -104,42 +118,44 @@ def test_a_lesson_says_how_long_how_hard_and_what_comes_first(site: Path) -> Non
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     """Links may lead away; scripts, styles, pictures and fonts may not come from anywhere but the folder."""
-    for path in site.glob("*.html"):
+    for path in pages(site):
         loaded = re.findall(
             r'<(?:script|img|iframe|source|link rel="(?:stylesheet|preload|icon)")[^>]*?(?:src|href)="([^"]+)"',
             path.read_text(encoding="utf-8"),
         )
         for address in loaded:
             assert not re.match(r"(https?:)?//", address), (path.name, address)
-            assert (site / address.split("?")[0]).is_file(), (path.name, address)
+            assert (path.parent / address.split("?")[0]).is_file(), (path.name, address)
     for style in site.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(https?:)?//", style.read_text(encoding="utf-8")), style.name
 
 
 def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
-    pages = {path.name: Page(path) for path in site.glob("*.html")}
-    for name, page in pages.items():
+    found = {path.resolve(): Page(path) for path in site.rglob("*.html")}
+    for path, page in found.items():
         for address in re.findall(r'<a [^>]*?href="([^"]+)"', page.source):
             if re.match(r"https?:|mailto:", address):
                 continue
             target, _, anchor = address.partition("#")
-            target = target.split("?")[0] or name
-            assert (site / target).is_file(), (name, address)
-            if anchor and target in pages:
-                assert f'id="{anchor}"' in pages[target].source, (name, address)
+            target = target.split("?")[0]
+            goal = (path.parent / target).resolve() if target else path
+            assert goal.is_file(), (path.name, address)
+            if anchor and goal in found:
+                assert f'id="{anchor}"' in found[goal].source, (path.name, address)
 
 
 def test_a_sections_address_is_its_title(site: Path) -> None:
     """A number would lead elsewhere as soon as a section is put before it."""
-    source = Page(site / f"{LESSONS[0].name}.html").source
-    assert '<section id="1-다섯-줄">' in source
-    assert 'href="#1-다섯-줄"' in source
-    assert not re.search(r'href="#id\d+"', source)
+    for page in pages_of(LESSONS[0], site):
+        named = re.findall(r'<section id="([^"]*[가-힣][^"]*)"', page.source)
+        assert named
+        assert f'href="#{named[0]}"' in page.source
+        assert not re.search(r'href="#id\d+"', page.source)
 
 
 def test_labels_of_the_theme_are_korean(site: Path) -> None:
     """When the theme changes its words, this says which; the English page keeps English ones."""
-    for path in site.glob("*.html"):
+    for path in pages(site):
         text = path.read_text(encoding="utf-8")
         english = re.findall(r'(?:aria-label|title|placeholder)="[A-Z][a-z]+[^"]*"', text)
         if path.name == "en.html":
@@ -153,20 +169,24 @@ def test_labels_of_the_theme_are_korean(site: Path) -> None:
 
 
 def test_a_term_carries_its_note_once(site: Path) -> None:
-    page = Page(site / f"{LESSONS[0].name}.html")
-    linked = re.findall(r'<a class="term[^"]*" href="glossary.html#(term-[a-z0-9-]+)"', page.source)
-    assert len(linked) > 15
-    assert len(set(linked)) == len(linked)
-    assert "term-gradient" in linked
+    every = set()
+    for page in pages_of(LESSONS[0], site):
+        linked = re.findall(r'<a class="term[^"]*" href="\.\./glossary\.html#(term-[a-z0-9-]+)"', page.source)
+        assert len(set(linked)) == len(linked)
+        every |= set(linked)
+    assert len(every) > 15
+    assert "term-gradient" in every
     notes = (site / "_static" / "terms.js").read_text(encoding="utf-8")
     assert '"term-gradient": "손실을 매개변수로 미분한' in notes
 
 
 def test_formulas_are_drawn_without_a_script(site: Path) -> None:
-    page = Page(site / f"{LESSONS[0].name}.html")
-    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in page.source
-    assert "\\leftarrow" not in page.text
-    assert "MathJax" not in page.source
+    found = pages_of(LESSONS[0], site)
+    block = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">'
+    assert any(block in page.source for page in found)
+    for page in found:
+        assert "\\leftarrow" not in page.text
+        assert "MathJax" not in page.source
 
 
 def test_the_english_page_names_the_lessons_in_english(site: Path) -> None:
@@ -200,12 +220,13 @@ def test_the_gallery_has_twelve_that_the_course_knows() -> None:
 def test_a_shared_link_has_its_picture_and_words(site: Path) -> None:
     from matplotlib.image import imread
 
-    for path in site.glob("*.html"):
+    for path in pages(site):
         if path.name == "search.html":
             continue
         text = path.read_text(encoding="utf-8")
         (picture,) = re.findall(r'property="og:image" content="([^"]+)"', text)
-        assert picture == f"{ADDRESSES.url}/_static/pictures/{path.stem}.png"
-        assert imread(site / "_static" / "pictures" / f"{path.stem}.png").shape[:2] == (630, 1200)
+        name = path.relative_to(site).with_suffix("").as_posix()
+        assert picture == f"{ADDRESSES.url}/_static/pictures/{name}.png"
+        assert imread(site / "_static" / "pictures" / f"{name}.png").shape[:2] == (630, 1200)
         for kind in ("og:title", "og:description", "og:url", "og:locale"):
             assert len(re.findall(rf'property="{kind}" content="[^"]+"', text)) == 1, (path.name, kind)

@@ -1,4 +1,4 @@
-"""A learner's first road in lesson 01: predict, run, err, take a hint, mend, pass, and look through the microscope."""
+"""A learner's first road in lesson 01: run, read, take a hint, mend, pass, look through the microscope, predict."""
 
 import re
 import shutil
@@ -17,17 +17,10 @@ from tests.workspace.conftest import Started
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
 LESSON = load_course().lessons[0]
-EXERCISE = LESSON.exercises[0]
+EXERCISE = load_course().exercise("mend_step")
 ASKED = LESSON.predictions[0]
-MISTAKE = "missing-zero-grad"
+MISTAKE, LINE = "missing-step", "opt.step()"
 _JOINER = "\u2060?"
-WRONG = """def train_step(model, opt, loss_fn, xb, yb) -> float:
-    logits = model(xb)
-    loss = loss_fn(logits, yb)
-    loss.backward()
-    opt.step()
-    return loss.item()"""
-MENDED = WRONG.replace("    logits", "    opt.zero_grad()\n    logits")
 
 
 class Notebook:
@@ -68,7 +61,8 @@ def shown(output: Any, text: str) -> None:
     output.filter(has_text=re.compile(r"\s*".join(words))).first.wait_for(state="attached")
 
 
-def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: Any) -> None:
+def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -> None:
+    """The first pass takes six actions: run three cells, add the line, run two cells again."""
     shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner, whatever tests before have predicted
     page.goto(lab.address)
     page.wait_for_url(f"**/lab/tree/{LESSON.parts[0].place}")
@@ -76,49 +70,36 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
         "text=Python 3 (ipykernel) | 대기 >> visible=true"
     )  # keys that come before the kernel are lost
     lesson = Notebook(page)
-
-    for number in range(2):  # the package, which is there, and what the lesson begins with
-        lesson.run(lesson.cells.nth(number))
-    asked = lesson.cell(f'predict("{ASKED.id}")')
-    lesson.run(asked)
-    letter = next(iter(ASKED.wrong))
-    asked.locator(f"button[title='예측 {letter}']").click()
-    experiment = lesson.run(lesson.cell(f'reveal("{ASKED.id}")'))
-    shown(experiment, f"내 예측 {letter} → 결과 {ASKED.answer}.")
-    shown(experiment, ASKED.because)
-    won = {one.id: one for one in load_rewards().achievements}
-    shown(experiment, f"새 업적 「{won['first-prediction'].title}」: {won['first-prediction'].text}")
-
-    writing, checking = lesson.cell("def train_step("), lesson.cell("check(train_step)")
-    lesson.write(writing, WRONG)
+    lesson.run(lesson.cells.nth(0))  # the package, which is there
+    writing, checking = lesson.cell("def mend_step("), lesson.cell("check(mend_step)")
+    given = "\n".join(writing.locator(".cm-line").all_inner_texts())
     lesson.run(writing)
     card = lesson.run(checking)
     mistake = next(one for one in EXERCISE.mistakes if one.id == MISTAKE)
     shown(card, mistake.title)
     shown(card, full_text(mistake.explain))
-    shown(card, "loss.backward()")
 
-    hinting = lesson.cell('hint("train_step")')
-    lesson.write(hinting, 'hint("train_step")')
-    hint = lesson.run(hinting)
+    acts = page.locator(".hanstep-acts button")
+    acts.filter(has_text="힌트").click()
+    lesson.runs += 1
+    hint = lesson.cell('hint("mend_step")').locator(".jp-Cell-outputArea")
     shown(hint, mistake.hint)
     shown(hint, EXERCISE.hints[0])
-    assert "def train_step" not in hint.inner_text()
+    assert "def mend_step" not in hint.inner_text()
 
-    lesson.write(writing, MENDED)
+    lesson.write(writing, given.replace("    loss.backward()", f"    loss.backward()\n    {LINE}"))
     lesson.run(writing)
     lesson.run(checking)
     shown(card, "통과")
     shown(card, EXERCISE.because)
     shown(card, "XP")
-    for id_ in ("first-pass", "mistake-overcome"):
-        shown(card, f"새 업적 「{won[id_].title}」: {won[id_].text}")
+    won = {one.id: one for one in load_rewards().achievements}
+    overcome = won["mistake-overcome"]
+    shown(card, f"새 업적 「{overcome.title}」: {overcome.text}")
     assert mistake.title.replace("`", "") not in card.inner_text().replace("\u2060", "")
-    assert_written(lab.progress)
 
-    lesson.write(hinting, "from grader import microscope\nmicroscope(train_step)")
-    look = lesson.run(lesson.cell("microscope(train_step)"))
-    slider = look.get_by_role("slider", name="순간")
+    acts.filter(has_text="현미경").click()
+    slider = page.get_by_role("slider", name="순간")
     slider.wait_for()
     last = int(slider.get_attribute("max"))
     slider.press("Home")
@@ -128,6 +109,14 @@ def test_from_the_first_prediction_to_the_first_achievement(lab: Started, page: 
     box = slider.bounding_box()
     slider.drag_to(slider, target_position={"x": box["width"] - 1, "y": box["height"] / 2})
     assert moment(slider).startswith(f"{last + 1}/{last + 1}, ")
+
+    letter = next(iter(ASKED.wrong))
+    page.locator(f"[data-hanstep-choice='{ASKED.id}']").filter(has_text=f"{letter}:").click()
+    experiment = lesson.cell(f'reveal("{ASKED.id}")').locator(".jp-Cell-outputArea")
+    shown(experiment, f"내 예측 {letter} → 결과 {ASKED.answer}.")
+    shown(experiment, ASKED.because)
+    shown(experiment, f"새 업적 「{won['first-prediction'].title}」: {won['first-prediction'].text}")
+    assert_written(lab.progress)
 
 
 def moment(slider: Any) -> str:
@@ -142,4 +131,4 @@ def assert_written(home: Path) -> None:
     entry = told.exercise(EXERCISE.name)
     assert (entry.passed, entry.tries, entry.hints) == (True, 2, 1)
     assert told.mistakes[EXERCISE.name, MISTAKE].once_mastered
-    assert {"first-prediction", "first-pass", "mistake-overcome"} <= told.achievements.keys()
+    assert {"first-prediction", "mistake-overcome"} <= told.achievements.keys()

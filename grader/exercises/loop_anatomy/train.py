@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.exercises.fixtures.lent import PARTS, lent_parts
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import scalers_on_cpu, watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
@@ -33,7 +34,7 @@ from grader.exercises.loop_anatomy._training_run import (
 )
 from grader.observe.play import Driver, Stage
 
-driver = Driver("train")
+driver = Driver("train", lends=PARTS)
 
 _SMALL_NORM = 0.05
 """A `max_norm` below the norm of every gradient in the scenarios, so that each update is clipped."""
@@ -49,16 +50,17 @@ def _train(
 ) -> Any:
     """Call the learner's `train` (see `CallTrain`) on a device, by default the scenario's.
 
-    The CPU is not passed on, because it is the default of `train`.
+    Parts that its program lacks are lent. The CPU is not passed on, because it is the default of `train`.
     """
     student = stage.student("train")
     device = device or str(stage.env.device)
-    return (caller or stage.recorder.call)(
-        student,
-        *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
-        **({} if device == "cpu" else {"device": device}),
-        checkpoint_path=path,
-    )
+    with lent_parts(student):
+        return (caller or stage.recorder.call)(
+            student,
+            *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),
+            **({} if device == "cpu" else {"device": device}),
+            checkpoint_path=path,
+        )
 
 
 add_run_scenarios(driver, _train)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.exercises.fixtures.lent import PARTS, lent_parts
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import watched_gradients
 from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
@@ -31,7 +32,7 @@ from grader.exercises.loop_anatomy._training_run import (
 from grader.exercises.loop_anatomy._watched_accelerator import AcceleratorUse, accelerator_as_if_distributed
 from grader.observe.play import Driver, Stage
 
-driver = Driver("train_accelerate", cost=2)  # Accelerate is set up anew in each scenario
+driver = Driver("train_accelerate", cost=2, lends=PARTS)  # Accelerate is set up anew in each scenario
 
 
 def _train_and_count(
@@ -52,7 +53,7 @@ def _train_and_count(
         scale: scale of the GradScaler that the Accelerator has; None: it has none.
     """
     student = stage.student("train_accelerate")
-    with accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
+    with lent_parts(student), accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
         result = (caller or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),

@@ -44,6 +44,8 @@ class ModelObserver:
         self._losses = 0
         self._setting_mode = False
         self._copying = False
+        self._input: tuple[Tensor, int] | None = None
+        self._changed: list[weakref.ref[Tensor]] = []
         self._cuts: Counter[Place | None] = Counter()
         self._without: Counter[int] = Counter()
         watch.at_end.append(self._look_at_unregistered)
@@ -78,6 +80,12 @@ class ModelObserver:
             return
         outermost = not self._running
         self._running.append(module)
+        if (
+            self._event is not None
+            and module.training
+            and isinstance(module, nn.modules.batchnorm._BatchNorm)
+        ):
+            self._event.single_norms += bool(args) and isinstance(args[0], Tensor) and len(args[0]) == 1
         if not outermost:
             self._part_began(module)
         if not outermost or next(module.parameters(), None) is None:
@@ -98,6 +106,9 @@ class ModelObserver:
             )
             event.frozen_parts = len(parts) - event.live_parts
             self._event = event
+            self._input = None
+            if given is not None:
+                self._look_at_input(event, given)
         event.grad = torch.is_grad_enabled()
         watch.add(event)
         watch.last_forward = event
@@ -123,7 +134,29 @@ class ModelObserver:
         with watch.working():
             if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
                 event.rows, event.batch = row_hashes(given), len(given)
+                event.tokens = _tokens(given)
+            if self._input is not None:
+                self._look_for_changes(event, *self._input)
+                self._input = None
             self._parameters(module, event.module)
+
+    def _look_at_input(self, event: ForwardRan, given: Tensor) -> None:
+        event.tokens = _tokens(given)
+        rows = event.rows
+        if rows is not None and len(rows) > 1 and given.stride(0) != 0:
+            event.repeated_row = bool((rows == rows[0]).all())
+        self._input = None if given.is_inference() else (given, given._version)
+
+    def _look_for_changes(self, event: ForwardRan, given: Tensor, version: int) -> None:
+        """Note whether the forward wrote into its input, and whether that input outlives it."""
+        if given._version == version:
+            return
+        event.input_changed = True
+        part = given.untyped_storage().nbytes() > given.numel() * given.element_size()
+        before = any(reference() is given for reference in self._changed)
+        event.input_lasts = part or before
+        if not before:
+            self._changed.append(weakref.ref(given))
 
     def _part_began(self, module: nn.Module) -> None:
         """Note a part that runs without gradients inside a forward that has them."""
@@ -280,6 +313,7 @@ class ModelObserver:
                     if integer and closely
                     else None,
                     value=done.detach().clone() if isinstance(done, Tensor) and done.numel() == 1 else None,
+                    target_rows=row_hashes(target) if closely else None,
                 )
             )
             if isinstance(done, Tensor):
@@ -311,6 +345,13 @@ class ModelObserver:
         if not self._watch.busy and not self._watch.in_backward and not self._watch.in_steps:
             self._watch.add(NumberRead(of_loss=args[0].grad_fn is not None))
         return done
+
+
+def _tokens(given: Tensor) -> Tensor | None:
+    """Return a copy of a batch of sequences of integers, at most 64 rows; None for anything else."""
+    if given.ndim != 2 or given.is_floating_point() or given.is_complex() or given.shape[1] > _MOST_TARGETS:
+        return None
+    return given.detach()[:64].clone()
 
 
 def _construction(module: nn.Module) -> tuple[Place, ...]:

@@ -62,7 +62,8 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
                 "so the layer keeps its random start.",
             ),
             evidence=Said(
-                f"{names}: 기울기를 {these[0].reached}번 받았지만 어느 옵티마이저에도 없고, 한 번도 움직이지 않았어요.",
+                f"{names}: 그레이디언트를 {these[0].reached}번 받았지만 어느 옵티마이저에도 없고, "
+                f"한 번도 움직이지 않았어요.",
                 f"{names}: {these[0].reached} gradients, in no optimizer, never moved.",
             ),
             mend=Said(

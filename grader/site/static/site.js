@@ -44,25 +44,66 @@
       button.setAttribute("aria-pressed", String(button.value === letter));
     }
     const said = box.querySelector(".predict-told");
-    const head = right
-      ? `**예측 ${letter}, 결과 ${told.answer}. 맞았습니다.**`
-      : `**예측 ${letter}, 결과 ${told.answer}.**`;
-    said.replaceChildren(prose(head), ...(right ? [] : [prose(told.wrong[letter] ?? "")]), prose(told.because));
+    const head = prose(`**내 예측 ${letter} → 결과 ${told.answer}**${right ? " 맞았습니다." : ""}`);
+    head.className = "predict-result";
+    for (const button of box.querySelectorAll("button")) button.dataset.answer = String(button.value === told.answer);
+    said.replaceChildren(head, ...(right ? [] : [prose(told.wrong[letter] ?? "")]), prose(told.because));
     said.dataset.right = String(right);
-    box.querySelector(".predict-ask").textContent = "고른 것:";
+    box.querySelector(".predict-ask").hidden = true;
     answered.add(box.dataset.id);
     openExperiments();
+  }
+
+  // The choices stand on the buttons; without a script they stay the list above them.
+  function putChoicesOn(buttons, list) {
+    const items = list?.tagName === "UL" ? [...list.children] : [];
+    const fits = ({ value }, place) => items[place]?.textContent.trim().startsWith(`${value}: `);
+    if (items.length !== buttons.length || !buttons.every(fits)) return;
+    buttons.forEach((button, place) => {
+      const letter = document.createElement("b");
+      letter.textContent = button.value;
+      const text = document.createElement("span");
+      const from = items[place].querySelector(":scope > p") ?? items[place];
+      text.append(...from.cloneNode(true).childNodes);
+      text.firstChild.textContent = text.firstChild.textContent.replace(/^\s*[a-d]: /, "");
+      for (const link of text.querySelectorAll("a")) link.replaceWith(...link.childNodes); // a button holds no links
+      button.replaceChildren(letter, " ", text);
+    });
+    list.hidden = true;
+    return true;
   }
 
   for (const box of document.querySelectorAll(".predict")) {
     const key = `hanstep-predict-${box.dataset.id}`;
     const buttons = [...box.querySelectorAll("button")];
+    const told = putChoicesOn(buttons, box.previousElementSibling);
+    box.classList.toggle("predict-whole", told === true);
     for (const button of buttons) {
-      button.setAttribute("aria-label", `예측 ${button.value}`);
+      if (!told) button.setAttribute("aria-label", `예측 ${button.value}`);
       button.addEventListener("click", () => { memory.set(key, button.value); choose(box, button.value); });
     }
     const earlier = memory.get(key);
     if (buttons.some((button) => button.value === earlier)) choose(box, earlier);
+  }
+
+  // ---- the first page's microscope runs while it is in view, until somebody takes it in hand ---------------
+  const stage = document.querySelector(".landing-microscope");
+  if (stage !== null && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    let inView = false;
+    let waiting = 0;
+    const press = (label) => stage.querySelector(`button[aria-label="${label}"]`)?.click();
+    const ticking = setInterval(() => {
+      const runs = stage.querySelector('button[aria-label="멈춤"]') !== null;
+      waiting = runs || !inView ? 0 : waiting + 1;
+      if (waiting === 3) { press("처음으로"); press("재생"); }
+    }, 700);
+    const watching = new IntersectionObserver(([seen]) => {
+      inView = seen.isIntersecting;
+      if (!inView) press("멈춤");
+    }, { rootMargin: "-20% 0px" });
+    watching.observe(stage);
+    const leave = () => { clearInterval(ticking); watching.disconnect(); };
+    for (const kind of ["pointerdown", "keydown"]) stage.addEventListener(kind, leave, { once: true, capture: true });
   }
 
   // ---- copying code ------------------------------------------------------------------------------------
@@ -86,11 +127,12 @@
     button.className = "copy";
     button.textContent = name;
     button.addEventListener("click", async () => {
-      const done = await copied(code.textContent.replace(/\n$/, ""));
+      const lines = [...code.childNodes].filter((part) => part !== button).map((part) => part.textContent).join("");
+      const done = await copied(lines.replace(/\n$/, ""));
       button.textContent = done ? (english ? "Copied" : "복사됨") : (english ? "Failed" : "복사 실패");
       setTimeout(() => { button.textContent = name; }, 1600);
     });
-    block.append(button);
+    code.prepend(button); // it floats: the first lines run beside it
   }
 
   // ---- notes of terms: with the mouse and the keyboard; Escape closes; the note itself can be pointed at ----
@@ -148,7 +190,39 @@
     tell();
     label.replaceWith(button);
   }
+  // ---- what is wider than a phone: a table's rows become blocks of labelled lines, a formula gets smaller -------
+  function labelCells(table) {
+    const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
+    if (heads.length === 0 || table.dataset.labelled !== undefined) return;
+    table.dataset.labelled = "";
+    table.setAttribute("role", "table"); // as blocks, its elements would no longer be a table's
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      const isHead = row.parentElement.tagName === "THEAD";
+      [...row.cells].forEach((cell, place) => {
+        cell.setAttribute("role", isHead ? "columnheader" : cell.tagName === "TH" ? "rowheader" : "cell");
+        if (!isHead && place > 0) cell.dataset.label = heads[place] ?? "";
+      });
+    }
+  }
+  function fitWidth() {
+    for (const table of document.querySelectorAll("article .table-wrapper > table")) {
+      table.classList.remove("stacked");
+      const { scrollWidth, clientWidth } = table.parentElement;
+      if (clientWidth === 0 || scrollWidth <= clientWidth + 1 || innerWidth > 736) continue;
+      labelCells(table);
+      table.classList.toggle("stacked", table.dataset.labelled !== undefined);
+    }
+    for (const formula of document.querySelectorAll("div.formula")) {
+      formula.style.fontSize = "";
+      const { scrollWidth, clientWidth } = formula;
+      if (clientWidth > 0 && scrollWidth > clientWidth) {
+        formula.style.fontSize = `${Math.max(0.7, 0.98 * clientWidth / scrollWidth)}em`;
+      }
+    }
+  }
   function reachScrolled() {
+    fitWidth();
     for (const element of document.querySelectorAll("pre, .table-wrapper, .formula, .cell_output .output")) {
       const scrolls = element.scrollWidth > element.clientWidth + 1;
       if (scrolls && !element.hasAttribute("tabindex")) element.tabIndex = 0;

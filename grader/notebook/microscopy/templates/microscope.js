@@ -227,7 +227,7 @@
   function panel(who, names, count) {
     const section = make("section", "hsm-side");
     section.setAttribute("aria-label", who);
-    section.append(make("h4", "", who));
+    section.append(make("p", "hsm-who", who));
     const flow = make("div", "hsm-flow");
     const boxes = ["배치", ".grad", "업데이트"].map((title) => {
       const box = make("div", "hsm-box");

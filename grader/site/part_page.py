@@ -1,4 +1,4 @@
-"""Make one lesson's page: the learner's notebook, with the printed and drawn outputs of its experiments.
+"""Make the page of a part: the learner's notebook, with the printed and drawn outputs of its experiments.
 
 Exercises stay as learners get them. Only the outputs of experiments come from the executed solutions; neither a line of
 a solution nor, before a choice is made, an answer to a prediction can be read on the page.
@@ -19,13 +19,15 @@ from typing import Any
 from grader.authoring import first_cell
 from grader.authoring.build import FOLDED
 from grader.base.errors import HanstepError
-from grader.course.course import Lesson, Prediction
+from grader.course.course import Lesson, Part, Prediction
 
-_LEVEL = re.compile(r"·\s*(★[★☆]{2})")
 _PREDICT_CALL = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
 _REVEAL_CALL = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
 _TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도)")
 """Beginning of a line that changes the topic: a heading, the next question, an invitation to rest."""
+_KEYS = "Shift+Enter"
+_ITEM = re.compile(r"(\s*)(?:[-*]|(\d+)\.) ")
+_SENTENCES = re.compile(r"(?<=[.?!]) ")
 _NOT_YET = "아직 예측을 고르지 않아"
 """Beginning of `reveal`'s output in a notebook that was run without choosing."""
 _DRAWING = re.compile(r'(<img [^>]*)src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)">')
@@ -38,36 +40,38 @@ class SiteError(HanstepError):
 
 
 @dataclass
-class LessonPage:
-    """A lesson's page: its notebook, and its pictures by file name."""
+class PartPage:
+    """A part's page: its notebook, and its pictures by file name."""
 
     notebook: Any
     pictures: dict[str, bytes] = field(default_factory=dict)
 
 
-def levels(lesson: Lesson) -> str:
-    """Return the range of levels of the lesson's sections, the easiest first: `★☆☆–★★★`."""
-    found = sorted(set(_LEVEL.findall(lesson.notebook.read_text(encoding="utf-8"))))
-    return "" if not found else found[0] if len(found) == 1 else f"{found[-1]}–{found[0]}"
-
-
-def lesson_page(lesson: Lesson, head: str) -> LessonPage:
-    """Make the page of a lesson.
+def part_page(lesson: Lesson, part: Part, head: str) -> PartPage:
+    """Make the page of a part.
 
     Args:
-        lesson: the lesson; both of its notebooks must be up to date.
+        lesson: the part's lesson.
+        part: the part; both of its notebooks must be up to date.
         head: HTML to put below the page's title.
 
     Raises:
         SiteError: a notebook is missing or broken, or the two do not match.
     """
-    learner, executed = _read(lesson.notebook, lesson), _read(lesson.solution.with_suffix(".ipynb"), lesson)
+    learner, executed = _read(part.notebook, lesson), _read(part.executed, lesson)
     outputs = {cell["id"]: cell for cell in executed.cells}
-    page = LessonPage(notebook=copy.deepcopy(learner))
-    predictions = {one.id: one for one in lesson.predictions}
-    page.notebook.cells = list(_cells(page, learner.cells, outputs, predictions, lesson))
-    _insert_head(page.notebook.cells[0], head, lesson)
+    page = PartPage(notebook=copy.deepcopy(learner))
+    for cell in learner.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _without_keys(cell.source)
+    page.notebook.cells = list(_cells(page, learner.cells, outputs, lesson, part))
+    _insert_head(page.notebook.cells[0], head, lesson, part)
     return page
+
+
+def predict_calls(source: str) -> list[str]:
+    """Return the ids of the predictions that a cell asks for."""
+    return _PREDICT_CALL.findall(source)
 
 
 def _read(path: Path, lesson: Lesson) -> Any:
@@ -80,17 +84,18 @@ def _read(path: Path, lesson: Lesson) -> Any:
 
 
 def _cells(
-    page: LessonPage,
+    page: PartPage,
     cells: list[Any],
     executed: dict[str, Any],
-    predictions: dict[str, Prediction],
     lesson: Lesson,
+    part: Part,
 ) -> Iterator[Any]:
     """Yield the page's cells.
 
     After an open question, experiment and explanation are behind a *curtain* (a closed `<details>`) up to the next
     topic; the page's script opens it when the question is answered.
     """
+    predictions = {one.id: one for one in lesson.predictions}
     waiting: list[str] = []
     behind = False
     for cell in cells:
@@ -106,9 +111,9 @@ def _cells(
             yield _markdown(raw_block("</details>"))
             behind = False
         if kind == "predict":
-            for name in _PREDICT_CALL.findall(cell.source):
+            for name in predict_calls(cell.source):
                 waiting.append(name)
-                yield _markdown(raw_block(_question(predictions[name])))
+                yield _markdown(raw_block(question_box(predictions[name])))
         elif kind == "check":
             yield _markdown(raw_block(_to_the_notebook(cell.source)))
         elif kind == "exercise":
@@ -119,12 +124,31 @@ def _cells(
                 yield _markdown(raw_block(_curtain(waiting)))
                 behind = True
             revealed = _REVEAL_CALL.findall(cell.source)
-            yield _experiment(page, cell, executed, lesson)
+            yield _experiment(page, cell, executed.get(cell["id"]), lesson, part)
             waiting = [name for name in waiting if name not in revealed]
         else:
             yield cell
     if behind:
         yield _markdown(raw_block("</details>"))
+
+
+def _without_keys(text: str) -> str:
+    """Return the text without sentences, or items of a list, about keys that only a notebook has."""
+    kept = []
+    left_out = 0  # numbered items of the list that the line is in
+    for line in text.split("\n"):
+        item = _ITEM.match(line)
+        left_out = left_out if line.strip() else 0
+        if _KEYS not in line:
+            number = item and item[2]
+            kept.append(
+                f"{item[1]}{int(number) - left_out}{line[item.end(2) :]}" if item and number else line
+            )
+        elif item:
+            left_out += 1
+        else:
+            kept.append(" ".join(sentence for sentence in _SENTENCES.split(line) if _KEYS not in sentence))
+    return "\n".join(kept)
 
 
 def _up_to_next_topic(text: str) -> tuple[str, str]:
@@ -138,12 +162,11 @@ def _up_to_next_topic(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def _experiment(page: LessonPage, cell: Any, executed: dict[str, Any], lesson: Lesson) -> Any:
+def _experiment(page: PartPage, cell: Any, twin: Any, lesson: Lesson, part: Part) -> Any:
     """Return the cell without its call of `reveal`, with the outputs of its executed twin."""
-    twin = executed.get(cell["id"])
     if twin is None or twin.source != cell.source:
         raise SiteError(
-            f"{lesson.name}: 셀 {cell['id']}의 실행 결과가 없거나 낡았어요. "
+            f"{part.place}: 셀 {cell['id']}의 실행 결과가 없거나 낡았어요. "
             f"다시 만들어 주세요: grader build {lesson.id}"
         )
     is_folded = FOLDED in cell.metadata.get("tags", [])
@@ -164,7 +187,7 @@ def _is_reveal_placeholder(output: Any) -> bool:
     return any(_NOT_YET in str(content) for content in output.get("data", {}).values())
 
 
-def _output(page: LessonPage, output: Any) -> Any:
+def _output(page: PartPage, output: Any) -> Any:
     """Return the output with its drawing moved to a file: text loads first, and pictures when they are scrolled to."""
     drawn = output.get("data", {}).get("text/html")
     if drawn is None:
@@ -174,7 +197,7 @@ def _output(page: LessonPage, output: Any) -> Any:
         drawing = base64.b64decode(found[2])
         name = f"{hashlib.sha256(drawing).hexdigest()[:16]}.svg"
         page.pictures[name] = drawing
-        at = f"_static/drawings/{name}"
+        at = f"../_static/drawings/{name}"
         return f'<a href="{at}" title="그림만 크게 보기">{found[1]}loading="lazy" src="{at}">{_ENLARGE}</a>'
 
     output.data["text/html"] = _DRAWING.sub(put_aside, _FIGURES_OWN_STYLE.sub("", drawn))
@@ -191,7 +214,7 @@ def _markdown(text: str) -> Any:
     return importlib.import_module("nbformat").v4.new_markdown_cell(text)
 
 
-def _question(asked: Prediction) -> str:
+def question_box(asked: Prediction) -> str:
     """Return the buttons for a choice. They contain answer and reasons in Base64, for the page's script alone."""
     content = {"answer": asked.answer, "because": asked.because, "wrong": asked.wrong}
     secret = base64.b64encode(json.dumps(content, ensure_ascii=False).encode()).decode()
@@ -216,17 +239,20 @@ def _curtain(waiting: list[str]) -> str:
 
 
 def _to_the_notebook(source: str) -> str:
+    # An import may stand before the call.
+    calls = [line for line in source.splitlines() if line.startswith("check(")]
+    shown = html.escape("\n".join(calls) or source.strip())
     return (
-        '<p class="to-notebook">다 썼으면 노트북에서 '
-        f"<code>{html.escape(source.strip())}</code> 셀을 실행합니다. 틀렸으면 무슨 실수인지 알려 줍니다.</p>"
+        f'<p class="to-notebook">다 썼으면 노트북에서 <code>{shown}</code> 셀을 실행합니다. '
+        "틀렸으면 무슨 실수인지 알려 줍니다.</p>"
     )
 
 
-def _insert_head(cell: Any, head: str, lesson: Lesson) -> None:
+def _insert_head(cell: Any, head: str, lesson: Lesson, part: Part) -> None:
     title, found, rest = cell.source.partition("\n")
     if not title.startswith("# "):
         raise SiteError(
-            f"{lesson.solution.name}: 첫 셀이 제목(# …)으로 시작하지 않아요. 받은 줄: {title!r}. "
+            f"{part.source.name}: 첫 셀이 제목(# …)으로 시작하지 않아요. 받은 줄: {title!r}. "
             f"고치고 다시 만들어 주세요: grader build {lesson.id}"
         )
     cell.source = f"{title}\n\n{raw_block(head)}\n{found}{rest}"

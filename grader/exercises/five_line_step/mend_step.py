@@ -1,0 +1,23 @@
+"""Driver of `mend_step`, a step on a mini-batch of which learners get four lines and look for the fifth.
+
+Promises of the exercise, and the scenarios that check them:
+    one update on the mini-batch, after which its gradients no longer count: `sgd`
+"""
+
+from grader.exercises.five_line_step._steps import step_case, step_problem
+from grader.exercises.fixtures.classifiers import scale_rates
+from grader.observe.play import Driver, Stage
+
+driver = Driver("mend_step")
+
+
+@driver.scenario("sgd", "SGD", problem=step_problem)
+def _sgd(stage: Stage) -> None:
+    """Make one call for each batch with SGD, with falling learning rates.
+
+    A program without the missing line moves nothing, and one that has it at the wrong place moves too late or not.
+    """
+    case = step_case(stage, "mend_step").watch()
+    for batch in case.data:
+        case.call(*batch)
+        scale_rates(case.opt, 0.8)

@@ -1,0 +1,74 @@
+"""The data and models of lesson 01's experiments: 8×8 handwritten digits and small classifiers."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+Batch = tuple[Tensor, Tensor]
+"""Inputs and labels."""
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+on_cpu = device.type == "cpu"
+"""Only there are results claimed to be equal to the last bit."""
+loss_fn = nn.CrossEntropyLoss()
+
+
+class Digits(NamedTuple):
+    """1,797 handwritten digits in a fixed random order, 64 pixels each from 0 to 1."""
+
+    x_train: Tensor
+    """Shape (1437, 64)."""
+    y_train: Tensor
+    x_val: Tensor
+    """Shape (360, 64)."""
+    y_val: Tensor
+
+
+@cache
+def digits() -> Digits:
+    """Return the digits, on `device`. They are in scikit-learn, which is imported only here: that takes a second."""
+    from sklearn.datasets import load_digits
+
+    pixels, names = load_digits(return_X_y=True)
+    order = torch.randperm(len(pixels), generator=torch.Generator().manual_seed(0))
+    images = torch.tensor(pixels, dtype=torch.float32)[order].to(device) / 16
+    labels = torch.tensor(names)[order].to(device)
+    return Digits(images[:1437], labels[:1437], images[1437:], labels[1437:])
+
+
+def make_model(seed: int, *, hidden: int | None = 32) -> nn.Sequential:
+    """Return a classifier 64 → hidden → 10 with weights of this seed; with `hidden=None` it has one layer."""
+    torch.manual_seed(seed)
+    if hidden is None:
+        return nn.Sequential(nn.Linear(64, 10)).to(device)
+    return nn.Sequential(nn.Linear(64, hidden), nn.Tanh(), nn.Linear(hidden, 10)).to(device)
+
+
+def make_batches(seed: int, batch_size: int = 32, epochs: int = 1) -> list[Batch]:
+    """Return mini-batches of the training data, shuffled anew for each epoch."""
+    x_train, y_train, _, _ = digits()
+    generator = torch.Generator().manual_seed(seed)
+    batches = []
+    for _ in range(epochs):
+        for rows in torch.randperm(len(x_train), generator=generator).split(batch_size):
+            batches.append((x_train[rows.to(device)], y_train[rows.to(device)]))
+    return batches
+
+
+def cut(batch: Batch, sizes: int | list[int]) -> list[Batch]:
+    """Split a batch into micro-batches of these sizes (one number: of that size each)."""
+    xb, yb = batch
+    return list(zip(xb.split(sizes), yb.split(sizes), strict=True))
+
+
+def flat(tensors: Iterable[Tensor]) -> Tensor:
+    """Return a copy of all tensors as one vector in float64, so that two models can be compared at once."""
+    return torch.cat([tensor.detach().flatten() for tensor in tensors]).double()
+
+
+def flat_gradients(model: nn.Module) -> Tensor:
+    """Return all gradients of a model as one vector; every parameter must have one."""
+    return flat(p.grad for p in model.parameters() if p.grad is not None)

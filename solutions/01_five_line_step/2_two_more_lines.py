@@ -1,0 +1,233 @@
+# %% [markdown]
+r"""
+# 두 줄을 더 끼웁니다
+
+실제 학습 루프에는 다섯 줄 말고 두 줄이 더 있습니다. 그레이디언트 클리핑(gradient clipping)과 스케줄러(scheduler)입니다.
+
+클리핑은 그레이디언트가 너무 크면 줄이고, 스케줄러는 스텝마다 학습률을 바꿉니다. 읽기 전에 먼저 적어 보세요. 두 줄은 다섯 줄의 어디에 끼워야 할까요?
+"""
+
+# %% tags=["folded"]
+# 준비: 라이브러리와 이 편의 실험
+import warnings
+
+import torch
+
+from grader import check, hint, predict, reveal
+from grader.experiments.five_line_step.data import make_batches, make_model, on_cpu
+from grader.experiments.five_line_step.lines import LINES, run_lines
+from grader.plots import show_table
+
+torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠르고, 결과도 재현됩니다
+
+# %% [markdown]
+r"""
+## 1. 클리핑과 스케줄러의 자리
+
+약 10분 · ★☆☆
+
+자리는 역시 무엇을 읽고 무엇을 바꾸는지로 정해집니다.
+
+| 줄 | 읽는 것 | 바꾸는 것 |
+|---|---|---|
+| `torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)` | `p.grad` | `p.grad` |
+| `scheduler.step()` | 지금까지 몇 번 불렸는지 | 학습률 |
+
+클리핑이 재는 것은 매개변수마다의 노름(norm, 벡터의 길이)이 아닙니다. 모든 그레이디언트를 이어 붙인 벡터 하나의 노름입니다. 이 노름이 `max_norm`보다 크면 전체에 같은 수를 곱해 줄입니다. 그래서 방향은 그대로입니다. 0으로 나누지 않으려고 노름에 $10^{-6}$을 더해 비교하므로, `max_norm`과 거의 같을 때는 넘지 않아도 아주 조금 줄입니다.
+
+**예측 1.** `clip_grad_norm_`을 `opt.step()` 바로 다음 줄로 옮깁니다. 20스텝 뒤의 가중치는 어떨까요?
+
+- a: 클리핑이 없는 것과 같습니다.
+- b: 바른 자리에 둔 것과 거의 같습니다.
+- c: 어느 쪽과도 다릅니다.
+"""
+
+# %% tags=["predict"]
+predict("01-4")
+
+# %%
+CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)"
+batches = make_batches(seed=2)[:20]
+no_clip = run_lines(LINES, batches, seed=2, lr=0.5)
+print(f"첫 스텝의 그레이디언트 노름은 {no_clip.norms[0]:.3f}, max_norm은 0.1입니다")
+
+distance = {}
+for place, number in {"backward 전": 3, "backward와 step 사이": 4, "step 다음": 5}.items():
+    lines = [*LINES][:number] + [CLIP] + [*LINES][number:]
+    run = run_lines(lines, batches, seed=2, lr=0.5)
+    distance[place] = (run.weights - no_clip.weights).abs().max().item()
+show_table(["클리핑의 자리", "클리핑이 없는 가중치와의 최대 차이"], distance.items())
+reveal("01-4")
+
+# %% tags=["folded"]
+# 확인: 클리핑이 실제로 걸리는 설정인지와, 자리마다의 차이. 넘지 않아도 아주 조금 줄이는 것
+assert no_clip.norms[0] > 0.2
+assert distance["backward와 step 사이"] > 0.05
+assert max(distance["backward 전"], distance["step 다음"]) < (1e-12 if on_cpu else 1e-5)
+
+barely = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+barely.grad = torch.full_like(barely, 5.0)
+torch.nn.utils.clip_grad_norm_([barely], max_norm=5.0000001)
+assert 4.99999 < barely.grad.item() < 5.0
+
+# %% [markdown]
+r"""
+클리핑은 `p.grad`를 바꿉니다. 그러니 `backward()`가 값을 넣은 다음, `step()`이 읽기 전이어야 합니다. 다른 자리에 두어도 오류는 나지 않습니다.
+
+**예측 2.** 스케줄러를 `opt.step()`보다 먼저 부르면 어떻게 될까요?
+
+- a: 오류로 멈춥니다.
+- b: 학습은 계속되고, 첫 학습률을 한 번도 쓰지 않습니다.
+- c: 학습은 계속되고, 첫 학습률을 두 번 씁니다.
+"""
+
+# %% tags=["predict"]
+predict("01-5")
+
+# %%
+HALVE = "scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)"
+four = make_batches(seed=3)[:4]
+after = run_lines([*LINES, "scheduler.step()"], four, lr=0.8, before=HALVE)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    early = run_lines([*LINES][:4] + ["scheduler.step()", "업데이트"], four, lr=0.8, before=HALVE)
+
+print("step 다음에 부르면, step()이 읽은 학습률:", after.rates)
+print("step 앞에서 부르면:", early.rates)
+print("경고:", str(caught[0].message)[:85], "…")
+reveal("01-5")
+
+# %% tags=["folded"]
+# 확인: step()이 읽은 학습률과 경고의 내용
+assert after.rates == [0.8, 0.4, 0.2, 0.1]
+assert early.rates == [0.4, 0.2, 0.1, 0.05]
+assert "optimizer.step()" in str(caught[0].message)
+
+# %% [markdown]
+r"""
+스케줄러는 학습률을 바꿉니다. 그러니 이번 학습률을 `step()`이 읽은 다음이어야 합니다.
+
+### 연습 2. `train_step_extras`
+
+약 15분 · ★★☆
+
+`train_step`에 클리핑과 스케줄러를 끼웁니다. 둘 다 `None`이면 `train_step`과 똑같이 움직여야 합니다. 클리핑에는 `torch.nn.utils.clip_grad_norm_`을 씁니다.
+"""
+
+
+# %% tags=["exercise:train_step_extras"]
+def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
+    """한 스텝에 두 가지를 끼웁니다. 업데이트하기 전의 손실을 float로 돌려줍니다. 처음 부를 때는 .grad가 비어 있습니다.
+
+    max_norm: None이 아니면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 줄입니다. 0.0도 값입니다.
+    scheduler: 있으면 업데이트한 다음 학습률을 다음 값으로 바꿉니다.
+    """
+    # BEGIN SOLUTION
+    opt.zero_grad()
+    logits = model(xb)
+    loss = loss_fn(logits, yb)
+    loss.backward()
+    # 그레이디언트가 다 나온 뒤, 쓰이기 전에 줄입니다
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    opt.step()
+    # 이번 학습률을 쓰고 나서 다음 학습률로 옮깁니다
+    if scheduler is not None:
+        scheduler.step()
+    return loss.item()
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(train_step_extras)
+
+# %% [markdown]
+r"""
+## 2. `step()`을 `backward()`보다 먼저 부르면
+
+약 10분 · ★★☆
+
+두 줄을 끼우다 보면 순서가 섞이기 쉽습니다. 다섯 줄에서 역전파와 업데이트만 맞바꾸어 봅니다. `지움 → 순전파 → 손실 → step → backward`입니다. 에폭(epoch)은 학습 데이터를 한 바퀴 도는 것입니다.
+
+**예측 3.** 이 순서로 한 에폭을 학습하면 어떻게 될까요?
+
+- a: 매개변수가 조금도 움직이지 않습니다.
+- b: 한 배치 늦은 그레이디언트로 비슷하게 학습합니다.
+- c: 두 번째 배치에서 오류가 납니다.
+"""
+
+# %% tags=["predict"]
+predict("01-9")
+
+# %%
+swapped = run_lines(["지움", "순전파", "손실", "업데이트", "역전파"], make_batches(seed=5), seed=5)
+print(f"가장 많이 움직인 거리 {swapped.moved}, 손실 {swapped.loss:.3f}")
+reveal("01-9")
+
+# %% tags=["folded"]
+# 확인: 움직인 거리
+assert swapped.moved == 0.0
+
+# %% [markdown]
+r"""
+널리 퍼진 설명은 「지난 배치의 그레이디언트로 업데이트하므로, 그럭저럭 학습되는 것처럼 보인다」입니다. 지난 배치의 그레이디언트를 정말로 쓰려면 지우는 줄도 `step`과 `backward` 사이로 옮겨야 합니다. `순전파 → 손실 → step → 지움 → backward`입니다.
+
+**예측 4.** 이 순서로 두 계층(layer) 모델을 학습하면 어떻게 될까요? 한 계층 모델은 어떨까요?
+
+- a: 둘 다 한 배치 늦은 그레이디언트로 학습합니다.
+- b: 두 계층은 오류가 나고, 한 계층은 학습합니다.
+- c: 둘 다 오류가 납니다.
+"""
+
+# %% tags=["predict"]
+predict("01-10")
+
+# %%
+STALE = ["순전파", "손실", "업데이트", "지움", "역전파"]
+try:
+    run_lines(STALE, make_batches(seed=5), seed=5)
+    stale_error = ""
+except RuntimeError as error:
+    stale_error = f"{error.__notes__[0]} {error}"
+print("두 계층:", (stale_error or "오류 없음").split(" Hint")[0])
+
+three_epochs = make_batches(seed=5, epochs=3)
+stale, right = (run_lines(lines, three_epochs, seed=5, hidden=None) for lines in (STALE, LINES))
+print(f"한 계층: 세 에폭 뒤 손실 {stale.loss:.3f}, 바른 순서는 {right.loss:.3f}")
+reveal("01-10")
+
+# %% tags=["folded"]
+# 확인: 모델마다 나온 결과와 그 까닭. 배치를 20개로 바꾸면 로짓은 [20, 10]입니다
+assert stale_error.startswith("2번째 배치에서")
+assert "inplace operation" in stale_error
+assert abs(stale.loss - right.loss) < 0.02
+assert make_model(seed=5)[2].weight.shape == (10, 32)
+try:
+    run_lines(STALE, make_batches(seed=5, batch_size=20), seed=5)
+    twenty_error = ""
+except RuntimeError as error:
+    twenty_error = str(error)
+assert "[32, 10]" in stale_error
+assert "[32, 10]" in twenty_error
+
+# %% [markdown]
+r"""
+`step()`은 매개변수를 제자리(in-place)에서 바꿉니다. 두 계층 모델은 $\tanh(x W_1)\, W_2$입니다. $W_1$의 그레이디언트를 구하려면 연쇄 법칙에 따라 $W_2$를 곱해야 하는데, 그 $W_2$를 `step()`이 이미 바꾸었습니다. 계산을 기록해 두고 미분하는 PyTorch의 autograd는 순전파 때 저장해 둔 텐서의 버전 번호(오류 메시지의 `version`)가 달라진 것을 보고 멈춥니다. 메시지의 `[32, 10]`은 은닉 32개와 클래스 10개를 잇는 $W_2$의 모양입니다. `nn.Linear(32, 10)`은 가중치를 `[10, 32]`로 들고 있다가 전치(transpose)해서 곱합니다. 배치가 32개라 로짓의 모양과 우연히 같지만, 배치를 20개로 바꾸어도 메시지에는 그대로 `[32, 10]`이 나옵니다. 첫 배치에서는 `.grad`가 비어 있어 `step()`이 아무것도 바꾸지 않았으므로 멈추지 않습니다. [다섯 줄](1_five_lines.ipynb)의 120가지 순서에서 「backward에서 멈춤」이 나온 까닭도 이것입니다.
+
+한 계층 모델은 역전파에 가중치가 필요 없습니다. 입력의 그레이디언트를 구하지 않기 때문입니다. 그래서 오류 없이 한 배치 늦은 그레이디언트로 학습하고, 손실만 보아서는 바른 순서와 구별되지 않습니다.
+
+이 실험에서 `step()`을 순전파와 역전파 사이에 두고도 학습한 것은, 계층이 하나이고 지우는 줄까지 옮긴 루프뿐입니다. 역전파와 업데이트만 맞바꾸면 아무것도 학습하지 않습니다.
+
+## 여기까지
+
+이제 이런 것을 할 수 있습니다.
+
+- 클리핑과 스케줄러를 제자리에 끼우고, 왜 그 자리인지 말합니다.
+- `step()`을 일찍 부른 루프가 언제 조용히 멈추고 언제 오류를 내는지 압니다.
+
+한 스텝은 여기서 완성입니다. 쉬어 가기 좋습니다.
+
+더 읽을거리: [torch.optim](https://docs.pytorch.org/docs/stable/optim.html)의 스케줄러를 부르는 순서, [clip_grad_norm_](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)
+
+[다음: 나누어 더해도 같을까요](3_why_accumulation_works.ipynb)
+"""
