@@ -62,7 +62,7 @@ class ForwardRan(Event):
     input_changed: bool = False
     """The first tensor argument was changed in place while the forward ran."""
     input_lasts: bool = False
-    """The changed tensor is a part of a larger one, or came as an input before."""
+    """The changed tensor, or the one that it is a part of, was changed by a forward before."""
 
 
 @dataclass(slots=True)

@@ -152,11 +152,11 @@ class ModelObserver:
         if given._version == version:
             return
         event.input_changed = True
-        part = given.untyped_storage().nbytes() > given.numel() * given.element_size()
-        before = any(reference() is given for reference in self._changed)
-        event.input_lasts = part or before
-        if not before:
-            self._changed.append(weakref.ref(given))
+        whole = given if given._base is None else given._base
+        event.input_lasts = any(reference() is whole for reference in self._changed)
+        if not event.input_lasts:
+            self._changed = [one for one in self._changed if one() is not None]
+            self._changed.append(weakref.ref(whole))
 
     def _part_began(self, module: nn.Module) -> None:
         """Note a part that runs without gradients inside a forward that has them."""

@@ -12,6 +12,8 @@ class Batches:
     trained: list[BatchLoaded]
     evaluated: list[BatchLoaded]
     """Seen by a forward without gradients, and by no backward before the next batch."""
+    modules: dict[int, int]
+    """By serial of a batch: the module that ran on it last."""
 
 
 def batches(facts: Facts) -> Batches:
@@ -20,6 +22,7 @@ def batches(facts: Facts) -> Batches:
     evaluated: list[BatchLoaded] = []
     last: BatchLoaded | None = None
     watched = False
+    modules: dict[int, int] = {}
     for event in facts.events:
         if isinstance(event, BatchLoaded):
             if last is not None and watched:
@@ -33,11 +36,12 @@ def batches(facts: Facts) -> Batches:
             if last is not None and watched:
                 evaluated.append(last)
             last, watched = None, False
-        elif isinstance(event, ForwardRan) and not event.grad:
-            watched = True
+        elif isinstance(event, ForwardRan) and last is not None:
+            watched = watched or not event.grad
+            modules[last.serial] = event.module
     if last is not None and watched:
         evaluated.append(last)
-    return Batches(trained, evaluated)
+    return Batches(trained, evaluated, modules)
 
 
 def rows(found: list[BatchLoaded]) -> set[int]:

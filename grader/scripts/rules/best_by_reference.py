@@ -15,7 +15,7 @@ def _judged(place: Place) -> bool:
     return any(
         isinstance(one, ast.If)
         and one.lineno < place.line
-        and any(isinstance(test, ast.Compare) for test in ast.walk(one.test))
+        and any(isinstance(test, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for test in ast.walk(one.test))
         for one in _reading.around(place, ast.If)
     )
 

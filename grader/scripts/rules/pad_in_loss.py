@@ -10,7 +10,7 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
 
 _FEWEST, _LEAST, _FEWEST_ROWS = 3, 0.1, 4
-_NAMES = {"pad", "padding", "padded", "collate"}
+_NAMES = {"pad", "padded", "collate"}
 
 
 def padding(rows: Tensor) -> int | None:

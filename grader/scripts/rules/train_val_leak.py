@@ -43,12 +43,13 @@ def _simple(statement: ast.stmt) -> bool:
 def _find(facts: Facts) -> Iterator[Finding]:
     found = batches(facts)
     trained_on = {_origin(facts, one.loader) for one in found.trained}
-    trained = rows(found.trained)
     overlaps = []
     for origin in dict.fromkeys(_origin(facts, one.loader) for one in found.evaluated):
         these = [one for one in found.evaluated if _origin(facts, one.loader) == origin]
         own = rows(these)
         loader = these[-1].loader
+        models = {found.modules.get(one.serial) for one in these}  # each fold has its own model
+        trained = rows([one for one in found.trained if found.modules.get(one.serial) in models])
         if origin not in trained_on and own:
             overlaps.append((loader, these, own, own & trained))
     some_clean = any(len(both) < _LEAST * len(own) for _, _, own, both in overlaps)

@@ -10,7 +10,7 @@ from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 from grader.scripts.rules._evaluations import batches, rows
 
-_HELD_OUT = {"val", "valid", "validation", "dev", "test", "heldout", "eval", "evaluate", "validate"}
+_HELD_OUT = {"val", "valid", "validation", "validate", "dev", "test", "heldout"}
 _AFTER = 4
 
 
