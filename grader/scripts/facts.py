@@ -53,6 +53,16 @@ class ForwardRan(Event):
     live_parts: int = 0
     """The same in training mode."""
     raised: bool = False
+    single_norms: int = 0
+    """Batch-norm layers in training mode that were given one sample."""
+    tokens: "Tensor | None" = None
+    """The first tensor argument itself, if it holds integers in two dimensions; at most 64 rows."""
+    repeated_row: bool = False
+    """All rows of the input are equal, but are not one row that was expanded."""
+    input_changed: bool = False
+    """The first tensor argument was changed in place while the forward ran."""
+    input_lasts: bool = False
+    """The changed tensor, or the one that it is a part of, was changed by a forward before."""
 
 
 @dataclass(slots=True)
@@ -87,6 +97,8 @@ class LossComputed(Event):
     targets: "Tensor | None" = None
     """The targets of a classification, at most 4096 of them."""
     value: "Tensor | None" = None
+    target_rows: "Tensor | None" = None
+    """A hash of each row of the targets."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -115,6 +127,34 @@ class BackwardRan(Event):
     """Norm of what already lay in `.grad` when it began, by optimizer."""
     value: "Tensor | None" = None
     raised: bool = False
+    wrapped: Place | None = None
+    """Where a root without a graph was made: `torch.tensor(…, requires_grad=True)`."""
+    weights: dict[int, float] = field(default_factory=dict)
+    """A sum over some entries of each optimizer's parameters: it changes when they do."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Detached(Event):
+    """`detach` cut a graph, behind which these parameters stand; only the first calls of a line are kept."""
+
+    parameters: frozenset[int]
+    in_forward: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class PartWithoutGrad(Event):
+    """Within a forward that builds a graph a part ran without gradients."""
+
+    parameters: frozenset[int]
+
+
+@dataclass(kw_only=True, slots=True)
+class GraphKept(Event):
+    """When the watch ended a tensor was alive with a graph that no loss belongs to."""
+
+    nodes: int
+    uses: int
+    """How often one parameter is used in it."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -171,6 +211,8 @@ class Stepped(Event):
     rates: tuple[float, ...]
     graphs_alive: int
     """Graphs of earlier backwards that something keeps alive."""
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first, without its own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -187,6 +229,15 @@ class ScalerCalled(Event):
     optimizer: int | None
     skipped: bool = False
     """For `step`: the optimizer did not step, because of infinite gradients."""
+    scale: "Tensor | None" = None
+    """For `scale`: the factor."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ScalerBuilt(Event):
+    """A GradScaler was constructed."""
+
+    scaler: int
 
 
 @dataclass(kw_only=True, slots=True)
@@ -227,6 +278,8 @@ class LoaderBegan(Event):
 
     loader: int
     pass_: int
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -239,6 +292,8 @@ class BatchLoaded(Event):
     size: int
     rows: "Tensor | None"
     labels: "Tensor | None"
+    continuous: bool = False
+    """The first row is of floating point and has many distinct entries: two samples are hardly equal by chance."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -323,14 +378,22 @@ class ParameterFacts:
     is_parameter: bool
     module_place: Place | None = None
     """Where the module that first held it was constructed."""
+    module_callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
     module_serial: int | None = None
     """How many events had happened when that module was constructed; None if before the watch."""
     module_kind: str = ""
     born_in_forward: bool = False
+    unregistered: bool = False
+    """No module that ran holds it; name and place are those of the outermost module that has it."""
     in_tree: bool = False
     """Belongs to `parameters()` of an outermost module that ran, at the end of the watch."""
     reached: int = 0
     """Backwards that gave it a gradient."""
+    frozen: bool = False
+    """Asked for no gradient when the watch ended."""
+    loaded: bool = False
+    """Got a value from `load_state_dict`, or was copied with its module."""
     moved: bool | None = None
     """Changed since it was first seen; None if nobody looked."""
     alive: bool = True
@@ -348,6 +411,8 @@ class OptimizerFacts:
     options: list[dict[str, object]]
     """Of each group: its settings besides the parameters."""
     shares_groups_with: frozenset[int] = frozenset()
+    spent: tuple[int, ...] = ()
+    """Groups whose parameters came as an iterator that had been used up before."""
 
     @property
     def parameters(self) -> frozenset[int]:
@@ -383,6 +448,10 @@ class LoaderFacts:
     workers: int
     dataset: int
     """Equal for loaders of one dataset object."""
+    dataset_kind: str = ""
+    """Class of the dataset; of the innermost one where subsets wrap it."""
+    worker_init: bool = False
+    """A `worker_init_fn` was given."""
 
 
 @dataclass(slots=True)

@@ -58,3 +58,10 @@ def labels(thing: Any, depth: int = 3) -> Tensor | None:
             if found is not None:
                 return found
     return None
+
+
+def is_continuous(batch: Tensor, least: int = 8) -> bool:
+    """Return True if the first row is of floating point and has at least `least` distinct entries."""
+    if not batch.is_floating_point() or batch.ndim < 2 or not len(batch):
+        return False
+    return int(batch[0].detach().reshape(-1)[:_MOST_ENTRIES].unique().numel()) >= least

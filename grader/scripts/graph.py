@@ -34,6 +34,8 @@ class Graph:
 
     leaves: list[Tensor] = field(default_factory=list)
     losses: list[int] = field(default_factory=list)
+    loss_nodes: list[Any] = field(default_factory=list)
+    """The operations of those losses."""
     nodes: int = 0
 
 
@@ -53,11 +55,32 @@ def read_graph(roots: list[Tensor]) -> Graph:
         mark = node.metadata.get(_MARK)
         if isinstance(mark, int):
             found.losses.append(mark)
+            found.loss_nodes.append(node)
         for after, _ in node.next_functions:
             if after is not None and after not in seen:
                 seen.add(after)
                 todo.append(after)
     return found
+
+
+def most_uses(root: Any) -> tuple[int, int]:
+    """Return the operations behind a tensor and how often one leaf is used; 0 uses if a loss is among them."""
+    uses: dict[Any, int] = {}
+    todo, seen, nodes = [root.grad_fn], {root.grad_fn}, 0
+    while todo and nodes < MOST_NODES:
+        node: Any = todo.pop()
+        nodes += 1
+        if any(key.startswith(_MARK) for key in node.metadata):
+            return nodes, 0
+        for after, _ in node.next_functions:
+            if after is None:
+                continue
+            if getattr(after, "variable", None) is not None:
+                uses[after] = uses.get(after, 0) + 1
+            elif after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return nodes, max(uses.values(), default=0)
 
 
 def operation(node: Any) -> str:
@@ -105,11 +128,9 @@ def mark(tensor: Tensor, what: Place | int | None) -> None:
         metadata[_MARK] = what
 
 
-def attach_token(tensor: Tensor) -> "weakref.ref[Token] | None":
-    """Attach a token to a tensor's graph; the reference dies with the graph."""
-    metadata = _metadata(tensor)
-    if metadata is None:
+def attach_token(node: Any) -> "weakref.ref[Token] | None":
+    """Attach a token to an operation of a graph; the reference dies with it."""
+    if node is None:
         return None
-    token = Token()
-    metadata[f"{_MARK}.token"] = token
+    token = node.metadata.setdefault(f"{_MARK}.token", Token())
     return weakref.ref(token)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from grader.scripts.facts import Array
-from grader.scripts.recipe import combination
+from grader.scripts.recipe import combination, plain_sum
 from grader.scripts.sketch import Sketcher
 
 _MOST_PARTS = 128
@@ -104,7 +104,11 @@ class Ledger:
         reading = Reading(0.0, {}, None, 0.0, window, sum(p.grad is None for p in params), len(params))
         if now is not None and now.any():
             sketches = [part.sketch for part in parts] + ([] if self.carry is None else [self.carry])
-            found, reading.unexplained = combination(now, sketches)
+            factor = plain_sum(now, [part.sketch for part in parts])
+            if factor is None:
+                found, reading.unexplained = combination(now, sketches)
+            else:
+                found = [factor] * len(parts) + ([] if self.carry is None else [0.0])
             reading.norm = float(np.linalg.norm(now))
             recipe = {part.backward: value for part, value in zip(parts, found, strict=False) if value}
             if self.carry is not None:

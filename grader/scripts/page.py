@@ -13,6 +13,8 @@ article{border-left:4px solid #808080;padding:.2rem 1rem;margin:1.2rem 0}.bug{bo
 .warning{border-color:#c07c10}.info{border-color:#3d85f0}h2{font-size:1.1rem;margin:.2rem 0}.dim{opacity:.75}
 table{border-collapse:collapse;width:100%}td{padding:.15rem .5rem;vertical-align:top}
 code{font-family:ui-monospace,monospace}
+pre{margin:.4rem 0;overflow-x:auto}del,ins{display:block;text-decoration:none;padding:0 .4rem}
+del{background:#e0525233}ins{background:#2e9e5b33}
 tr.off{opacity:.25}.bar{display:inline-block;height:.7rem;background:#3d85f0;margin-right:2px}"""
 _SCRIPT = """const r=document.getElementById('at'),t=[...document.querySelectorAll('tr')];
 r.oninput=()=>t.forEach((e,i)=>e.className=i<=+r.value?'':'off')"""
@@ -29,6 +31,7 @@ def page(report: Report, language: Language) -> str:
             f"<p>{escape(told.finding.sentence.in_(language))}</p>"
             f'<p class="dim">{escape(told.finding.evidence.in_(language))}</p>'
             + (f"<p>→ {escape(told.finding.mend.in_(language))}</p>" if told.finding.mend else "")
+            + _diff(told.finding.diff)
             + f'<p class="dim">{escape(told.rule.lesson)} [{told.rule.id}]</p></article>'
             for told in report.told
         )
@@ -46,6 +49,13 @@ def page(report: Report, language: Language) -> str:
         + "".join(map(_row, rows))
         + f"</table><script>{_SCRIPT}</script></html>"
     )
+
+
+def _diff(diff: tuple[str, str] | None) -> str:
+    """Return a line as it is and as it should be; nothing if one line does not mend it."""
+    if diff is None:
+        return ""
+    return f"<pre><code><del>- {escape(diff[0])}</del><ins>+ {escape(diff[1])}</ins></code></pre>"
 
 
 def _row(row: Any) -> str:

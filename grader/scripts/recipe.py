@@ -10,6 +10,25 @@ _SMALLEST = 1e-2
 """Coefficients below this share of the largest one are zero."""
 
 
+_EXACT = 1e-4
+
+
+def plain_sum(read: Array, parts: Sequence[Array]) -> float | None:
+    """Return the one factor with which all parts make a sketch; None if that does not explain it.
+
+    Nearly parallel parts have many combinations; the sum is the plain one.
+    """
+    if not parts or not np.isfinite(read).all():
+        return None
+    total = np.sum(parts, axis=0)
+    square = float(total @ total)
+    if square == 0 or not np.isfinite(square):
+        return None
+    factor = float(read @ total) / square
+    left = float(np.linalg.norm(read - factor * total))
+    return factor if left < _EXACT * float(np.linalg.norm(read)) else None
+
+
 def combination(read: Array, parts: Sequence[Array]) -> tuple[list[float], float]:
     """Write a sketch as a combination of others.
 

@@ -2,6 +2,7 @@
 
 import ast
 import linecache
+from collections.abc import Iterator
 from functools import cache
 
 from grader.scripts.places import Place
@@ -36,3 +37,138 @@ def _in_loop(node: ast.AST, line: int, inside: bool) -> bool:
         looping = isinstance(child, ast.For | ast.While | ast.AsyncFor) and line > first
         return _in_loop(child, line, inside or looping)
     return inside
+
+
+def enclosing_tests(place: Place) -> list[tuple[Place, str]]:
+    """Return the tests of the `if` statements around a line, innermost first, each with its place."""
+    whole = tree(place.file)
+    if whole is None:
+        return []
+    found = [
+        node
+        for node in ast.walk(whole)
+        if isinstance(node, ast.If) and node.lineno <= place.line <= (node.end_lineno or 0)
+    ]
+    return [
+        (Place(place.file, node.lineno, place.function), ast.unparse(node.test))
+        for node in sorted(found, key=lambda node: -node.lineno)
+    ]
+
+
+def line_of(place: Place) -> str:
+    """Return the text of a line."""
+    return linecache.getline(place.file, place.line)
+
+
+def is_conditional(place: Place) -> bool:
+    """Return True if a condition decides whether a line runs, or whether gradients are on there."""
+    whole = tree(place.file)
+    if whole is None:
+        return False
+    for node in ast.walk(whole):
+        if not getattr(node, "lineno", place.line + 1) <= place.line <= (getattr(node, "end_lineno", 0) or 0):
+            continue
+        if isinstance(node, ast.If | ast.IfExp) and "__name__" not in ast.unparse(node.test):
+            return True
+        if isinstance(node, ast.With):
+            contexts = [ast.unparse(item.context_expr) for item in node.items]
+            if any(" if " in one or "set_grad_enabled" in one or one.isidentifier() for one in contexts):
+                return True
+    return False
+
+
+def freezing_lines(file: str) -> list[Place]:
+    """Return the lines that take parameters from training: `p.requires_grad = False`, `x.requires_grad_(False)`."""
+    whole = tree(file)
+    return [] if whole is None else [Place(file, line) for line in sorted(set(_freezing(whole)))]
+
+
+def _freezing(whole: ast.AST) -> Iterator[int]:
+    for node in ast.walk(whole):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Constant)
+            and node.value.value is False
+        ):
+            if any(isinstance(one, ast.Attribute) and one.attr == "requires_grad" for one in node.targets):
+                yield node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            no = bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value is False
+            if node.func.attr == "requires_grad_" and no:
+                yield node.lineno
+
+
+def name_tests(file: str) -> list[Place]:
+    """Return the lines that sort parameters by a text in their names: `"norm" in name`, `name.endswith(...)`."""
+    whole = tree(file)
+    return [] if whole is None else [Place(file, line) for line in sorted(set(_name_tests(whole)))]
+
+
+def _name_tests(whole: ast.AST) -> Iterator[int]:
+    for node in ast.walk(whole):
+        if isinstance(node, ast.If | ast.IfExp):
+            tests = [node.test]
+        elif isinstance(node, ast.comprehension):
+            tests = node.ifs
+        else:
+            continue
+        for test in tests:
+            written = ast.unparse(test)
+            texts = [
+                one.value.lower()
+                for one in ast.walk(test)
+                if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
+            lists = any(
+                word in written for word in ("no_decay", "nodecay", "skip", "exclude", "ndim", "dim()")
+            )
+            if lists or any(word in one for one in texts for word in ("norm", "bias", "ln", "bn")):
+                yield test.lineno
+
+
+def gradient_sums(file: str) -> list[Place]:
+    """Return the lines that sum gradients over replicas in functions where nothing is divided."""
+    whole = tree(file)
+    if whole is None:
+        return []
+    scopes: list[ast.AST] = [node for node in ast.walk(whole) if isinstance(node, ast.FunctionDef)]
+    found = set()
+    for node in ast.walk(whole):
+        if not (isinstance(node, ast.expr) and _sums_gradients(node)):
+            continue
+        around = [one for one in scopes if one.lineno <= node.lineno <= (one.end_lineno or 0)]  # type: ignore[attr-defined]
+        if not _divides(max(around, key=lambda one: one.lineno) if around else whole):  # type: ignore[attr-defined]
+            found.add(node.lineno)
+    return [Place(file, line) for line in sorted(found)]
+
+
+def _sums_gradients(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = ast.unparse(node.func)
+    if called.rsplit(".", 1)[-1] == "all_reduce":
+        written = ast.unparse(node)
+        return bool(node.args) and ".grad" in ast.unparse(node.args[0]) and "AVG" not in written
+    if called == "sum":
+        return bool(node.args) and _gradients(node.args[0])
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "sum":
+        stacked = node.func.value
+        return isinstance(stacked, ast.Call) and any(map(_gradients, stacked.args))
+    return False
+
+
+def _gradients(node: ast.expr) -> bool:
+    """Return True for `[p.grad for p in …]`."""
+    if not isinstance(node, ast.ListComp | ast.GeneratorExp):
+        return False
+    element = ast.unparse(node.elt)
+    return element.endswith((".grad", ".grad.data", ".grad.detach()", ".grad.clone()"))
+
+
+def _divides(scope: ast.AST) -> bool:
+    for node in ast.walk(scope):
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div):
+            return True
+        if isinstance(node, ast.Attribute) and node.attr in ("div_", "div", "mean", "AVG", "mul_"):
+            return True
+    return False

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from grader.scripts import places
 from grader.scripts.facts import Event, Facts, ForwardRan, OptimizerFacts, ParameterFacts, Stepped
@@ -43,6 +44,8 @@ class Watch:
         self.last_forward: ForwardRan | None = None
         self.births: dict[int, tuple[Any, Place | None, int, bool]] = {}
         """By id of a module: weak reference, place, serial, whether it was built during a forward."""
+        self.birth_callers: dict[int, tuple[Place, ...]] = {}
+        """By id of a module: the learner's lines that led to its construction, innermost first."""
         self.at_end: list[Callable[[], None]] = []
         """What observers still want to look at when the watch ends."""
         self._samples: dict[int, Tensor] = {}
@@ -71,10 +74,12 @@ class Watch:
         """Return the number of a tensor that gets gradients, numbering it if it is new."""
         number = self.parameters.find(tensor)
         if number is None:
+            lazy = is_lazy(tensor)  # it has no shape before its first forward
             number = self.parameters.add(tensor)
             known = isinstance(tensor, torch.nn.Parameter)
-            self.facts.parameters.append(ParameterFacts(number, tuple(tensor.shape), "", known))
-            if tensor.numel():
+            shape = () if lazy else tuple(tensor.shape)
+            self.facts.parameters.append(ParameterFacts(number, shape, "", known))
+            if not lazy and tensor.numel():
                 self._samples[number] = _sample(tensor)
         return number
 
@@ -155,7 +160,9 @@ class Watch:
         for facts in self.facts.parameters:
             facts.in_tree = facts.number in tree
             facts.moved = self.moved(facts.number)
-            facts.alive = self.parameters.thing(facts.number) is not None
+            tensor = self.parameters.thing(facts.number)
+            facts.alive = tensor is not None
+            facts.frozen = tensor is not None and not tensor.requires_grad
 
     def steps_seen(self, optimizer: int) -> int:
         """Return how often an optimizer stepped."""

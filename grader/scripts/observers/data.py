@@ -4,7 +4,7 @@ import weakref
 from typing import Any
 
 from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, LoaderFacts, Seeded
-from grader.scripts.fingerprint import first_tensor, labels, row_hashes
+from grader.scripts.fingerprint import first_tensor, is_continuous, labels, row_hashes
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -47,6 +47,8 @@ class DataObserver:
                     bool(loader.drop_last),
                     int(loader.num_workers),
                     self._dataset(loader.dataset),
+                    _kind(loader.dataset),
+                    loader.worker_init_fn is not None,
                 )
             )
         return number
@@ -69,7 +71,8 @@ class DataObserver:
             count = self._passes.get(number, 0)
             self._passes[number] = count + 1
             self._iterators[id(iterator)] = (weakref.ref(iterator), number, count, 0)
-            watch.add(LoaderBegan(loader=number, pass_=count))
+            callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
+            watch.add(LoaderBegan(loader=number, pass_=count, callers=callers))
         return iterator
 
     def batch_loaded(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -94,6 +97,7 @@ class DataObserver:
                     size=0 if given is None else len(given),
                     rows=None if given is None else row_hashes(given),
                     labels=labels(batch),
+                    continuous=given is not None and is_continuous(given),
                 )
             )
         return batch
@@ -106,6 +110,15 @@ class DataObserver:
             callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
             self._watch.add(Seeded(library=original.library, seed=seed, callers=callers))
         return original(*args, **kwargs)
+
+
+def _kind(dataset: Any) -> str:
+    for _ in range(8):
+        inner = getattr(dataset, "dataset", None)
+        if inner is None:
+            break
+        dataset = inner
+    return type(dataset).__name__
 
 
 def _length(thing: Any) -> int | None:

@@ -90,6 +90,9 @@ class FileObserver:
             if taken is not None:
                 taken.restored = True
             serial = None if taken is None else taken.serial
+            if isinstance(args[0], nn.Module):
+                for tensor in args[0].parameters():
+                    watch.facts.parameters[watch.parameter(tensor)].loaded = True
             watch.add(StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial))
         return done
 

@@ -1,16 +1,26 @@
 """Observe models: modules built and called, their modes, the losses and what stands before them."""
 
 import weakref
+from collections import Counter
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.scripts import graph
-from grader.scripts.facts import ForwardRan, LossComputed, ModeSet, ModuleCopied, ModuleFacts, NumberRead
+from grader.scripts.facts import (
+    Detached,
+    ForwardRan,
+    LossComputed,
+    ModeSet,
+    ModuleCopied,
+    ModuleFacts,
+    NumberRead,
+    PartWithoutGrad,
+)
 from grader.scripts.fingerprint import first_tensor, row_hashes
 from grader.scripts.patches import Original
-from grader.scripts.places import Place, own_place
+from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
@@ -18,6 +28,8 @@ Keywords = dict[str, Any]
 _OFTEN, _SELDOM = 60, 8
 """The first calls are looked at closely, and then every eighth."""
 _MOST_TARGETS = 4096
+_MOST_CUTS = 4
+_MOST_CALLERS = 8
 _MOST_ENTRIES = 1 << 20
 
 
@@ -32,6 +44,11 @@ class ModelObserver:
         self._losses = 0
         self._setting_mode = False
         self._copying = False
+        self._input: tuple[Tensor, int] | None = None
+        self._changed: list[weakref.ref[Tensor]] = []
+        self._cuts: Counter[Place | None] = Counter()
+        self._without: Counter[int] = Counter()
+        watch.at_end.append(self._look_at_unregistered)
 
     # ---- modules -----------------------------------------------------------------------------
 
@@ -41,7 +58,14 @@ class ModelObserver:
         watch = self._watch
         module = args[0]
         reference = weakref.ref(module)
-        watch.births[id(module)] = (reference, own_place(), len(watch.facts.events), bool(self._running))
+        lines = _construction(module)
+        watch.birth_callers[id(module)] = lines
+        watch.births[id(module)] = (
+            reference,
+            lines[0] if lines else None,
+            len(watch.facts.events),
+            bool(self._running),
+        )
         return done
 
     def birth(self, module: nn.Module) -> tuple[Any, Place | None, int, bool] | None:
@@ -52,12 +76,21 @@ class ModelObserver:
     def forward_began(self, module: nn.Module, args: Arguments) -> None:
         """Note a forward of an outermost module that has parameters."""
         watch = self._watch
-        if watch.busy:
+        if watch.busy or watch.in_backward:  # a recomputation may be left by an exception, without its end
             return
         outermost = not self._running
         self._running.append(module)
-        if not outermost or watch.in_backward or next(module.parameters(), None) is None:
+        if (
+            self._event is not None
+            and module.training
+            and isinstance(module, nn.modules.batchnorm._BatchNorm)
+        ):
+            self._event.single_norms += bool(args) and isinstance(args[0], Tensor) and len(args[0]) == 1
+        if not outermost:
+            self._part_began(module)
+        if not outermost or next(module.parameters(), None) is None:
             return
+        lowered = autocast_type()
         with watch.working():
             number = self._module(module)
             given = first_tensor(args)
@@ -66,23 +99,31 @@ class ModelObserver:
                 module=number,
                 training=module.training,
                 grad=False,
-                autocast=autocast_type(),
+                autocast=lowered,
                 rows=None if given is None else row_hashes(given),
                 batch=0 if given is None else len(given),
                 live_parts=sum(part.training for part in parts),
             )
             event.frozen_parts = len(parts) - event.live_parts
             self._event = event
+            self._input = None
+            if given is not None:
+                self._look_at_input(event, given)
         event.grad = torch.is_grad_enabled()
         watch.add(event)
         watch.last_forward = event
         if not event.grad:
             watch.evaluated()
 
-    def forward_ended(self, module: nn.Module, args: Arguments, kwargs: Keywords, output: Any) -> None:
-        """Note the end of a forward; a tensor that came by keyword is hashed now."""
+    def forward_ended(
+        self, module: nn.Module, args: Arguments, kwargs: Keywords | None, output: Any = None
+    ) -> None:
+        """Note the end of a forward; a tensor that came by keyword is hashed now.
+
+        After an exception PyTorch calls this without keywords and output.
+        """
         watch = self._watch
-        if watch.busy or not self._running:
+        if watch.busy or watch.in_backward or not self._running:
             return
         while self._running and self._running.pop() is not module:
             pass
@@ -91,9 +132,73 @@ class ModelObserver:
         event, self._event = self._event, None
         event.raised = output is None
         with watch.working():
-            if event.rows is None and (given := first_tensor(kwargs)) is not None:
+            if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
                 event.rows, event.batch = row_hashes(given), len(given)
+                event.tokens = _tokens(given)
+            if self._input is not None:
+                self._look_for_changes(event, *self._input)
+                self._input = None
             self._parameters(module, event.module)
+
+    def _look_at_input(self, event: ForwardRan, given: Tensor) -> None:
+        event.tokens = _tokens(given)
+        rows = event.rows
+        if rows is not None and len(rows) > 1 and given.stride(0) != 0:
+            event.repeated_row = bool((rows == rows[0]).all())
+        self._input = None if given.is_inference() else (given, given._version)
+
+    def _look_for_changes(self, event: ForwardRan, given: Tensor, version: int) -> None:
+        """Note whether the forward wrote into its input, and whether that input outlives it."""
+        if given._version == version:
+            return
+        event.input_changed = True
+        whole = given if given._base is None else given._base
+        event.input_lasts = any(reference() is whole for reference in self._changed)
+        if not event.input_lasts:
+            self._changed = [one for one in self._changed if one() is not None]
+            self._changed.append(weakref.ref(whole))
+
+    def _part_began(self, module: nn.Module) -> None:
+        """Note a part that runs without gradients inside a forward that has them."""
+        if self._event is None or not self._event.grad or torch.is_grad_enabled():
+            return
+        self._without[id(module)] += 1
+        if self._without[id(module)] > _MOST_CUTS:
+            return
+        watch = self._watch
+        with watch.working():
+            held = frozenset(map(watch.parameter, module.parameters()))
+            if held:
+                watch.add(PartWithoutGrad(parameters=held))
+
+    def detached(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note which parameters stand behind a detached tensor."""
+        watch = self._watch
+        if watch.busy or watch.in_backward or watch.in_steps or args[0].grad_fn is None:
+            return original(*args, **kwargs)
+        place = own_place()
+        self._cuts[place] += 1
+        if self._cuts[place] <= _MOST_CUTS:
+            with watch.working():
+                leaves = frozenset(map(watch.parameter, graph.read_graph([args[0]]).leaves))
+                watch.add(Detached(parameters=leaves, in_forward=bool(self._running)), place)
+        return original(*args, **kwargs)
+
+    def _look_at_unregistered(self) -> None:
+        """Name the parameters of modules that no module which ran holds, by the outermost module that has them."""
+        watch = self._watch
+        alive = [one for born in list(watch.births.values()) if (one := born[0]()) is not None]
+        for module in alive:
+            born = self.birth(module)
+            for name, tensor in module.named_parameters():
+                number = watch.parameters.find(tensor)
+                about = None if number is None else watch.facts.parameters[number]
+                if about is None or born is None or (about.name and not about.unregistered):
+                    continue
+                if about.unregistered and len(name) <= len(about.name):
+                    continue
+                about.name, about.module_kind, about.unregistered = name, type(module).__name__, True
+                about.module_place, about.module_serial, about.born_in_forward = born[1:]
 
     def _module(self, module: nn.Module) -> int:
         watch = self._watch
@@ -130,6 +235,7 @@ class ModelObserver:
                     about.module_kind = type(part).__name__
                     if born is not None:
                         about.module_place, about.module_serial, about.born_in_forward = born[1:]
+                        about.module_callers = watch.birth_callers.get(id(part), ())
         facts.parameters = frozenset(found)
         facts.mode_sensitive = len(sensitive)
         facts.batch_norms = sum(isinstance(one, nn.modules.batchnorm._BatchNorm) for one in sensitive)
@@ -165,7 +271,10 @@ class ModelObserver:
             if next(thing.parameters(), None) is not None:
                 source = self._module(thing)
                 watch.add(ModuleCopied(source=source))
-                watch.facts.modules[self._module(done)].copied_from = source
+                copied = watch.facts.modules[self._module(done)]
+                copied.copied_from = source
+                for number in copied.parameters:
+                    watch.facts.parameters[number].loaded = True
         return done
 
     # ---- losses ------------------------------------------------------------------------------
@@ -204,6 +313,7 @@ class ModelObserver:
                     if integer and closely
                     else None,
                     value=done.detach().clone() if isinstance(done, Tensor) and done.numel() == 1 else None,
+                    target_rows=row_hashes(target) if closely else None,
                 )
             )
             if isinstance(done, Tensor):
@@ -235,6 +345,24 @@ class ModelObserver:
         if not self._watch.busy and not self._watch.in_backward and not self._watch.in_steps:
             self._watch.add(NumberRead(of_loss=args[0].grad_fn is not None))
         return done
+
+
+def _tokens(given: Tensor) -> Tensor | None:
+    """Return a copy of a batch of sequences of integers, at most 64 rows; None for anything else."""
+    if given.ndim != 2 or given.is_floating_point() or given.is_complex() or given.shape[1] > _MOST_TARGETS:
+        return None
+    return given.detach()[:64].clone()
+
+
+def _construction(module: nn.Module) -> tuple[Place, ...]:
+    """Return the learner's lines that construct a module, innermost first, outside of the module's own `__init__`."""
+    found = []
+    for frame in own_frames()[:_MOST_CALLERS]:
+        code = frame.f_code
+        first = code.co_varnames[0] if code.co_argcount else ""
+        if code.co_name != "__init__" or frame.f_locals.get(first) is not module:
+            found.append(place_of(code, frame.f_lineno))
+    return tuple(found)
 
 
 def _is_sensitive(module: nn.Module) -> bool:

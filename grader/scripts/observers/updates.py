@@ -1,6 +1,8 @@
 """Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
 
+import gc
 import weakref
+from types import GeneratorType
 from typing import Any
 
 import torch
@@ -13,8 +15,10 @@ from grader.scripts.facts import (
     Cleared,
     Clipped,
     GradientTaken,
+    GraphKept,
     GroupAdded,
     OptimizerBuilt,
+    ScalerBuilt,
     ScalerCalled,
     Scheduled,
     SchedulerBuilt,
@@ -23,11 +27,14 @@ from grader.scripts.facts import (
     UpdatedByHand,
 )
 from grader.scripts.patches import Original
-from grader.scripts.places import own_place
+from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
+_MOST_CALLERS = 5
+_LOOKED_AT = 4
+_MOST_KEPT = 64
 
 
 class UpdateObserver:
@@ -36,11 +43,13 @@ class UpdateObserver:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._backwards = 0
-        self._tokens: list[weakref.ref[graph.Token]] = []
+        self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._building: set[int] = set()
         self._scheduling = 0
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
+        self._wrapped: tuple[weakref.ref[Tensor], Place | None] | None = None
+        watch.at_end.append(self._look_for_kept_graphs)
 
     # ---- backward ----------------------------------------------------------------------------
 
@@ -53,9 +62,14 @@ class UpdateObserver:
         roots = (
             [tensors] if isinstance(tensors, Tensor) else [t for t in tensors or () if isinstance(t, Tensor)]
         )
+        lowered = autocast_type()
         with watch.working():
             self._changed_by_hand()
             event, found = self._about_to_run(roots, kwargs)
+            event.autocast = lowered
+            event.weights = self._weights()
+            if self._wrapped is not None and any(self._wrapped[0]() is root for root in roots):
+                event.wrapped = self._wrapped[1]
             held = {number: ledger.before_backward() for number, ledger in watch.ledgers.items()}
             event.held_before = {
                 number: float((sketch**2).sum() ** 0.5)
@@ -87,16 +101,37 @@ class UpdateObserver:
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),
-                autocast=autocast_type(),
+                autocast=None,
                 value=roots[0].detach().clone() if roots and roots[0].numel() == 1 else None,
             )
         )
         self._backwards += 1
-        for root in roots:
-            token = graph.attach_token(root)
+        for node in [*(root.grad_fn for root in roots), *found.loss_nodes]:
+            token = graph.attach_token(node)
             if token is not None:
-                self._tokens.append(token)
+                self._tokens.append((event.number, token))
+        found.loss_nodes = []
         return event, found
+
+    def _look_for_kept_graphs(self) -> None:
+        """Note living tensors with graphs that use one parameter again and again."""
+        watch = self._watch
+        tensors = [
+            one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None
+        ]
+        for tensor in tensors[:_MOST_KEPT]:
+            nodes, uses = graph.most_uses(tensor)
+            if uses > 1:
+                watch.add(GraphKept(nodes=nodes, uses=uses))
+
+    def _weights(self) -> dict[int, float]:
+        found = {}
+        for number, reference in enumerate(self._watch.optimizers.references):
+            optimizer = reference()
+            groups = getattr(optimizer, "param_groups", ())
+            some = [p for group in groups for p in group["params"]][:_LOOKED_AT]
+            found[number] = float(sum(float(p.detach().reshape(-1)[:8].double().sum()) for p in some))
+        return found
 
     def _ran(self, event: BackwardRan, found: graph.Graph, held: dict[int, Any]) -> None:
         watch = self._watch
@@ -147,13 +182,24 @@ class UpdateObserver:
     def optimizer_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note an optimizer and what it holds."""
         self._building.add(id(args[0]))
+        spent = _spent_groups(args[1] if len(args) > 1 else kwargs.get("params"))
         try:
             done = original(*args, **kwargs)
         finally:
             self._building.discard(id(args[0]))
         with self._watch.working():
             number = self._watch.optimizer(args[0], own_place())
+            self._watch.facts.optimizers[number].spent = spent
             self._watch.add(OptimizerBuilt(optimizer=number))
+        return done
+
+    def wrapped(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Remember where a number that asks for gradients is made without a graph."""
+        done = original(*args, **kwargs)
+        if self._watch.busy or not isinstance(done, Tensor) or done.numel() != 1:
+            return done
+        if done.requires_grad and done.grad_fn is None:
+            self._wrapped = (weakref.ref(done), own_place())
         return done
 
     def group_added(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -220,7 +266,7 @@ class UpdateObserver:
     def _step(self, number: int, *, closure: bool) -> None:
         watch = self._watch
         read = watch.ledgers[number].step()
-        self._tokens = [token for token in self._tokens if token() is not None]
+        self._tokens = [(number, token) for number, token in self._tokens if token() is not None]
         optimizer = watch.optimizers.thing(number)
         watch.add(
             Stepped(
@@ -236,7 +282,8 @@ class UpdateObserver:
                 unexplained=read.unexplained,
                 window=read.window,
                 rates=_rates(optimizer),
-                graphs_alive=len(self._tokens),
+                graphs_alive=len({backward for backward, _ in self._tokens}),
+                callers=tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS]),
             )
         )
 
@@ -268,6 +315,14 @@ class UpdateObserver:
             )
         return norm
 
+    def scaler_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
+        """Note where a GradScaler is constructed."""
+        done = original(*args, **kwargs)
+        watch = self._watch
+        if not watch.busy and watch.scalers.find(args[0]) is None:
+            watch.add(ScalerBuilt(scaler=watch.scalers.add(args[0])))
+        return done
+
     def _scaled(self, method: str, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         watch = self._watch
         scaler = args[0]
@@ -285,6 +340,10 @@ class UpdateObserver:
         before = watch.facts.updates
         event = watch.add(ScalerCalled(scaler=number, method=method, optimizer=optimizer))
         done = original(*args, **kwargs)
+        if method == "scale" and isinstance(getattr(scaler, "_scale", None), Tensor):
+            event.scale = scaler._scale.detach().clone()
+        if method == "unscale_" and optimizer is not None:
+            watch.ledgers[optimizer].forget_signature()  # unscaling leaves the version as it is
         event.skipped = method == "step" and watch.facts.updates == before
         return done
 
@@ -365,6 +424,22 @@ class UpdateObserver:
             number = self._scheduler(args[0])
             watch.add(Scheduled(scheduler=number, before=before, after=_rates(optimizer)))
         return done
+
+
+def _spent_groups(given: Any) -> tuple[int, ...]:
+    if not isinstance(given, list | tuple):
+        return ()
+    groups = [(i, one.get("params")) for i, one in enumerate(given) if isinstance(one, dict)]
+    return tuple(i for i, one in groups if _is_spent(one))
+
+
+def _is_spent(thing: Any) -> bool:
+    """Return True if an iterator has nothing left, without taking anything from it."""
+    if isinstance(thing, GeneratorType):
+        return thing.gi_frame is None
+    if isinstance(thing, filter | map):
+        return any(_is_spent(one) for one in thing.__reduce__()[1][1:])
+    return False
 
 
 def _closure(args: Arguments, kwargs: Keywords) -> bool:

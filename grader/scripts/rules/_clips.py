@@ -35,13 +35,15 @@ def useless_clips(facts: Facts) -> Iterator[Useless]:
 
 
 def _is_read(facts: Facts, clip: Clipped, own: frozenset[int]) -> bool:
+    others = False
     for event in facts.events[clip.serial + 1 :]:
         if isinstance(event, Stepped) and event.optimizer in own:
             return True
         if isinstance(event, Cleared) and event.parameters & clip.parameters:
             return False
-        if isinstance(event, BackwardRan) and event.contributed & own:
-            return False
+        others = others or isinstance(event, Stepped)
+        if isinstance(event, BackwardRan) and (others or event.contributed & own):
+            return False  # others were updated meanwhile, and the next round begins
     return bool(own)
 
 

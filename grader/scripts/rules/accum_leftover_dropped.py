@@ -37,7 +37,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=backwards[dropped[-1]].place,
             sentence=Said(
-                "에폭 끝에 남은 마이크로배치는 `backward()`만 하고 `step()` 없이 비워져서, "
+                "에폭 끝에 남은 마이크로배치는 `backward()`만 하고 `step()` 없이 지워져서, "
                 "그 데이터는 학습에 쓰이지 않아요.",
                 "The micro-batches left over at an epoch's end are back-propagated and then cleared without "
                 "a step: their data is never used.",

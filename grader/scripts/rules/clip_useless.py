@@ -28,7 +28,8 @@ def _after(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=these[-1].clip.place,
             sentence=Said(
-                f"{line}번째 줄의 `step()`이 기울기를 이미 쓴 다음에 잘라요. 업데이트는 자르지 않은 기울기로 해요.",
+                f"{line}번째 줄의 `step()`이 그레이디언트를 이미 쓴 다음에 클리핑해요. 업데이트에는 "
+                f"줄이지 않은 그레이디언트가 들어가요.",
                 f"The gradients are clipped after step() (line {line}) has used them, so no update is clipped.",
             ),
             evidence=Said(
@@ -57,8 +58,8 @@ def _others(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=clip.place,
             sentence=Said(
-                f"자르는 매개변수 {count}개가 바로 다음 `step()`({line}번째 줄)의 것이 아니에요. "
-                "그 업데이트는 한 번도 잘리지 않아요.",
+                f"클리핑하는 매개변수 {count}개가 바로 다음 `step()`({line}번째 줄)의 것이 아니에요. "
+                "그 업데이트는 한 번도 클리핑되지 않아요.",
                 f"The {count} parameters that are clipped are not those of the step that follows (line {line}, "
                 f"{kind}), which is never clipped.",
             ),
@@ -76,14 +77,14 @@ RULES = [
     Rule(
         id="clip-after-step",
         severity="bug",
-        title=Said("step 다음에 기울기를 잘라요", "Gradients are clipped after the step"),
+        title=Said("step 다음에 클리핑해요", "Gradients are clipped after the step"),
         lesson="03_bells_and_whistles",
         find=_after,
     ),
     Rule(
         id="clip-wrong-params",
         severity="bug",
-        title=Said("다른 매개변수의 기울기를 잘라요", "The wrong parameters are clipped"),
+        title=Said("다른 매개변수를 클리핑해요", "The wrong parameters are clipped"),
         lesson="03_bells_and_whistles",
         find=_others,
     ),

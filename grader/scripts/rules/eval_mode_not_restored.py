@@ -9,10 +9,10 @@ _FEWEST = 3
 
 
 def trained_forwards(facts: Facts, module: int) -> list[ForwardRan]:
-    """Return the forwards of a module after which a backward came before any other forward."""
+    """Return the forwards with gradients of a module after which a backward came before any other forward."""
     serials = dict.fromkeys(one.forward for one in facts.of(BackwardRan) if one.forward is not None)
     found = [facts.events[serial] for serial in serials]
-    return [one for one in found if isinstance(one, ForwardRan) and one.module == module]
+    return [one for one in found if isinstance(one, ForwardRan) and one.module == module and one.grad]
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> 
         old = backwards[number]
         for event in facts.between(old.serial, newest.serial):
             other = isinstance(event, Stepped) and event.optimizer != step.optimizer
-            if other and number in event.recipe and number not in newest.norms:  # type: ignore[attr-defined]
+            if other and number in event.recipe and event.optimizer not in newest.norms:  # type: ignore[attr-defined]
                 return old
     return None
 
@@ -38,18 +38,19 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=newest.place,
             sentence=Said(
-                f"이 `backward()` 앞에서 비우지 않아, {line}번째 줄의 다른 손실이 남긴 기울기가 이 업데이트에 섞여요.",
+                f"이 `backward()` 앞에서 지우지 않아, {line}번째 줄의 다른 손실이 남긴 "
+                f"그레이디언트가 이 업데이트에 섞여요.",
                 "The gradients are not cleared before this backward(), so the update also contains what the "
                 f"loss of line {line} left there.",
             ),
             evidence=Said(
-                f"업데이트 {len(steps)}번 가운데 {len(stale)}번에, `backward()` 전에 이미 기울기가 있었어요 "
+                f"업데이트 {len(steps)}번 가운데 {len(stale)}번에, `backward()` 전에 이미 그레이디언트가 있었어요 "
                 f"(노름 평균 {sum(held) / len(held):.3g}).",
                 f"In {len(stale)} of {len(steps)} updates gradients lay there before backward() (mean norm "
                 f"{sum(held) / len(held):.3g}).",
             ),
             mend=Said(
-                "이 손실의 `backward()` 바로 앞에서 그 옵티마이저의 기울기를 비우세요.",
+                "이 손실의 `backward()` 바로 앞에서 그 옵티마이저의 그레이디언트를 지우세요.",
                 "Clear this optimizer's gradients right before this backward().",
             ),
         )
@@ -58,7 +59,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="gan-stale-d-grads",
     severity="bug",
-    title=Said("다른 손실의 기울기가 섞여요", "Gradients of another loss are mixed in"),
+    title=Said("다른 손실의 그레이디언트가 섞여요", "Gradients of another loss are mixed in"),
     lesson="02_loop_anatomy",
     find=_find,
 )

@@ -22,14 +22,15 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=place,
             sentence=Said(
-                f"{optimizer.kind}의 기울기를 비우지 않아서, 업데이트마다 앞에서 이미 쓴 기울기가 다시 들어가요. "
-                "뒤로 갈수록 오래된 기울기의 합으로 움직여요.",
+                f"{optimizer.kind}의 그레이디언트를 지우지 않아서, 업데이트마다 앞에서 이미 쓴 "
+                f"그레이디언트가 다시 들어가요. "
+                "뒤로 갈수록 오래된 그레이디언트의 합으로 움직여요.",
                 f"The gradients of {optimizer.kind} are never cleared, so every update repeats all gradients "
                 "that earlier updates have used already.",
             ),
             evidence=Said(
-                f"업데이트 {len(steps)}번 가운데 {len(kept)}번에 앞의 기울기가 남아 있었고, "
-                f"{last.number + 1}번째 업데이트는 배치 {parts}개의 기울기를 더한 것이었어요.",
+                f"업데이트 {len(steps)}번 가운데 {len(kept)}번에 앞의 그레이디언트가 남아 있었고, "
+                f"{last.number + 1}번째 업데이트는 배치 {parts}개의 그레이디언트를 더한 것이었어요.",
                 f"In {len(kept)} of {len(steps)} updates the previous gradients were still there; update "
                 f"{last.number + 1} was the sum of the gradients of {parts} backward passes.",
             ),
@@ -43,7 +44,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="missing-zero-grad",
     severity="bug",
-    title=Said("기울기를 비우지 않아요", "Gradients are never cleared"),
+    title=Said("그레이디언트를 지우지 않아요", "Gradients are never cleared"),
     lesson="01_five_line_step",
     find=_find,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, BatchLoaded, Event, Facts
+from grader.scripts.facts import BackwardRan, BatchLoaded, Event, Facts, LoaderEnded
 from grader.scripts.findings import Finding, Rule, Said
 
 _FEWEST, _SMALLEST = 4, 4
@@ -24,7 +24,7 @@ def trained_batches(facts: Facts, loader: int) -> list[BatchLoaded]:
 
 
 def _is_other_batch(event: Event) -> bool:
-    return isinstance(event, BatchLoaded)
+    return isinstance(event, BatchLoaded | LoaderEnded)
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             severity="bug" if by_softmax else "warning",
             sentence=Said(
                 "`cross_entropy`는 로짓을 받아 안에서 softmax를 하는데, 이미 softmax를 지난 확률이 들어가요. "
-                "손실이 어느 값 아래로 내려가지 못하고 기울기가 아주 작아져요.",
+                "손실이 어느 값 아래로 내려가지 못하고 그레이디언트가 아주 작아져요.",
                 "cross_entropy applies log-softmax itself but is given probabilities, so the loss cannot fall "
                 "below a floor and the gradients are tiny.",
             ),

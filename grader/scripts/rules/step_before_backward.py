@@ -19,12 +19,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=early[-1].place,
             sentence=Said(
-                "`step()`이 `backward()`보다 먼저 실행돼요. 이번 배치의 기울기는 이 업데이트에 들어가지 않아요.",
+                "`step()`이 `backward()`보다 먼저 실행돼요. 이번 배치의 그레이디언트는 이 업데이트에 들어가지 않아요.",
                 "step() runs before backward(), so the gradients of this batch are not in this update.",
             ),
             evidence=Said(
                 f"`step()` {len(early)}번이 순전파와 그 `backward()` 사이에 있었고, "
-                f"그중 {empty}번은 읽을 기울기가 없었어요.",
+                f"그중 {empty}번은 읽을 그레이디언트가 없었어요.",
                 f"{len(early)} steps ran between a forward and its backward; {empty} of them found no gradient.",
             ),
             mend=Said("`step()`을 `backward()` 뒤로 옮기세요.", "Move step() after backward()."),

@@ -5,6 +5,7 @@ from functools import partial
 
 from grader.scripts.facts import Facts, OptimizerFacts, ParameterFacts
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 
 _FEWEST = 3
 
@@ -25,16 +26,28 @@ def _optimizer_before(facts: Facts, serial: int) -> OptimizerFacts | None:
     return older[-1] if older else None
 
 
+def _construction(facts: Facts, one: ParameterFacts) -> Place | None:
+    """Return the line that led to a layer in the function that built the optimizer, or else its own line."""
+    optimizer = _optimizer_before(facts, one.module_serial or 0)
+    if optimizer is not None and optimizer.built is not None and not one.born_in_forward:
+        for line in one.module_callers:
+            if (line.file, line.function) == (optimizer.built.file, optimizer.built.function):
+                return line
+    return one.module_place
+
+
 def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
     late = [
         one
         for one in unheld(facts)
         if one.module_serial is not None
+        and not one.unregistered
         and one.born_in_forward is in_forward
         and _optimizer_before(facts, one.module_serial)
     ]
-    for place in dict.fromkeys(one.module_place for one in late):
-        these = [one for one in late if one.module_place == place]
+    places = {one.number: _construction(facts, one) for one in late}
+    for place in dict.fromkeys(places.values()):
+        these = [one for one in late if places[one.number] == place]
         optimizer = _optimizer_before(facts, these[0].module_serial or 0)
         if optimizer is None or optimizer.built is None:
             continue
@@ -49,7 +62,8 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
                 "so the layer keeps its random start.",
             ),
             evidence=Said(
-                f"{names}: 기울기를 {these[0].reached}번 받았지만 어느 옵티마이저에도 없고, 한 번도 움직이지 않았어요.",
+                f"{names}: 그레이디언트를 {these[0].reached}번 받았지만 어느 옵티마이저에도 없고, "
+                f"한 번도 움직이지 않았어요.",
                 f"{names}: {these[0].reached} gradients, in no optimizer, never moved.",
             ),
             mend=Said(

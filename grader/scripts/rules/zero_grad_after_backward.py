@@ -21,11 +21,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=clearing.place,
             sentence=Said(
-                "`backward()`가 만든 기울기를 `step()`이 읽기 전에 비워서, 모델이 전혀 배우지 못해요.",
+                "`backward()`가 만든 그레이디언트를 `step()`이 읽기 전에 지워서, 모델이 전혀 배우지 못해요.",
                 "The gradients are cleared after backward() and before step() reads them, so nothing is learnt.",
             ),
             evidence=Said(
-                f"`step()` {idle.of}번 가운데 {len(idle.steps)}번에 읽을 기울기가 없었어요 "
+                f"`step()` {idle.of}번 가운데 {len(idle.steps)}번에 읽을 그레이디언트가 없었어요 "
                 f"(매개변수 {step.total}개 모두).",
                 f"{len(idle.steps)} of {idle.of} steps found no gradient at all ({step.total} parameters).",
             ),
@@ -39,7 +39,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="zero-grad-after-backward",
     severity="bug",
-    title=Said("backward와 step 사이에서 기울기를 비워요", "Gradients are cleared between backward and step"),
+    title=Said(
+        "backward와 step 사이에서 그레이디언트를 지워요", "Gradients are cleared between backward and step"
+    ),
     lesson="01_five_line_step",
     find=_find,
 )

@@ -1,0 +1,146 @@
+"""Read in the script's text where weights are averaged over updates (EMA), and where that stands in the loop."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.places import Place
+from grader.scripts.source import tree
+
+_STEPPING = ("step",)
+_NO_OPTIMIZER = ("sched", "lr", "env", "warmup", "pbar", "bar", "profiler", "prof")
+
+
+def _is_average(node: ast.AST) -> bool:
+    """Return True for `d * a + (1 - d) * b`, `a.mul_(d).add_(b, alpha=1 - d)` and `a.lerp_(b, w)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return all(_is_product(part) for part in (node.left, node.right)) and any(
+            _is_rest(part) for part in (node.left, node.right)
+        )
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "lerp_":
+            return True
+        inner = node.func.value
+        multiplied = (
+            isinstance(inner, ast.Call)
+            and isinstance(inner.func, ast.Attribute)
+            and inner.func.attr == "mul_"
+        )
+        return node.func.attr == "add_" and multiplied
+    return False
+
+
+def _is_product(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+
+
+def _is_rest(product: ast.expr) -> bool:
+    """Return True if a factor is `1 - d`."""
+    return any(
+        isinstance(one, ast.BinOp)
+        and isinstance(one.op, ast.Sub)
+        and isinstance(one.left, ast.Constant)
+        and one.left.value in (1, 1.0)
+        for one in ast.walk(product)
+    )
+
+
+def averaging_assignments(file: str) -> list[Place]:
+    """Return the lines that assign `d * a + (1 - d) * b` to an attribute or an entry: not in place."""
+    whole = tree(file)
+    found = []
+    for node in ast.walk(whole) if whole is not None else ():
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript | ast.Attribute):
+            continue
+        if _is_average(node.value):
+            found.append(Place(file, node.lineno))
+    return found
+
+
+def _averaging_calls(whole: ast.Module) -> set[str]:
+    """Return what calls of the file's averaging functions look like: `update_ema`, `ema.update`."""
+    found: set[str] = set()
+    for node in ast.walk(whole):
+        if (
+            isinstance(node, ast.FunctionDef)
+            and any(map(_is_average, ast.walk(node)))
+            and not _has_step(node)
+        ):
+            found.add(node.name)
+    methods = set()
+    for one in ast.walk(whole):
+        if not isinstance(one, ast.ClassDef):
+            continue
+        own = {f.name for f in one.body if isinstance(f, ast.FunctionDef)} & found
+        found -= own
+        methods |= {f"{name}.{method}" for name in _instances(whole, one.name) for method in own}
+    averaged = {f"{name}.update_parameters" for name in _instances(whole, "AveragedModel")}
+    return found | methods | averaged
+
+
+def _instances(whole: ast.Module, kind: str) -> Iterator[str]:
+    for node in ast.walk(whole):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        if ast.unparse(node.value.func).rsplit(".", 1)[-1] == kind:
+            yield from map(ast.unparse, node.targets)
+
+
+def _has_step(node: ast.AST) -> bool:
+    return any(_is_step(one) for one in ast.walk(node))
+
+
+def _is_step(node: ast.AST) -> bool:
+    if not (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STEPPING
+    ):
+        return False
+    receiver = ast.unparse(node.func.value).lower()
+    return not any(word in receiver for word in _NO_OPTIMIZER)
+
+
+def _has_backward(node: ast.AST) -> bool:
+    return any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "backward"
+        for one in ast.walk(node)
+    )
+
+
+def averages_before_step(file: str) -> list[tuple[Place, Place]]:
+    """Return the averagings that stand between a backward and the step of the same block, with that step."""
+    whole = tree(file)
+    if whole is None:
+        return []
+    calls = _averaging_calls(whole)
+    found: list[tuple[Place, Place]] = []
+    for node in ast.walk(whole):
+        for field in ("body", "orelse"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                found += _in_block(file, block, calls)
+    return found
+
+
+def _in_block(file: str, block: list[ast.stmt], calls: set[str]) -> Iterator[tuple[Place, Place]]:
+    backward, average = False, None
+    for statement in block:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            continue
+        if _has_step(statement):
+            step = next(one for one in ast.walk(statement) if _is_step(one))
+            if average is not None and not _has_backward(statement):
+                yield Place(file, average), Place(file, step.lineno)  # type: ignore[attr-defined]
+            backward, average = False, None
+        elif _has_backward(statement):
+            backward, average = True, None
+        elif backward and _averages(statement, calls):
+            average = statement.lineno
+
+
+def _averages(statement: ast.stmt, calls: set[str]) -> bool:
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return False  # an average of numbers, kept under a name
+    return any(
+        (isinstance(one, ast.Call) and ast.unparse(one.func) in calls)
+        or (_is_average(one) and isinstance(statement, ast.For | ast.With))
+        for one in ast.walk(statement)
+    )

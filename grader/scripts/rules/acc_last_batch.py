@@ -1,0 +1,90 @@
+"""The count of right answers is overwritten by each batch: the accuracy is that of the last batch."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules import _reading
+
+_COUNTERS = {"range", "trange", "count"}
+
+
+def _overwritten(loop: ast.For) -> Iterator[tuple[ast.Assign, str]]:
+    """Iterate over the assignments in a loop that hold one batch's accuracy and are read nowhere else in it."""
+    for statement in ast.walk(loop):
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        target = statement.targets[0]
+        if not isinstance(target, ast.Name) or not _reading.counts_right(statement.value):
+            continue
+        if not _reading.reads(loop, target.id):
+            yield statement, target.id
+
+
+def _read_after(whole: ast.AST, loop: ast.For, name: str) -> bool:
+    """Return True if the statements after a loop, in its block or around it, read a name before binding it."""
+    for block in _reading.blocks(whole):
+        holding = next((i for i, one in enumerate(block) if loop in ast.walk(one)), None)
+        if holding is None:
+            continue
+        for one in block[holding + 1 :]:
+            if _reading.reads(one, name):
+                return True
+            if name in _reading.bound(one):
+                break
+    return False
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for file in _reading.files(facts):
+        for scope in _reading.nodes(file, ast.FunctionDef, ast.Module):
+            loops = [one for one in ast.walk(scope) if isinstance(one, ast.For)]
+            for loop in loops:
+                if _COUNTERS & _reading.words(loop.iter):
+                    continue
+                ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
+                trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
+                if trains or not ran or any(one.grad for one in ran):
+                    continue
+                for statement, name in _overwritten(loop):
+                    if isinstance(scope, ast.Module) != _top(file, loop) or not _read_after(
+                        scope, loop, name
+                    ):
+                        continue
+                    sizes = [one.batch for one in ran]
+                    yield Finding(
+                        place=_reading.at(file, statement),
+                        sentence=Said(
+                            f"배치마다 `{name}` 값을 더하지 않고 덮어써서, 정확도가 마지막 배치만의 것이에요.",
+                            f"`{name}` is overwritten for each batch instead of added up, so the accuracy is that "
+                            "of the last batch only.",
+                        ),
+                        evidence=Said(
+                            f"읽어 보니 반복문 안에서는 `{name}` 값을 쓰지 않고, 끝난 뒤에 써요. "
+                            f"지켜보는 동안 이 반복문은 평가 배치 {len(sizes)}개를 돌았고, 마지막 "
+                            f"배치에는 샘플이 {sizes[-1]}개 있었어요.",
+                            f"From reading: the loop never reads `{name}`, what follows it does. While watched it ran "
+                            f"over {len(sizes)} evaluation batches; the last had {sizes[-1]} samples.",
+                        ),
+                        mend=Said(
+                            f"반복문 앞에서 `{name} = 0`으로 두고 `{name} += …`로 더한 뒤, 전체 개수로 나누세요.",
+                            f"Set `{name} = 0` before the loop, add with `{name} += …` and divide by the whole count.",
+                        ),
+                    )
+
+
+def _top(file: str, loop: ast.For) -> bool:
+    return not any(
+        function.lineno <= loop.lineno <= (function.end_lineno or 0)  # type: ignore[attr-defined]
+        for function in _reading.nodes(file, ast.FunctionDef, ast.AsyncFunctionDef)
+    )
+
+
+RULE = Rule(
+    id="acc-last-batch",
+    severity="bug",
+    title=Said("마지막 배치의 정확도만 남아요", "The accuracy is that of the last batch"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

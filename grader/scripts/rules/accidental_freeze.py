@@ -1,0 +1,57 @@
+"""A freshly made layer is frozen together with the pretrained ones: it keeps its random start for ever."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, ParameterFacts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.source import freezing_lines, line_of
+
+_LAYERS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d", "LSTM", "GRU", "Bilinear")
+_FEWEST = 3
+
+
+def _random(one: ParameterFacts) -> bool:
+    """Return True if a frozen parameter of a layer was neither trained nor loaded."""
+    untouched = not one.reached and not one.loaded and one.moved is False
+    if one.module_place is not None and "pretrained" in line_of(one.module_place):
+        return False
+    return one.frozen and untouched and one.module_kind in _LAYERS and one.module_serial is not None
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    trained = frozenset[int]().union(*(one.reached for one in facts.of(BackwardRan)))
+    for module in facts.modules:
+        own = [facts.parameters[number] for number in sorted(module.parameters)]
+        fresh = [one for one in own if _random(one)]
+        old = [one for one in own if one.frozen and (one.reached >= _FEWEST or one.loaded)]
+        learning = [one for one in own if not one.frozen and one.number in trained]
+        if not fresh or not old or not learning or module.copied_from is not None:
+            continue
+        lines = freezing_lines(facts.script)
+        names = ", ".join(one.name for one in fresh[:3])
+        yield Finding(
+            place=lines[-1] if lines else fresh[0].module_place,
+            sentence=Said(
+                "미리 학습한 층만이 아니라 새로 만든 층까지 얼려서, 그 층은 처음의 무작위 값 그대로 남아요.",
+                "Not only the pretrained layers are frozen but also freshly made ones, which keep their random start.",
+            ),
+            evidence=Said(
+                f"얼린 매개변수 {len(fresh) + len(old)}개 가운데 {len(fresh)}개({names})는 한 번도 학습되거나 불러온 "
+                "적이 없어요.",
+                f"{len(fresh)} of {len(fresh) + len(old)} frozen parameters ({names}) were never trained or loaded.",
+            ),
+            mend=Said(
+                "미리 학습한 부분의 매개변수만 얼리세요.",
+                "Freeze the parameters of the pretrained part only.",
+            ),
+        )
+        return
+
+
+RULE = Rule(
+    id="accidental-freeze",
+    severity="bug",
+    title=Said("새로 만든 층까지 얼려요", "A fresh layer is frozen, too"),
+    lesson="01_five_line_step",
+    find=_find,
+)

@@ -1,0 +1,106 @@
+"""The first window of every epoch holds one micro-batch: the counter's test is true at 0."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, LoaderBegan, Stepped
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules._windows import usual_length, windows
+from grader.scripts.source import enclosing_tests
+
+_FEWEST = 4
+
+
+def _first_windows(facts: Facts, optimizer: int) -> list[tuple[Stepped, int]]:
+    """Return the first step of each epoch with the micro-batches that its loader gave before it."""
+    found: list[tuple[Stepped, int]] = []
+    for began in facts.of(LoaderBegan):
+        batches, backwards = 0, 0
+        for event in facts.events[began.serial :]:
+            if isinstance(event, BatchLoaded) and event.loader == began.loader and event.pass_ == began.pass_:
+                batches += 1
+            elif isinstance(event, LoaderBegan) and event is not began:
+                break
+            elif isinstance(event, BackwardRan):
+                backwards += optimizer in event.contributed
+            elif isinstance(event, Stepped) and event.optimizer == optimizer:
+                if backwards:
+                    found.append((event, batches))
+                break
+    return found
+
+
+def _batches_between(facts: Facts, optimizer: int) -> list[int]:
+    """Count the batches that came between the steps of an optimizer."""
+    found, batches = [], 0
+    for event in facts.events:
+        batches += isinstance(event, BatchLoaded)
+        if isinstance(event, Stepped) and event.optimizer == optimizer and not event.inside:
+            found.append(batches)
+            batches = 0
+    return found
+
+
+def _grows(facts: Facts, optimizer: int) -> bool:
+    """Return True if windows get longer on purpose: short ones come first, and never again."""
+    lengths = [len(one.backwards) for one in windows(facts, optimizer)]
+    return (
+        usual_length(windows(facts, optimizer)) > 1
+        and len(lengths) > 3
+        and lengths[0] < lengths[1] < lengths[-1]
+    )
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for optimizer in facts.optimizers:
+        if _grows(facts, optimizer.number):
+            continue
+        lengths = _batches_between(facts, optimizer.number)
+        usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
+        first = _first_windows(facts, optimizer.number)
+        short = [step for step, batches in first if batches == 1]
+        if usual >= 2 and short and len(short) == len(first):
+            test = _remainder(short[-1])
+            if len(short) > 1 or test:
+                yield _told(test or short[-1].place, usual, len(first))
+            continue
+        own = [len(one.backwards) for one in windows(facts, optimizer.number)]
+        steps = facts.steps(optimizer.number)
+        if not lengths or max(lengths) == 0:  # batches are cut by hand
+            usual = usual_length(windows(facts, optimizer.number))
+            test = _remainder(steps[0]) if steps else None
+            if test and usual >= 2 and len(own) > _FEWEST and own[0] == 1 and set(own[1:4]) == {usual}:
+                yield _told(test, usual, 1)
+
+
+def _remainder(step: Stepped) -> Place | None:
+    """Return the line of the test with a remainder that a step stands behind."""
+    lines = [one for one in (step.place, *step.callers) if one is not None]
+    tests = [test for line in lines for test in enclosing_tests(line)]
+    return next((where for where, test in tests if "%" in test), None)
+
+
+def _told(place: Place | None, usual: int, count: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"첫 업데이트가 마이크로배치 {usual}개가 아니라 1개로 이루어져요. "
+            "0부터 세면서 나머지가 0인지 물어서, 첫 배치에서 바로 참이 돼요.",
+            f"The first update is made of 1 micro-batch instead of {usual}: the remainder of a counter that begins "
+            "at 0 is 0 at once.",
+        ),
+        evidence=Said(
+            f"처음에 오는 업데이트 {count}번이 마이크로배치 1개 뒤에 왔고, 다른 업데이트는 보통 {usual}개 뒤에 왔어요.",
+            f"{count} first updates came after 1 micro-batch, the others usually after {usual}.",
+        ),
+        mend=Said("`(i + 1) % n == 0`으로 세세요.", "Count with `(i + 1) % n == 0`."),
+    )
+
+
+RULE = Rule(
+    id="accum-off-by-one",
+    severity="bug",
+    title=Said("첫 업데이트가 한 배치 만에 나가요", "The first window is one micro-batch long"),
+    lesson="04_sam_accumulation",
+    find=_find,
+)

@@ -1,0 +1,112 @@
+"""Accumulated micro-batches whose losses are not divided by the window's length, or divided twice."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from grader.scripts.facts import Facts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules._windows import Window, one_line, total_weight, usual_length, windows
+from grader.scripts.source import enclosing_tests
+
+_FEWEST = 3
+_SCALE_FREE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Adadelta", "Lion")
+"""Optimizers whose updates hardly depend on the gradients' length."""
+
+
+def _weights(facts: Facts, optimizer: int) -> tuple[int, list[tuple[Window, float]]]:
+    """Return the usual length of an optimizer's windows, and the windows of that length with their total weight."""
+    found = windows(facts, optimizer)
+    length = usual_length(found)
+    whole = [one for one in found if len(one.backwards) == length and one_line(one)]
+    if length < 2 or len(whole) < 0.5 * len(found):
+        return length, []
+    return length, [(one, weight) for one in whole if (weight := total_weight(facts, one)) is not None]
+
+
+def _near(value: float, expected: float) -> bool:
+    return abs(value - expected) < 0.05 * expected
+
+
+def _counts_batches(window: Window) -> bool:
+    """Return True if a test with a remainder guards the step and not the backward: the idiom of accumulation."""
+    backward = window.backwards[-1].place
+    around = {where for where, _ in enclosing_tests(backward)} if backward is not None else set()
+    places = [place for place in (window.step.place, *window.step.callers) if place is not None]
+    tests = [one for place in places for one in enclosing_tests(place)]
+    lines = {(where.file, where.line) for where in around}
+    return any("%" in test and (where.file, where.line) not in lines for where, test in tests)
+
+
+def _find(twice: bool, facts: Facts) -> Iterator[Finding]:
+    for optimizer in facts.optimizers:
+        length, weights = _weights(facts, optimizer.number)
+        if not weights:
+            continue
+        expected = 1 / length if twice else float(length)
+        these = [window for window, weight in weights if _near(weight, expected)]
+        if len(these) < _FEWEST or len(these) < 0.8 * len(weights):
+            continue
+        yield (
+            _twice(length, these, len(weights))
+            if twice
+            else _never(optimizer.kind, length, these, len(weights))
+        )
+
+
+def _never(kind: str, length: int, these: list[Window], of: int) -> Finding:
+    surely = kind not in _SCALE_FREE and _counts_batches(these[-1])
+    return Finding(
+        place=these[-1].backwards[-1].place,
+        severity="bug" if surely else "warning",
+        sentence=Said(
+            f"마이크로배치 {length}개의 손실을 나누지 않고 더해서, 기울기가 평균의 {length}배예요.",
+            f"The losses of {length} micro-batches are added without division, so the gradient is {length} times "
+            "the mean's.",
+        ),
+        evidence=Said(
+            f"마이크로배치를 {length}개씩 모은 업데이트 {of}번 가운데 {len(these)}번에서 손실들의 무게를 더하면 "
+            f"1이 아니라 {length}이었어요 ({kind}).",
+            f"In {len(these)} of {of} updates of {length} micro-batches the weights of their mean losses add up to "
+            f"{length} instead of 1 ({kind}).",
+        ),
+        mend=Said(
+            f"손실을 모으는 개수로 나눈 다음 `backward()` 하세요: `(loss / {length}).backward()`.",
+            f"Divide before the backward: `(loss / {length}).backward()`.",
+        ),
+    )
+
+
+def _twice(length: int, these: list[Window], of: int) -> Finding:
+    return Finding(
+        place=these[-1].backwards[-1].place,
+        sentence=Said(
+            f"모으는 개수로 두 번 나눠서, 기울기가 평균의 {length}분의 1이에요. 라이브러리가 이미 나누는지 보세요.",
+            f"The loss is divided by the window's length twice, so the gradient is 1/{length} of the mean's; a "
+            "library may divide already.",
+        ),
+        evidence=Said(
+            f"마이크로배치를 {length}개씩 모은 업데이트 {of}번 가운데 {len(these)}번에서 손실들의 무게를 더하면 "
+            f"1이 아니라 {1 / length:.3g}이었어요.",
+            f"In {len(these)} of {of} updates of {length} micro-batches the weights of their mean losses add up to "
+            f"{1 / length:.3g} instead of 1.",
+        ),
+        mend=Said("나눗셈 하나를 빼세요.", "Remove one of the two divisions."),
+    )
+
+
+RULES = [
+    Rule(
+        id="accum-no-divide",
+        severity="bug",
+        title=Said("모은 손실을 나누지 않아요", "Accumulated losses are not divided"),
+        lesson="04_sam_accumulation",
+        find=partial(_find, False),
+    ),
+    Rule(
+        id="double-division",
+        severity="bug",
+        title=Said("모은 손실을 두 번 나눠요", "Accumulated losses are divided twice"),
+        lesson="04_sam_accumulation",
+        find=partial(_find, True),
+    ),
+]

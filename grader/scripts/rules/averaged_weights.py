@@ -1,0 +1,76 @@
+"""An average of the weights (EMA) that is taken before the step, or that keeps the graph of every update."""
+
+from collections.abc import Iterator
+
+from grader.scripts.averaging import averages_before_step, averaging_assignments
+from grader.scripts.facts import BackwardRan, Facts, GraphKept, Stepped
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+
+
+def _before(facts: Facts) -> Iterator[Finding]:
+    for average, step in averages_before_step(facts.script):
+        steps = [
+            one
+            for one in facts.of(Stepped)
+            if one.place is not None and one.place.file == step.file and one.place.line == step.line
+        ]
+        if len(steps) < _FEWEST:
+            continue
+        yield Finding(
+            place=average,
+            sentence=Said(
+                f"읽어 보니 가중치의 이동 평균을 {step.line}번째 줄의 `step()`보다 먼저 갱신해요. 평균에는 늘 가장 새 "
+                "가중치가 빠져 있어요.",
+                f"As read: the average of the weights is updated before the step in line {step.line}, so it always "
+                "lacks the newest weights.",
+            ),
+            evidence=Said(
+                f"{step.line}번째 줄의 `step()`은 {len(steps)}번 실행됐고, 이동 평균은 같은 블록에서 그 앞에 있어요.",
+                f"The step in line {step.line} ran {len(steps)} times; the average stands before it in the same block.",
+            ),
+            mend=Said("이동 평균을 `step()` 다음에 갱신하세요.", "Update the average after the step."),
+        )
+
+
+def _keeps(facts: Facts) -> Iterator[Finding]:
+    lines = averaging_assignments(facts.script)
+    kept = [one for one in facts.of(GraphKept) if one.uses >= max(_FEWEST, 0.5 * facts.updates)]
+    if not lines or not kept:
+        return
+    nodes, uses = max(one.nodes for one in kept), max(one.uses for one in kept)
+    largest = max((one.nodes for one in facts.of(BackwardRan)), default=0)
+    yield Finding(
+        place=lines[-1],
+        sentence=Said(
+            "이동 평균을 기울기를 켠 채 계산해서, 평균이 지난 업데이트의 그래프를 모두 붙들고 있어요. "
+            "업데이트할수록 메모리가 늘어나요.",
+            "The average is computed with gradients on, so it holds the graph of every update so far and memory grows.",
+        ),
+        evidence=Said(
+            f"업데이트 {facts.updates}번 뒤에 이런 텐서가 {len(kept)}개 있었고, 하나의 그래프에 연산이 {nodes}개까지 "
+            f"이어져 있었어요 (같은 매개변수를 {uses}번; 손실의 그래프는 {largest}개).",
+            f"After {facts.updates} updates there were {len(kept)} such tensors, the longest with {nodes} operations "
+            f"that use one parameter {uses} times (a loss's graph has {largest}).",
+        ),
+        mend=Said("`with torch.no_grad():` 안에서 계산하세요.", "Compute it inside `with torch.no_grad():`."),
+    )
+
+
+RULES = [
+    Rule(
+        id="ema-before-step",
+        severity="warning",
+        title=Said("이동 평균이 step보다 먼저예요", "The average is updated before the step"),
+        lesson="03_bells_and_whistles",
+        find=_before,
+    ),
+    Rule(
+        id="ema-keeps-graph",
+        severity="bug",
+        title=Said("이동 평균이 그래프를 붙들고 있어요", "The average keeps its graph"),
+        lesson="03_bells_and_whistles",
+        find=_keeps,
+    ),
+]

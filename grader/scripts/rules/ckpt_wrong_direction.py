@@ -1,0 +1,143 @@
+"""The "best" model is kept when its score got worse."""
+
+import ast
+import linecache
+from collections.abc import Iterator
+
+from grader.scripts.facts import Facts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules import _reading
+
+_HIGH = {
+    "acc",
+    "accuracy",
+    "f1",
+    "auc",
+    "auroc",
+    "precision",
+    "recall",
+    "iou",
+    "miou",
+    "dice",
+    "bleu",
+    "r2",
+    "map",
+}
+_LOW = {
+    "loss",
+    "losses",
+    "err",
+    "error",
+    "errors",
+    "rmse",
+    "mse",
+    "mae",
+    "ppl",
+    "perplexity",
+    "nll",
+    "cer",
+    "wer",
+}
+_KEEPING = ("state_dict", "deepcopy", "save", "save_checkpoint", "save_model", "save_pretrained")
+_BEST = {"best", "min", "max", "lowest", "highest"}
+
+
+def _compared(test: ast.expr) -> tuple[ast.expr, ast.expr, bool] | None:
+    """Return what is new, what was best, and whether larger is kept; None if the test is something else."""
+    found = []
+    for one in ast.walk(test):
+        if isinstance(one, ast.Compare) and len(one.ops) == 1:
+            operator = one.ops[0]
+            if isinstance(operator, ast.Gt | ast.GtE | ast.Lt | ast.LtE):
+                larger = isinstance(operator, ast.Gt | ast.GtE)
+                left, right = one.left, one.comparators[0]
+                if _BEST & _reading.words(right):
+                    found.append((left, right, larger))
+                elif _BEST & _reading.words(left):
+                    found.append((right, left, not larger))
+    if len(found) != 1 or any(isinstance(one, ast.USub | ast.Not) for one in ast.walk(test)):
+        return None
+    return found[0]
+
+
+def _direction(file: str, value: ast.expr, best: ast.expr, line: int) -> str:
+    """Say whether a score is better `high` or `low` by its names; "" if they do not tell."""
+    said = _reading.words(value) | _reading.words(best)
+    if not said & (_HIGH | _LOW) and isinstance(value, ast.Name):
+        made = [
+            one
+            for one in _reading.nodes(file, ast.Assign)
+            if isinstance(one, ast.Assign) and value.id in _reading.bound(one) and one.lineno < line
+        ]
+        if made and len(made[-1].targets) == 1 and isinstance(made[-1].targets[0], ast.Name):
+            if any(isinstance(one, ast.USub) for one in ast.walk(made[-1].value)):
+                return ""
+            if _reading.counts_right(made[-1].value):
+                return "high"
+            made_by = made[-1].value
+            said |= _reading.words(_reading.called(made_by)) if isinstance(made_by, ast.Call) else set()
+    high, low = bool(said & _HIGH), bool(said & _LOW)
+    return "" if high == low else "high" if high else "low"
+
+
+def _keeps(branch: ast.If, best: ast.expr, value: ast.expr) -> bool:
+    """Return True if a branch makes the new score the best and keeps the model."""
+    name, new = ast.unparse(best), ast.unparse(value)
+    text = [ast.unparse(one) for one in branch.body]
+    remembered = any(name in one and new in one for one in text) or any(
+        isinstance(one, ast.Assign | ast.Expr) and _BEST & _reading.words(one) and new in ast.unparse(one)
+        for one in branch.body
+    )
+    return remembered and any(_reading.calls(one, *_KEEPING) for one in branch.body)
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for file in _reading.files(facts):
+        for branch in _reading.nodes(file, ast.If):
+            assert isinstance(branch, ast.If)
+            compared = _compared(branch.test)
+            if compared is None or not _keeps(branch, compared[1], compared[0]):
+                continue
+            value, best, larger = compared
+            better = _direction(file, value, best, branch.lineno)
+            if not better or larger == (better == "high"):
+                continue
+            sign = next(
+                sign
+                for kind, sign in ((ast.GtE, ">="), (ast.LtE, "<="), (ast.Gt, ">"), (ast.Lt, "<"))
+                if any(isinstance(one, kind) for one in ast.walk(branch.test))
+            )
+            line = linecache.getline(file, branch.lineno).strip()
+            turned = line.replace(sign, sign.replace("<", "\0").replace(">", "<").replace("\0", ">"))
+            yield Finding(
+                place=_reading.at(file, branch),
+                sentence=Said(
+                    f"`{ast.unparse(value)}` 값이 나빠질 때 모델을 남겨요. 가장 좋은 것이 아니라 "
+                    f"가장 나쁜 것이 남아요.",
+                    f"The model is kept when `{ast.unparse(value)}` gets worse, so the worst one is kept as the best.",
+                ),
+                evidence=Said(
+                    f"읽어 보니 `{ast.unparse(value)}` 값은 "
+                    f"{'클수록' if better == 'high' else '작을수록'} 좋은 값인데, "
+                    f"`{ast.unparse(branch.test)}`일 때 가중치를 저장해요.",
+                    f"From reading: `{ast.unparse(value)}` is better when it is "
+                    f"{'larger' if better == 'high' else 'smaller'}, but the weights are kept if "
+                    f"`{ast.unparse(branch.test)}`.",
+                ),
+                mend=Said(
+                    "비교의 방향을 바꾸고, 첫 값도 그쪽 끝에서 시작하세요"
+                    + (" (`-1`이나 `-inf`)." if better == "high" else " (`inf`)."),
+                    "Turn the comparison, and begin at the other end"
+                    + (" (`-1` or `-inf`)." if better == "high" else " (`inf`)."),
+                ),
+                diff=(line, turned) if line.count(sign) == 1 else None,
+            )
+
+
+RULE = Rule(
+    id="ckpt-wrong-direction",
+    severity="bug",
+    title=Said("나빠질 때 모델을 저장해요", "The model is kept when it got worse"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

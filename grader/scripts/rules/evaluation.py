@@ -1,0 +1,156 @@
+"""Evaluation with dropout and batch statistics on, or with graphs that nobody uses."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import (
+    BackwardRan,
+    BatchLoaded,
+    Facts,
+    ForwardRan,
+    GradientTaken,
+    ModeSet,
+    ModuleFacts,
+    Stepped,
+)
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+
+
+def _trained(facts: Facts) -> Iterator[ModuleFacts]:
+    """Iterate over the modules that run forward and whose parameters an optimizer updates."""
+    held = facts.held()
+    for module in facts.modules:
+        if any(facts.parameters[one].reached >= _FEWEST and one in held for one in module.parameters):
+            yield module
+
+
+def _rows(forward: ForwardRan) -> set[int]:
+    return set() if forward.rows is None else set(forward.rows.reshape(-1).tolist())
+
+
+def _evaluations(facts: Facts, module: int) -> list[list[ForwardRan]]:
+    """Return the runs of forwards without gradients between updates, in train mode, on rows not trained on."""
+    trained: set[int] = set()
+    for one in facts.of(ForwardRan):
+        if one.grad:
+            trained |= _rows(one)
+    found: list[list[ForwardRan]] = [[]]
+    for event in facts.events:
+        if isinstance(event, Stepped | BackwardRan):
+            if found[-1]:
+                found.append([])
+        elif isinstance(event, ForwardRan) and event.module == module and not event.grad:
+            found[-1].append(event)
+    return [
+        run
+        for run in found
+        if run
+        and run[0].update > 0
+        and all(one.training and one.live_parts for one in run)
+        and not any(_rows(one) & trained for one in run)
+        and all(_rows(one) for one in run)
+        and sum(len(_rows(one)) for one in run) == len(set().union(*map(_rows, run)))
+    ]
+
+
+def _in_train_mode(facts: Facts) -> Iterator[Finding]:
+    for module in _trained(facts):
+        runs = _evaluations(facts, module.number)
+        updates = {run[0].update for run in runs}
+        count = sum(map(len, runs))
+        if not runs or len(updates) > 0.3 * facts.updates + 1 or (len(runs) < 2 and count < 2):
+            continue
+        first = runs[-1][0]
+        since = max(
+            (one.serial for one in facts.events[: first.serial] if isinstance(one, Stepped | BackwardRan)),
+            default=0,
+        )
+        before = facts.between(since, first.serial)
+        setting = [one for one in before if isinstance(one, ModeSet) and one.module == module.number]
+        if setting and setting[-1].place == first.place:
+            continue  # a library sets the mode and runs the model: statistics of batch norms
+        loaded = any(isinstance(one, BatchLoaded) for one in before)
+        yield Finding(
+            place=setting[-1].place if setting and setting[-1].training else first.place,
+            severity="bug" if setting or loaded else "warning",
+            sentence=Said(
+                "모델이 학습 모드인 채로 평가해요. 드롭아웃이 켜져 있거나 배치 정규화가 그 배치의 통계를 써서, "
+                "잰 값이 실제 성능이 아니에요.",
+                "The model is evaluated in train mode, with dropout or batch statistics on, so the measured value "
+                "is not the model's.",
+            ),
+            evidence=Said(
+                f"기울기를 끄고 학습에 없던 데이터를 넣은 순전파 {count}번이 모두 학습 모드였어요 "
+                f"(모드에 따라 달라지는 층 {first.live_parts}개).",
+                f"{count} forwards without gradients on rows that were not trained on ran in train mode "
+                f"({first.live_parts} layers depend on the mode).",
+            ),
+            mend=Said(
+                "평가하기 전에 `model.eval()`을, 다시 학습하기 전에 `model.train()`을 부르세요.",
+                "Call model.eval() before evaluating and model.train() before training on.",
+            ),
+        )
+
+
+def _unused(facts: Facts, module: int) -> list[ForwardRan]:
+    """Return the forwards in eval mode with gradients after which nobody asked for gradients."""
+    found: list[ForwardRan] = []
+    run: list[ForwardRan] = []
+    for event in facts.events:
+        if isinstance(event, BackwardRan | GradientTaken):
+            run = []
+        elif isinstance(event, ForwardRan) and event.module == module:
+            if event.training:
+                found, run = found + run, []
+            elif event.grad and not event.raised:
+                run.append(event)
+    return found + run
+
+
+def _with_graphs(facts: Facts) -> Iterator[Finding]:
+    for module in _trained(facts):
+        forwards = [one for one in facts.of(ForwardRan) if one.module == module.number]
+        if not any(one.training and one.grad for one in forwards):
+            continue
+        unused = [one for one in _unused(facts, module.number) if one.update > 0]
+        evaluated = [one for one in forwards if not one.training]
+        for place in dict.fromkeys(one.place for one in unused):
+            these = [one for one in unused if one.place == place]
+            if len(these) < 2 or len(unused) < 0.5 * len(evaluated):
+                continue
+            yield Finding(
+                place=place,
+                sentence=Said(
+                    "평가할 때 기울기가 켜져 있어서, 아무도 쓰지 않는 그래프를 만드느라 메모리와 시간을 써요.",
+                    "The evaluation runs with gradients on and builds graphs that nobody uses.",
+                ),
+                evidence=Said(
+                    f"평가 모드의 순전파 {len(evaluated)}번 가운데 {len(these)}번이 기울기를 켠 채였고, "
+                    "그 뒤에 `backward()`가 없었어요.",
+                    f"{len(these)} of {len(evaluated)} forwards in eval mode had gradients on, and no backward() "
+                    "followed.",
+                ),
+                mend=Said(
+                    "평가를 `with torch.no_grad():` 안에서 하세요.",
+                    "Evaluate inside `with torch.no_grad():`.",
+                ),
+            )
+
+
+RULES = [
+    Rule(
+        id="eval-in-train-mode",
+        severity="bug",
+        title=Said("학습 모드로 평가해요", "Evaluation in train mode"),
+        lesson="02_loop_anatomy",
+        find=_in_train_mode,
+    ),
+    Rule(
+        id="eval-without-no-grad",
+        severity="warning",
+        title=Said("평가할 때 기울기가 켜져 있어요", "Evaluation with gradients on"),
+        lesson="02_loop_anatomy",
+        find=_with_graphs,
+    ),
+]

@@ -1,0 +1,86 @@
+"""The model's forward writes into its input, and the input is the data set itself."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import Facts, ForwardRan
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+
+_FEWEST = 3
+
+
+def _writes(statement: ast.AST, name: str) -> bool:
+    """Return True if a statement writes into what a name stands for: `x.sub_(1)`, `x += 1`, `x[...] = 0`."""
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.AugAssign):
+        targets = [statement.target]
+    elif isinstance(statement, ast.Assign):
+        targets = [one for one in statement.targets if isinstance(one, ast.Subscript)]
+    if any(_root(one) == name for one in targets):
+        return True
+    return any(
+        isinstance(one, ast.Call)
+        and _reading.called(one).endswith("_")
+        and not _reading.called(one).startswith("_")
+        and _root(one.func) == name
+        for one in ast.walk(statement)
+    )
+
+
+def _root(node: ast.AST) -> str:
+    """Return the name at the beginning of `x.sub_(2).div_` or `x[0]`."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _line(facts: Facts, kind: str) -> Place | None:
+    for file in _reading.files(facts):
+        for owner in _reading.nodes(file, ast.ClassDef):
+            assert isinstance(owner, ast.ClassDef)
+            for method in owner.body if owner.name == kind else ():
+                if not isinstance(method, ast.FunctionDef) or method.name != "forward":
+                    continue
+                given = method.args.args[1].arg if len(method.args.args) > 1 else ""
+                for block in _reading.blocks(method):
+                    for one in block:
+                        simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+                        if simple and _writes(one, given):
+                            return _reading.at(file, one, "forward")
+    return None
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for module in facts.modules:
+        ran = [one for one in facts.of(ForwardRan) if one.module == module.number and one.training]
+        changed = [one for one in ran if one.input_changed and one.input_lasts]
+        if len(changed) < _FEWEST or len(changed) < 0.5 * len(ran):
+            continue
+        yield Finding(
+            place=_line(facts, module.kind) or changed[-1].place,
+            sentence=Said(
+                "`forward()`가 입력을 제자리에서 바꾸는데, 그 입력은 데이터 텐서의 일부예요. "
+                "에폭이 지날 때마다 데이터가 다시 바뀌어요.",
+                "forward() changes its input in place, and the input is a part of the data itself, so the data "
+                "is changed again in every epoch.",
+            ),
+            evidence=Said(
+                f"학습하는 순전파 {len(ran)}번 가운데 {len(changed)}번이, 뒤에도 남는 입력 텐서에 값을 썼어요.",
+                f"{len(changed)} of {len(ran)} training forwards wrote into an input tensor that lives on.",
+            ),
+            mend=Said(
+                "새 텐서를 만드세요: `x = (x - 평균) / 표준편차`.",
+                "Make a new tensor: `x = (x - mean) / std`.",
+            ),
+        )
+
+
+RULE = Rule(
+    id="inplace-input",
+    severity="bug",
+    title=Said("모델이 입력 데이터를 제자리에서 바꿔요", "The model changes its input data in place"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

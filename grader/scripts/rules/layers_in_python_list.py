@@ -1,0 +1,44 @@
+"""Layers that work in the forward but are registered nowhere: they are kept in a plain list or dictionary."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import Facts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules.unheld_parameters import unheld
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    lost = [one for one in unheld(facts) if one.unregistered and not one.in_tree and not one.loaded]
+    for place in dict.fromkeys(one.module_place for one in lost):
+        these = [one for one in lost if one.module_place == place]
+        if not facts.optimizers or place is None:
+            continue
+        kinds = ", ".join(dict.fromkeys(one.module_kind for one in these))
+        yield Finding(
+            place=place,
+            sentence=Said(
+                f"여기서 만든 층({kinds})이 모델에 등록되지 않았어요. `parameters()`에 없어서 옵티마이저가 모르고, "
+                "처음 값 그대로 남아요.",
+                f"The layers built here ({kinds}) are not registered in the model: parameters() does not list them, "
+                "no optimizer updates them.",
+            ),
+            evidence=Said(
+                f"매개변수 {len(these)}개가 기울기를 {these[0].reached}번 받았지만 어느 모듈에도 옵티마이저에도 없고, "
+                "한 번도 움직이지 않았어요.",
+                f"{len(these)} parameters got {these[0].reached} gradients, are in no module that ran and in no "
+                "optimizer, and never moved.",
+            ),
+            mend=Said(
+                "파이썬 리스트 대신 `nn.ModuleList`(딕셔너리면 `nn.ModuleDict`)에 넣으세요.",
+                "Keep them in nn.ModuleList (or nn.ModuleDict).",
+            ),
+        )
+
+
+RULE = Rule(
+    id="layers-in-python-list",
+    severity="bug",
+    title=Said("층이 모델에 등록되지 않았어요", "Layers are not registered"),
+    lesson="01_five_line_step",
+    find=_find,
+)

@@ -1,0 +1,47 @@
+"""The loss is put into a new tensor: it asks for gradients, but no graph leads from it to the model."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    held = facts.held()
+    backwards = list(facts.of(BackwardRan))
+    for place in dict.fromkeys(one.place for one in backwards):
+        these = [one for one in backwards if one.place == place]
+        cut = [one for one in these if not one.root and one.value is not None and not one.reached & held]
+        if len(cut) < _FEWEST or len(cut) < len(these):
+            continue
+        empty = sum(step.read_norm == 0 for step in facts.steps())
+        yield Finding(
+            place=cut[-1].wrapped or place,
+            sentence=Said(
+                "손실을 새 텐서로 감싸서 모델과 이어진 그래프가 끊겨요. `backward()`는 조용히 끝나지만 "
+                "어느 매개변수도 기울기를 받지 못해요.",
+                "The loss is wrapped into a new tensor, which cuts it from the model: backward() runs, and no "
+                "parameter gets a gradient.",
+            ),
+            evidence=Said(
+                f"`backward()` {len(these)}번이 모두 그래프가 없는 텐서에서 시작했고, `step()` {empty}번이 읽을 "
+                "기울기를 찾지 못했어요.",
+                f"All {len(these)} backward passes began at a tensor without a graph; {empty} steps found no "
+                "gradient.",
+            ),
+            mend=Said(
+                "`torch.tensor(...)`로 감싸지 말고 계산한 손실을 그대로 돌려주세요.",
+                "Return the computed loss itself, without torch.tensor(...).",
+            ),
+        )
+
+
+RULE = Rule(
+    id="loss-rewrapped",
+    severity="bug",
+    title=Said("손실이 그래프에서 끊겨 있어요", "The loss is cut from its graph"),
+    lesson="01_five_line_step",
+    find=_find,
+)

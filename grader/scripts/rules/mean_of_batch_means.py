@@ -1,0 +1,115 @@
+"""A metric is the mean of batch means although the last batch is smaller."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import BatchLoaded, Facts, LoaderBegan, LossComputed
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules import _reading
+from grader.scripts.rules._evaluations import batches
+
+_UNEQUAL = 0.9
+_MEANS = ("mean", "average", "fmean")
+
+
+def _is_mean(value: ast.expr) -> bool:
+    """Return True if a value is one number of a batch that is not weighted by the batch's size."""
+    if any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in ast.walk(value)):
+        return False
+    numbers = _reading.calls(value, "item", "float")
+    counted = _reading.calls(value, "sum") and not _reading.calls(value, "mean") and _reading.compares(value)
+    return bool(numbers) and not counted
+
+
+def _gathered(loop: ast.For) -> Iterator[tuple[str, bool]]:
+    """Iterate over names that gather batch means in a loop; True if they are lists."""
+    for one in ast.walk(loop):
+        if (
+            isinstance(one, ast.AugAssign)
+            and isinstance(one.op, ast.Add)
+            and isinstance(one.target, ast.Name)
+        ):
+            mean = _is_mean(one.value) and "loss" in _reading.words(one.value) | _reading.words(one.target)
+            if mean or _reading.calls(one.value, "mean"):
+                yield one.target.id, False
+        elif isinstance(one, ast.Call) and _reading.called(one) == "append" and one.args:
+            holder = one.func.value if isinstance(one.func, ast.Attribute) else None
+            if isinstance(holder, ast.Name) and _is_mean(one.args[0]):
+                yield holder.id, True
+
+
+def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | None:
+    """Return the expression after a loop that divides by the number of batches."""
+    end = loop.end_lineno or loop.lineno
+    for one in _reading.nodes(file, ast.BinOp, ast.Call):
+        if not end < one.lineno <= end + 12 or not _reading.reads(one, name):  # type: ignore[attr-defined]
+            continue
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div):
+            below = one.right
+            if _reading.called(below) == "len" and isinstance(below, ast.Call):
+                given = ast.unparse(below.args[0])
+                over = {
+                    ast.unparse(x) for x in ast.walk(loop.iter) if isinstance(x, ast.Name | ast.Attribute)
+                }
+                if given == name if listed else given in over:
+                    return one
+        elif listed and isinstance(one, ast.Call) and _reading.called(one) in _MEANS:
+            return one
+    return None
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    evaluated = batches(facts).evaluated
+    summed = any(one.reduction == "sum" and not one.grad for one in facts.of(LossComputed))
+    told: set[int] = set()
+    for loader in facts.loaders:
+        first = _first(evaluated, loader.number)
+        sizes = [one.size for one in evaluated if (one.loader, one.pass_) == (loader.number, first)]
+        if summed or len(sizes) < 2 or sizes[-1] >= _UNEQUAL * sizes[0]:
+            continue
+        began = [one for one in facts.of(LoaderBegan) if one.loader == loader.number and one.place]
+        for loop in _reading.around(began[-1].place, ast.For) if began and began[-1].place else []:
+            assert isinstance(loop, ast.For)
+            assert began[-1].place is not None
+            if loop.lineno != began[-1].place.line:
+                continue
+            for name, listed in _gathered(loop):
+                divided = _divided(began[-1].place.file, loop, name, listed)
+                if divided is None or divided.lineno in told:
+                    continue
+                told.add(divided.lineno)
+                shown = (
+                    ", ".join(map(str, sizes[:2])) + (", …, " if len(sizes) > 3 else ", ") + str(sizes[-1])
+                )
+                shown = shown if len(sizes) > 2 else f"{sizes[0]}, {sizes[1]}"
+                yield Finding(
+                    place=_reading.at(began[-1].place.file, divided),
+                    sentence=Said(
+                        "배치 평균을 배치 수로 다시 평균 내요. 작은 마지막 배치의 샘플이 다른 "
+                        "샘플보다 점수에 크게 반영돼요.",
+                        "Batch means are averaged over the batches, so each sample of the small last batch weighs "
+                        "more than the others.",
+                    ),
+                    evidence=Said(
+                        f"평가 배치의 샘플이 {shown}개였어요. 읽어 보니 `{name}` 값을 크기와 상관없이 평균 내요.",
+                        f"The evaluation's batches had {shown} samples. From reading: `{name}` is averaged "
+                        "regardless of their sizes.",
+                    ),
+                    mend=Said(
+                        "샘플 수를 곱해 더하고, 끝에서 전체 샘플 수로 나누세요.",
+                        "Add up mean times batch size, and divide by the number of samples.",
+                    ),
+                )
+
+
+def _first(evaluated: list[BatchLoaded], loader: int) -> int:
+    return next((one.pass_ for one in evaluated if one.loader == loader), -1)
+
+
+RULE = Rule(
+    id="mean-of-batch-means",
+    severity="warning",
+    title=Said("배치 평균의 평균을 내요", "A mean of batch means"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

@@ -1,0 +1,157 @@
+"""Parameters that an optimizer holds and that never get a gradient: the graph is cut before them."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import (
+    BackwardRan,
+    Detached,
+    Facts,
+    ForwardRan,
+    ParameterFacts,
+    PartWithoutGrad,
+    Stepped,
+)
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.source import is_conditional
+
+_FEWEST = 3
+
+
+def _starved(facts: Facts) -> dict[int, ParameterFacts]:
+    """Return the trainable parameters of working optimizers that no backward reached since they were built."""
+    found = {}
+    for optimizer in facts.optimizers:
+        if sum(step.read_norm > 0 for step in facts.steps(optimizer.number)) < _FEWEST:
+            continue
+        reached = _reached_since(facts, optimizer.serial)
+        for number in optimizer.parameters - reached:
+            one = facts.parameters[number]
+            if not one.frozen and one.in_tree and one.name:
+                found[number] = one
+    return found
+
+
+def _reached_since(facts: Facts, serial: int) -> frozenset[int]:
+    return frozenset[int]().union(*(one.reached for one in facts.of(BackwardRan) if one.serial > serial))
+
+
+def _names(these: list[ParameterFacts]) -> str:
+    return ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
+
+
+def _surely(place: Place | None, these: list[ParameterFacts]) -> bool:
+    """Return True if nobody can have meant it: fresh layers, and no condition around the line."""
+    fresh = not any(one.reached or one.loaded for one in these)
+    return fresh and place is not None and not is_conditional(place)
+
+
+def _detached(facts: Facts) -> Iterator[Finding]:
+    starved = _starved(facts)
+    cuts = [one for one in facts.of(Detached) if one.parameters & starved.keys()]
+    inside = [one for one in cuts if one.in_forward] or cuts
+    for place in dict.fromkeys(one.place for one in inside):
+        behind = frozenset[int]().union(*(one.parameters for one in inside if one.place == place))
+        these = [starved[number] for number in sorted(behind & starved.keys())]
+        backwards = sum(1 for _ in facts.of(BackwardRan))
+        yield Finding(
+            place=place,
+            severity="bug" if _surely(place, these) else "warning",
+            sentence=Said(
+                "여기의 `detach()`가 그래프를 끊어서, 그 앞의 층은 옵티마이저에 있는데도 기울기를 받지 못해요.",
+                "detach() cuts the graph here, so the layers before it get no gradient although the optimizer "
+                "holds them.",
+            ),
+            evidence=Said(
+                f"{_names(these)}: 매개변수 {len(these)}개가 `backward()` {backwards}번 동안 기울기를 한 번도 받지 "
+                "못했고, 끊긴 그래프가 바로 이것들로 이어져 있었어요.",
+                f"{_names(these)}: {len(these)} parameters got no gradient in {backwards} backward passes; they "
+                "stand behind the detached tensor.",
+            ),
+            mend=Said(
+                "`.detach()`를 빼세요. 일부러 얼린 것이라면 옵티마이저에서 빼세요.",
+                "Remove `.detach()`, or leave these parameters out of the optimizer if they are meant to stay.",
+            ),
+        )
+        return
+
+
+def _in_training(facts: Facts, module: int) -> list[ForwardRan]:
+    """Return the forwards without gradients of a module after which a backward came before the next step."""
+    found: list[ForwardRan] = []
+    waiting: list[ForwardRan] = []
+    for event in facts.events:
+        if isinstance(event, ForwardRan) and event.module == module and not event.grad:
+            waiting.append(event)
+        elif isinstance(event, BackwardRan):
+            found, waiting = found + waiting[-1:], []
+        elif isinstance(event, Stepped):
+            waiting = []
+    return found
+
+
+def _without_grad(facts: Facts) -> Iterator[Finding]:
+    starved = _starved(facts)
+    meant = dict(starved)
+    for optimizer in facts.optimizers:
+        if optimizer.spent:  # they may have been meant for the empty group
+            known = optimizer.parameters | _reached_since(facts, optimizer.serial)
+            meant |= {
+                one.number: one for one in facts.parameters if one.number not in known and not one.frozen
+            }
+    for module in facts.modules:
+        these = [meant[number] for number in sorted(module.parameters & meant.keys())]
+        forwards = _in_training(facts, module.number)
+        last = max((one.update for one in forwards), default=0)
+        if (
+            not these
+            or len(these) < len(module.parameters)
+            or len(forwards) < _FEWEST
+            or last < facts.updates - 10
+        ):
+            continue
+        yield _told(forwards[-1].place, these, len(forwards))
+    parts = [one for one in facts.of(PartWithoutGrad) if one.parameters and one.parameters <= starved.keys()]
+    for place in dict.fromkeys(one.place for one in parts):
+        behind = frozenset[int]().union(*(one.parameters for one in parts if one.place == place))
+        these = [starved[number] for number in sorted(behind)]
+        yield _told(place, these, sum(1 for _ in facts.of(BackwardRan)))
+        return
+
+
+def _told(place: Place | None, these: list[ParameterFacts], count: int) -> Finding:
+    return Finding(
+        place=place,
+        severity="bug" if _surely(place, these) else None,
+        sentence=Said(
+            "학습하는 순전파의 이 부분이 `no_grad` 안에서 실행돼서, 업데이트하려는 매개변수가 기울기를 받지 못해요.",
+            "This part of the training forward runs under no_grad, so parameters that are to be trained get no "
+            "gradient.",
+        ),
+        evidence=Said(
+            f"{_names(these)}: 매개변수 {len(these)}개가 학습하는 순전파 {count}번 동안 기울기를 받지 못했어요.",
+            f"{_names(these)}: {len(these)} parameters got no gradient in {count} training forwards.",
+        ),
+        mend=Said(
+            "학습할 때는 `no_grad` 밖에서 실행하세요. 일부러 얼린 것이라면 옵티마이저에서 빼세요.",
+            "Run it outside no_grad in training, or leave these parameters out of the optimizer.",
+        ),
+    )
+
+
+RULES = [
+    Rule(
+        id="detached-forward",
+        severity="bug",
+        title=Said("순전파에서 그래프가 끊겨요", "The graph is cut in the forward"),
+        lesson="01_five_line_step",
+        find=_detached,
+    ),
+    Rule(
+        id="no-grad-forward",
+        severity="warning",
+        title=Said("학습하는 순전파가 no_grad 안에 있어요", "The training forward runs under no_grad"),
+        lesson="02_loop_anatomy",
+        find=_without_grad,
+    ),
+]

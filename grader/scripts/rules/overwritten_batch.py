@@ -1,0 +1,157 @@
+"""Batches that were written over before they are used: a buffer is filled again while older "
+"batches still refer to it."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+
+_FEWEST, _SMALLEST = 4, 4
+_KEEPING = ("append", "push", "add", "store", "put", "remember", "extend", "insert")
+_STATES = {"state", "obs", "observation", "next", "frame", "frames", "s", "s2"}
+
+
+def _trained(facts: Facts) -> Iterator[tuple[ForwardRan, LossComputed, BackwardRan]]:
+    """Iterate over training forwards, each with the first loss after it and the backward that followed."""
+    forward: ForwardRan | None = None
+    loss: LossComputed | None = None
+    for event in facts.events:
+        if isinstance(event, ForwardRan) and event.grad:
+            forward, loss = event, None
+        elif isinstance(event, LossComputed) and event.grad and loss is None:
+            loss = event
+        elif isinstance(event, BackwardRan) and forward is not None and loss is not None:
+            if forward.rows is not None and loss.target_rows is not None:
+                yield forward, loss, event
+            forward = loss = None
+
+
+def _buffers(facts: Facts) -> Iterator[tuple[str, ast.AST, str]]:
+    """Iterate over names that are filled in place: file, what holds them, and the name as written."""
+    for file in _reading.files(facts):
+        for holder in _reading.nodes(file, ast.ClassDef, ast.FunctionDef, ast.Module):
+            written: set[str] = set()
+            for node in ast.walk(holder):
+                if isinstance(node, ast.Assign):
+                    written |= {
+                        ast.unparse(one.value) for one in node.targets if isinstance(one, ast.Subscript)
+                    }
+                elif _reading.called(node) in ("copy_", "copyto", "fill_") and isinstance(node, ast.Call):
+                    inside = node.func.value if isinstance(node.func, ast.Attribute) else None
+                    for one in [*node.args[:1], *([inside] if inside is not None else [])]:
+                        written.add(ast.unparse(one.value if isinstance(one, ast.Subscript) else one))
+            for name in sorted(written):
+                yield file, holder, name
+
+
+def _given_away(facts: Facts) -> Place | None:
+    """Return the line where a buffer that is filled in place is returned, yielded or kept without a copy."""
+    for file, holder, name in _buffers(facts):
+        for node in ast.walk(holder):
+            given: list[ast.AST] = []
+            if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
+                given = [*node.value.elts] if isinstance(node.value, ast.Tuple) else [node.value]
+            elif _reading.called(node) in _KEEPING and isinstance(node, ast.Call):
+                given = [e for one in node.args for e in (one.elts if isinstance(one, ast.Tuple) else [one])]
+            local = isinstance(node, ast.Return) and not name.startswith("self.")
+            if not local and any(ast.unparse(one) == name for one in given):
+                return _reading.at(file, node)
+    return None
+
+
+def _kept(facts: Facts) -> Place | None:
+    """Return the line where observations go into a memory without a copy."""
+    for file in _reading.files(facts):
+        for node in _reading.nodes(file, ast.Call):
+            assert isinstance(node, ast.Call)
+            if _reading.called(node) not in _KEEPING:
+                continue
+            given = [e for one in node.args for e in (one.elts if isinstance(one, ast.Tuple) else [one])]
+            plain = [one.id for one in given if isinstance(one, ast.Name)]
+            if len(given) >= 3 and any(_reading.words(name) & _STATES for name in plain):
+                return _reading.at(file, node)
+    return None
+
+
+def _differ(loss: LossComputed) -> bool:
+    return loss.target_rows is not None and len(loss.target_rows.unique()) > 1
+
+
+def _equal_rows(facts: Facts) -> Iterator[Finding]:
+    found = [one for one in _trained(facts) if one[0].batch >= _SMALLEST]
+    for place in dict.fromkeys(backward.place for _, _, backward in found):
+        these = [(forward, loss) for forward, loss, backward in found if backward.place == place]
+        kept = _kept(facts)
+        same = [
+            forward for forward, loss in these if forward.repeated_row and (kept is not None or _differ(loss))
+        ]
+        distinct = {int(one.rows[0]) for one in same if one.rows is not None}
+        if len(same) < _FEWEST or len(same) < 0.8 * len(these) or len(distinct) < 2:
+            continue
+        yield Finding(
+            place=kept or _given_away(facts) or same[-1].place,
+            sentence=Said(
+                "배치의 모든 행이 똑같아요. 저장해 둔 것이 복사본이 아니라 하나의 배열이어서, "
+                "나중에 쓴 값이 앞의 것을 모두 덮었어요.",
+                "All rows of a batch are equal: what was stored are references to one array, and what is written "
+                "there later replaces everything before.",
+            ),
+            evidence=Said(
+                f"학습 배치 {len(these)}개 가운데 {len(same)}개에서 모든 행이 같았고, 배치끼리는 "
+                f"{len(distinct)}가지로 달랐어요.",
+                f"In {len(same)} of {len(these)} training batches all rows were equal; between batches there were "
+                f"{len(distinct)} different ones.",
+            ),
+            mend=Said(
+                "저장할 때 복사하세요: `.copy()`나 `.clone()`.", "Store copies: `.copy()` or `.clone()`."
+            ),
+        )
+
+
+def _equal_batches(facts: Facts) -> Iterator[Finding]:
+    found = list(_trained(facts))
+    for place in dict.fromkeys(backward.place for _, _, backward in found):
+        inputs: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+        these = [(forward, loss) for forward, loss, backward in found if backward.place == place]
+        for forward, loss in these:
+            assert forward.rows is not None
+            assert loss.target_rows is not None
+            rows = tuple(forward.rows.tolist())
+            inputs.setdefault(rows, set()).add(tuple(loss.target_rows.tolist()))
+        many = [targets for targets in inputs.values() if len(targets) > 1]
+        mixed = sum(len(targets) for targets in many)
+        if len(many) < 2 or mixed < 2 * _FEWEST or mixed < 0.5 * len(these):
+            continue
+        yield Finding(
+            place=_given_away(facts) or these[-1][0].place,
+            sentence=Said(
+                "서로 다른 배치여야 하는데 입력이 똑같고 정답만 달라요. 버퍼 하나를 돌려쓰면서, 앞 "
+                "배치를 쓰기 전에 다음 배치를 덮어썼어요.",
+                "Batches with different targets have the same input: one buffer is used for all, and it is "
+                "filled again before the batch before was used.",
+            ),
+            evidence=Said(
+                f"학습 배치 {len(these)}개의 입력이 {len(inputs)}가지뿐이었고, "
+                f"그중 {len(many)}가지에는 서로 다른 정답이 {mixed}벌 붙었어요.",
+                f"{len(these)} training batches had {len(inputs)} distinct inputs; {len(many)} of these came with "
+                f"{mixed} different sets of targets.",
+            ),
+            mend=Said("배치를 내보낼 때 복사하세요: `.clone()`.", "Hand out a copy: `.clone()`."),
+        )
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    found = list(_equal_rows(facts))
+    yield from found or _equal_batches(facts)
+
+
+RULE = Rule(
+    id="overwritten-batch",
+    severity="bug",
+    title=Said("쓰기 전에 배치가 덮어써져요", "Batches are overwritten before they are used"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

@@ -1,0 +1,104 @@
+"""Padded positions count in the accuracy although the loss ignores them."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules import _reading
+
+_LEAST = 0.05
+
+
+def _ignored(facts: Facts) -> float:
+    """Return the largest average share of targets that a loss of sequences ignores."""
+    shares: dict[object, list[float]] = {}
+    for one in facts.of(LossComputed):
+        if one.ignore_index is not None and one.targets is not None and one.targets.numel():
+            share = float((one.targets == one.ignore_index).float().mean())
+            shares.setdefault(one.place, []).append(share)
+    return max((sum(found) / len(found) for found in shares.values()), default=0.0)
+
+
+def _masked(node: ast.AST) -> bool:
+    """Return True if a comparison is restricted: `(a == b)[mask]`, `& mask`, `* mask`, `a[mask] == b[mask]`."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.BitAnd | ast.Mult):
+            return True
+        if isinstance(one, ast.Subscript) and not any(
+            isinstance(below, ast.Slice | ast.Constant) for below in ast.walk(one.slice)
+        ):
+            return True
+    return bool(_reading.calls(node, "masked_select", "logical_and", "mul", "where", "masked_fill"))
+
+
+def _selected(scope: ast.AST, names: set[str]) -> bool:
+    """Return True if one of the names was restricted by a mask before: `pred = pred[mask]`."""
+    return any(
+        isinstance(one, ast.Assign) and names & set(_reading.bound(one)) and _masked(one.value)
+        for one in ast.walk(scope)
+    )
+
+
+def _counts_all(loop: ast.AST, statement: ast.stmt, names: set[str]) -> bool:
+    """Return True if the right answers are averaged over every position."""
+    if _reading.calls(statement, "mean", "average"):
+        return True
+    for one in ast.walk(loop):
+        adding = isinstance(one, ast.AugAssign) or (isinstance(one, ast.Assign) and one is not statement)
+        if adding and isinstance(one, ast.AugAssign | ast.Assign):
+            for call in _reading.calls(one.value, "numel", "nelement"):
+                if isinstance(call.func, ast.Attribute) and names & _names(call.func.value):
+                    return not _masked(call.func.value)
+    return any(_reading.calls(statement, name) for name in ("numel", "nelement"))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    share = _ignored(facts)
+    if share < _LEAST:
+        return
+    for file in _reading.files(facts):
+        for loop in _reading.nodes(file, ast.For):
+            assert isinstance(loop, ast.For)
+            ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
+            if not ran or any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan)):
+                continue
+            for statement in (one for block in _reading.blocks(loop) for one in block):
+                if not isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr):
+                    continue
+                pairs = _reading.compares(statement)
+                if len(pairs) != 1 or not _reading.counts_right(statement) or _masked(statement):
+                    continue
+                names = _names(pairs[0][0]) | _names(pairs[0][1])
+                if _selected(loop, names) or not _counts_all(loop, statement, names):
+                    continue
+                yield Finding(
+                    place=_reading.at(file, statement),
+                    sentence=Said(
+                        "정확도를 셀 때 길이를 맞추려고 채운 자리도 세요. 진짜 토큰에서 얼마나 "
+                        "맞히는지와 다른 값이 나와요.",
+                        "The accuracy counts the padded positions too, so it is not that of the real tokens.",
+                    ),
+                    evidence=Said(
+                        f"손실이 무시하는 자리가 정답의 {share:.0%}예요. 읽어 보니 이 줄은 그 자리를 가리지 않고 세요.",
+                        f"{share:.0%} of the targets are positions that the loss ignores. From reading: this line "
+                        "counts them without a mask.",
+                    ),
+                    mend=Said(
+                        "진짜 자리만 세세요: `mask = target != pad`로 맞힌 수와 전체 수를 모두 가리세요.",
+                        "Count real positions only: `mask = target != pad` for both the hits and the total.",
+                    ),
+                )
+
+
+RULE = Rule(
+    id="pad-in-accuracy",
+    severity="bug",
+    title=Said("채운 자리를 정확도에 세요", "Padding counts in the accuracy"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

@@ -1,0 +1,107 @@
+"""Padded positions are targets of the loss like any others."""
+
+import ast
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from grader.scripts.facts import Facts, ForwardRan, LossComputed
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules import _reading
+
+_FEWEST, _LEAST, _FEWEST_ROWS = 3, 0.1, 4
+_NAMES = {"pad", "padded", "collate"}
+
+
+def padding(rows: Tensor) -> int | None:
+    """Return the number that fills the ends of rows of different lengths; None if there is none."""
+    if len(rows) < _FEWEST_ROWS or rows.shape[1] < 2:
+        return None
+    last = rows[:, -1]
+    value = int(last.mode().values)
+    mask = rows == value
+    lengths = (~mask).sum(1)
+    trailing = bool((mask[:, :-1] <= mask[:, 1:]).all())  # once padded, padded to the end
+    ok = trailing and len(lengths.unique()) >= 3 and float(mask.float().mean()) >= _LEAST
+    return value if ok else None
+
+
+def _laid(loss: LossComputed, forward: ForwardRan | None) -> Iterator[Tensor]:
+    """Iterate over the ways in which the targets may have stood as sequences."""
+    assert loss.targets is not None
+    if len(loss.target_shape) == 2:
+        width = loss.target_shape[1]
+        whole = loss.targets[: loss.targets.numel() // width * width].reshape(-1, width)
+        yield whole
+        if whole.numel() == loss.targets.numel():
+            yield whole.T
+    elif len(loss.target_shape) == 1 and forward is not None and forward.tokens is not None:
+        for rows in dict.fromkeys((forward.batch, forward.tokens.shape[1])):
+            if rows > 1 and loss.target_shape[0] % rows == 0 and loss.target_shape[0] > rows:
+                width = loss.target_shape[0] // rows
+                whole = loss.targets[: loss.targets.numel() // width * width].reshape(-1, width)
+                yield whole
+        first = forward.tokens.shape[0]
+        if first > 1 and loss.targets.numel() == loss.target_shape[0] and loss.targets.numel() % first == 0:
+            yield loss.targets.reshape(first, -1).T
+
+
+def _padded(facts: Facts) -> Iterator[tuple[LossComputed, int | None]]:
+    """Iterate over the looked-at losses of sequences that count every position, with the padding found in each."""
+    last: ForwardRan | None = None
+    for event in facts.events:
+        if isinstance(event, ForwardRan):
+            last = event
+        elif isinstance(event, LossComputed) and event.grad and event.targets is not None:
+            if event.name not in ("cross_entropy", "nll_loss") or event.reduction == "none":
+                continue
+            if event.class_weights:
+                continue
+            found = [value for rows in _laid(event, last) if (value := padding(rows)) is not None]
+            ignored = any(value == event.ignore_index for value in found)
+            yield event, None if ignored or not found else found[0]
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    losses = list(_padded(facts))
+    for place in dict.fromkeys(loss.place for loss, _ in losses):
+        these = [(loss, value) for loss, value in losses if loss.place == place]
+        padded = [(loss, value) for loss, value in these if value is not None]
+        if len(padded) < _FEWEST or len(padded) < 0.9 * len(these) or len({v for _, v in padded}) > 1:
+            continue
+        value = padded[-1][1]
+        shares = [
+            float((one.targets == value).float().mean()) for one, _ in padded if one.targets is not None
+        ]
+        named = any(
+            _NAMES & _reading.words(whole)
+            for file in _reading.files(facts)
+            for whole in _reading.nodes(file, ast.Module)
+        )
+        loss = padded[-1][0]
+        yield Finding(
+            place=loss.module_place or place,
+            severity="bug" if named else "warning",
+            sentence=Said(
+                f"길이를 맞추려고 채운 자리(값 {value})도 손실에 들어가요. 그레이디언트의 많은 부분이 "
+                f"채움 값을 맞히는 데 쓰여요." + ("" if named else " 그 값도 배워야 하나요?"),
+                f"The positions that were padded (value {value}) count in the loss, so much of the gradient is "
+                "about predicting padding." + ("" if named else " Is that value meant to be learnt?"),
+            ),
+            evidence=Said(
+                f"손실 {len(these)}번 가운데 {len(padded)}번에서 정답의 평균 "
+                f"{sum(shares) / len(shares):.0%}가 줄 끝의 {value}였어요.",
+                f"In {len(padded)} of {len(these)} losses on average {sum(shares) / len(shares):.0%} of the targets "
+                f"were {value} at the ends of rows.",
+            ),
+            mend=Said(f"손실에 `ignore_index={value}`를 주세요.", f"Give the loss `ignore_index={value}`."),
+        )
+
+
+RULE = Rule(
+    id="pad-in-loss",
+    severity="bug",
+    title=Said("채운 자리가 손실에 들어가요", "Padding counts in the loss"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

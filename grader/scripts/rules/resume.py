@@ -1,0 +1,141 @@
+"""A training is resumed from a file, but its optimizer or its scheduler begins anew."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import (
+    Facts,
+    FileLoaded,
+    OptimizerFacts,
+    Scheduled,
+    SchedulerBuilt,
+    StateLoaded,
+)
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules import _reading
+
+_PROGRESS = {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations", "it"}
+
+
+def _goes_on(facts: Facts, loaded: FileLoaded) -> bool:
+    """Return True if the file says how far the training was, and the script reads that."""
+    keys = {
+        key for key in loaded.keys if _reading.words(key) & _PROGRESS and "best" not in _reading.words(key)
+    }
+    return any(
+        isinstance(one, ast.Subscript | ast.Call) and _key(one) in keys
+        for file in _reading.files(facts)
+        for one in _reading.nodes(file, ast.Subscript, ast.Call)
+        if isinstance(getattr(one, "ctx", ast.Load()), ast.Load)
+    )
+
+
+def _key(node: ast.AST) -> str | None:
+    given: ast.AST | None = None
+    if isinstance(node, ast.Subscript):
+        given = node.slice
+    elif isinstance(node, ast.Call) and _reading.called(node) in ("get", "pop") and node.args:
+        given = node.args[0]
+    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+
+
+def _resumed(facts: Facts) -> Iterator[tuple[StateLoaded, FileLoaded, OptimizerFacts]]:
+    """Iterate over weights that were loaded to go on training, with the optimizer that did."""
+    for file in facts.of(FileLoaded):
+        if not _goes_on(facts, file):
+            continue
+        later = facts.events[file.serial :]
+        weights = next((one for one in later if isinstance(one, StateLoaded) and one.kind == "module"), None)
+        if weights is None:
+            continue
+        first = next((one for one in facts.steps() if one.serial > weights.serial), None)
+        if first is not None and first.number == 0 and first.optimizer < len(facts.optimizers):
+            yield weights, file, facts.optimizers[first.optimizer]
+
+
+def _has_state(optimizer: OptimizerFacts) -> bool:
+    """Return True if an optimizer carries anything from step to step."""
+    if optimizer.kind != "SGD":
+        return True
+    return any(bool(options.get("momentum")) for options in optimizer.options)
+
+
+def _no_optimizer(facts: Facts) -> Iterator[Finding]:
+    for weights, file, optimizer in _resumed(facts):
+        given = any(
+            one.kind == "optimizer" and one.owner == optimizer.number for one in facts.of(StateLoaded)
+        )
+        if given or not _has_state(optimizer):
+            continue
+        yield Finding(
+            place=weights.place,
+            sentence=Said(
+                f"가중치만 불러오고 {optimizer.kind}의 상태는 불러오지 않아서, 이어서 하는 학습이 "
+                f"빈 모멘트로 시작해요.",
+                f"Only the weights are loaded: {optimizer.kind} goes on with empty moments.",
+            ),
+            evidence=Said(
+                f"파일에 있던 것은 {', '.join(file.keys[:6])}이고, 이 옵티마이저는 "
+                f"`load_state_dict` 없이 첫 `step()`을 했어요.",
+                f"The file held {', '.join(file.keys[:6])}; this optimizer made its first step without a "
+                "load_state_dict.",
+            ),
+            mend=Said(
+                "`optimizer.state_dict()`도 저장하고 불러오세요.", "Save and load optimizer.state_dict() too."
+            ),
+        )
+
+
+def _scheduler_restart(facts: Facts) -> Iterator[Finding]:
+    for weights, _, optimizer in _resumed(facts):
+        for scheduler in facts.schedulers:
+            if scheduler.optimizer != optimizer.number or scheduler.kind == "ReduceLROnPlateau":
+                continue
+            given = any(
+                one.kind == "scheduler" and one.owner in (scheduler.number, -1)
+                for one in facts.of(StateLoaded)
+            )
+            steps = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number]
+            built = any(one.scheduler == scheduler.number for one in facts.of(SchedulerBuilt))
+            place_in_time = scheduler.options.get("last_epoch", 0.0)
+            if given or not built or place_in_time > len(steps):
+                continue
+            rates = facts.steps(optimizer.number)[0].rates
+            yield Finding(
+                place=weights.place,
+                sentence=Said(
+                    "이어서 학습하는데 스케줄러는 처음부터 다시 시작해요. 학습률이 처음 값으로 "
+                    "뛰고, 계획한 끝까지 가지 못해요.",
+                    "The training goes on but its scheduler begins anew: the rate jumps back to its start and "
+                    "never comes to its planned end.",
+                ),
+                evidence=Said(
+                    f"이어서 한 첫 업데이트의 학습률이 {rates[0]:.3g}이고, "
+                    f"스케줄러({scheduler.kind})는 `load_state_dict` 없이 {len(steps)}번 움직여 "
+                    f"{place_in_time:g}번째 자리에 있어요.",
+                    f"The first update afterwards had the rate {rates[0]:.3g}; {scheduler.kind} was stepped "
+                    f"{len(steps)} times without a load_state_dict and stands at {place_in_time:g}.",
+                ),
+                mend=Said(
+                    "`scheduler.state_dict()`도 저장하고 불러오세요.",
+                    "Save and load scheduler.state_dict() too.",
+                ),
+            )
+
+
+RULES = [
+    Rule(
+        id="resume-no-optimizer",
+        severity="bug",
+        title=Said("옵티마이저 상태 없이 이어서 학습해요", "Resumed without the optimizer's state"),
+        lesson="03_bells_and_whistles",
+        find=_no_optimizer,
+    ),
+    Rule(
+        id="resume-scheduler-restart",
+        severity="bug",
+        title=Said("이어서 학습하는데 스케줄러가 처음부터예요", "The scheduler restarts on resuming"),
+        lesson="03_bells_and_whistles",
+        find=_scheduler_restart,
+    ),
+]

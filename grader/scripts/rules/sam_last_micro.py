@@ -1,0 +1,67 @@
+"""SAM with accumulation: the second gradient is computed on the last micro-batch only."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, Stepped
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+
+
+def _passes(facts: Facts, step: Stepped, since: int) -> tuple[list[BackwardRan], list[BackwardRan]] | None:
+    """Split the backwards before a step where the weights moved without a step; None if they moved not or twice."""
+    number = step.optimizer
+    found: list[list[BackwardRan]] = [[]]
+    for event in facts.between(since, step.serial):
+        if isinstance(event, BackwardRan) and number in event.contributed:
+            if found[-1] and found[-1][-1].weights.get(number) != event.weights.get(number):
+                found.append([])
+            found[-1].append(event)
+    return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for optimizer in facts.optimizers:
+        steps = facts.steps(optimizer.number)
+        both = []
+        for before, step in zip([None, *steps], steps, strict=False):
+            split = _passes(facts, step, -1 if before is None else before.serial)
+            if split is not None:
+                both.append((step, *split))
+        accumulated = [one for one in both if len(one[1]) > 1]
+        short = [
+            (step, first, second)
+            for step, first, second in accumulated
+            if len(second) == 1 and set(step.recipe) == {second[0].number}
+        ]
+        if len(short) < _FEWEST or len(short) < 0.8 * len(accumulated):
+            continue
+        _, first, second = short[-1]
+        yield Finding(
+            place=second[0].place,
+            sentence=Said(
+                f"SAM의 첫 번째 기울기는 마이크로배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 기울기는 "
+                "마지막 마이크로배치 하나로만 구해요.",
+                f"SAM's first gradient is taken over {len(first)} micro-batches, but the second one, which makes the "
+                "update, over the last micro-batch only.",
+            ),
+            evidence=Said(
+                f"마이크로배치를 모은 업데이트 {len(accumulated)}번 가운데 {len(short)}번이, 가중치를 옮긴 뒤의 "
+                "`backward()` 1번만으로 이루어졌어요.",
+                f"{len(short)} of {len(accumulated)} updates with several micro-batches were made of the single "
+                "backward() after the weights had been moved.",
+            ),
+            mend=Said(
+                "두 번째 기울기도 같은 마이크로배치 전부로 구하세요.",
+                "Compute the second gradient over the same micro-batches.",
+            ),
+        )
+
+
+RULE = Rule(
+    id="sam-last-micro",
+    severity="bug",
+    title=Said("SAM의 두 번째 기울기가 한 배치의 것이에요", "SAM's second gradient is of one micro-batch"),
+    lesson="04_sam_accumulation",
+    find=_find,
+)

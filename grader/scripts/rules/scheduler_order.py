@@ -1,0 +1,195 @@
+"""Schedulers that are stepped before the optimizer, for every micro-batch, or that hold another optimizer."""
+
+import itertools
+from collections.abc import Iterator
+
+from grader.scripts.facts import (
+    BackwardRan,
+    Facts,
+    ScalerCalled,
+    Scheduled,
+    SchedulerBuilt,
+    SchedulerFacts,
+    Stepped,
+)
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.rules._windows import usual_length, windows
+
+_FEWEST = 3
+
+
+def _calls(facts: Facts, scheduler: SchedulerFacts) -> list[Scheduled]:
+    return [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number]
+
+
+def _too_early(facts: Facts) -> Iterator[Finding]:
+    for scheduler in facts.schedulers:
+        calls = _calls(facts, scheduler)
+        steps = facts.steps(scheduler.optimizer)
+        if scheduler.kind == "ReduceLROnPlateau" or len(calls) < 2 or len(calls) > 1.5 * len(steps) + 1:
+            continue
+        first, second = calls[:2]
+        built = next((one for one in facts.of(SchedulerBuilt) if one.scheduler == scheduler.number), None)
+        if built is None or any(
+            isinstance(one, Stepped) for one in facts.between(built.serial, first.serial)
+        ):
+            continue  # its optimizer may begin later than another one
+        between = [one for one in steps if first.serial < one.serial < second.serial]
+        skipped = any(isinstance(one, ScalerCalled) and one.skipped for one in facts.events[: second.serial])
+        if (
+            scheduler.built is None
+            or steps[0].serial < first.serial
+            or not between
+            or first.place != second.place
+            or skipped
+        ):
+            continue
+        before, after = first.before[0] if first.before else 0.0, steps[0].rates[0] if steps[0].rates else 0.0
+        yield Finding(
+            place=first.place,
+            sentence=Said(
+                "스케줄러가 옵티마이저의 첫 `step()`보다 먼저 움직여서, 스케줄의 첫 학습률은 한 번도 쓰이지 않고 "
+                "모든 변화가 한 번씩 일찍 와요.",
+                "The scheduler is stepped before the optimizer, so the first rate is never used and every change "
+                "comes one step early.",
+            ),
+            evidence=Said(
+                f"첫 `optimizer.step()` 전에 스케줄러가 움직였어요. 첫 업데이트의 학습률은 {before:g}이 아니라 "
+                f"{after:g}이었어요.",
+                f"The scheduler stepped before the first optimizer.step(): the first update used the rate {after:g}, "
+                f"the schedule begins at {before:g}.",
+            ),
+            mend=Said(
+                "`scheduler.step()`을 `optimizer.step()` 뒤로 (에폭 스케줄이면 에폭 끝으로) 옮기세요.",
+                "Call scheduler.step() after optimizer.step(), at the epoch's end for an epoch schedule.",
+            ),
+        )
+
+
+def _other(facts: Facts) -> Iterator[Finding]:
+    stepping = {one.number for one in facts.optimizers if len(facts.steps(one.number)) >= _FEWEST}
+    live = [one for one in facts.schedulers if len(_calls(facts, one)) >= _FEWEST and one.built is not None]
+    scheduled = {one.optimizer for one in live}
+    working = {one.optimizer for one in facts.of(Stepped)}  # the inner one of SAM steps inside
+    partners = {
+        other
+        for one in facts.optimizers
+        if one.number in scheduled & working
+        for other in one.shares_groups_with
+    }
+    without = sorted(stepping - scheduled - partners)
+    if not without:
+        return
+    for number, scheduler in enumerate(live):
+        doubled = [one for one in live[:number] if one.optimizer == scheduler.optimizer]
+        idle = scheduler.optimizer not in working
+        same = any(one.kind == scheduler.kind for one in doubled)
+        if not (same or idle):
+            continue
+        bound = facts.optimizers[scheduler.optimizer or 0]
+        lonely = facts.optimizers[without[-1]]
+        line, other = bound.built.line if bound.built else 0, lonely.built.line if lonely.built else 0
+        calls = len(_calls(facts, scheduler))
+        why = (
+            ("그 옵티마이저에는 이미 다른 스케줄러가 있고", "which has a scheduler already, while")
+            if same
+            else ("그 옵티마이저는 한 번도 움직이지 않고", "which never steps, while")
+        )
+        yield Finding(
+            place=scheduler.built,
+            sentence=Said(
+                f"이 스케줄러는 {line}번째 줄의 옵티마이저에 묶여 있어요. {why[0]}, {other}번째 줄의 옵티마이저는 "
+                "학습률이 바뀌지 않아요.",
+                f"This scheduler holds the optimizer of line {line}, {why[1]} the rate of the optimizer of line "
+                f"{other} never changes.",
+            ),
+            evidence=Said(
+                f"스케줄러가 {calls}번 움직이는 동안 {other}번째 줄의 옵티마이저({lonely.kind})는 "
+                f"{len(facts.steps(lonely.number))}번 업데이트했고 스케줄러가 없었어요.",
+                f"{calls} scheduler steps; the optimizer of line {other} ({lonely.kind}) made "
+                f"{len(facts.steps(lonely.number))} updates without a scheduler.",
+            ),
+            mend=Said(
+                "스케줄러를 만들 때 그 옵티마이저를 넘기세요.",
+                "Pass the optimizer that is meant when the scheduler is built.",
+            ),
+        )
+
+
+def _per_micro(facts: Facts) -> Iterator[Finding]:
+    for scheduler in facts.schedulers:
+        if scheduler.optimizer is None or scheduler.kind == "ReduceLROnPlateau":
+            continue
+        own = windows(facts, scheduler.optimizer)
+        window = usual_length(own)
+        calls = _calls(facts, scheduler)
+        if window < 2 or len(own) < _FEWEST or not calls:
+            continue
+        aligned = 0
+        steps = facts.steps(scheduler.optimizer)
+        for before, after in itertools.pairwise(steps):
+            inside = facts.between(before.serial, after.serial)
+            backwards = sum(isinstance(one, BackwardRan) for one in inside)
+            moved = sum(isinstance(one, Scheduled) and one.scheduler == scheduler.number for one in inside)
+            aligned += moved == backwards == window
+        whole = len(steps) - 1
+        if aligned < _FEWEST or aligned < 0.6 * whole:
+            continue
+        at_end = _ended(calls, steps)
+        yield Finding(
+            place=calls[-1].place,
+            severity="bug" if at_end else None,
+            sentence=Said(
+                f"스케줄러를 업데이트마다가 아니라 마이크로배치마다 움직여서, 학습률이 {window}배 빨리 바뀌어요.",
+                f"The scheduler is stepped for every micro-batch, not for every update, so the schedule runs {window} "
+                "times too fast.",
+            ),
+            evidence=Said(
+                f"업데이트 {len(steps)}번 동안 스케줄러는 {len(calls)}번 움직였어요"
+                + (f". 마지막 {at_end}번의 업데이트는 학습률이 0에 가까웠어요." if at_end else "."),
+                f"{len(calls)} scheduler steps in {len(steps)} updates"
+                + (f"; the last {at_end} updates had a rate near 0." if at_end else "."),
+            ),
+            mend=Said(
+                "`scheduler.step()`을 `optimizer.step()`과 같은 조건 안에 넣으세요.",
+                "Step the scheduler inside the same condition as optimizer.step().",
+            ),
+        )
+
+
+def _ended(calls: list[Scheduled], steps: list[Stepped]) -> int:
+    """Count the last updates whose rate was below a thousandth of the highest."""
+    highest = max((one.before[0] for one in calls if one.before), default=0.0)
+    count = 0
+    for step in reversed(steps):
+        if not step.rates or step.rates[0] > 1e-3 * highest:
+            break
+        count += 1
+    return count if count > 1 else 0
+
+
+RULES = [
+    Rule(
+        id="sched-before-optimizer",
+        severity="bug",
+        title=Said(
+            "스케줄러가 옵티마이저보다 먼저 움직여요", "The scheduler is stepped before the optimizer"
+        ),
+        lesson="03_bells_and_whistles",
+        find=_too_early,
+    ),
+    Rule(
+        id="sched-other-optimizer",
+        severity="bug",
+        title=Said("스케줄러가 다른 옵티마이저에 묶여 있어요", "The scheduler holds another optimizer"),
+        lesson="03_bells_and_whistles",
+        find=_other,
+    ),
+    Rule(
+        id="sched-per-microbatch",
+        severity="warning",
+        title=Said("스케줄러를 마이크로배치마다 움직여요", "The scheduler is stepped per micro-batch"),
+        lesson="04_sam_accumulation",
+        find=_per_micro,
+    ),
+]

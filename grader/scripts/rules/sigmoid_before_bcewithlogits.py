@@ -1,0 +1,61 @@
+"""BCE with logits is given probabilities: the sigmoid is applied twice."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import Facts, LossComputed
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+
+_FEWEST = 3
+
+
+def _place(loss: LossComputed) -> Place | None:
+    """Return the sigmoid's line if it is a layer of a Sequential, which has no line of its own "
+    "call; else the loss's."""
+    made = loss.producers[0].place
+    if made is None:
+        return loss.place
+    layers = [one for one in _reading.around(made, ast.Call) if _reading.called(one) == "Sequential"]
+    return made if layers else loss.place
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    losses = [
+        one for one in facts.of(LossComputed) if one.name == "binary_cross_entropy_with_logits" and one.grad
+    ]
+    for place in dict.fromkeys(one.place for one in losses):
+        these = [one for one in losses if one.place == place and one.producers]
+        squashed = [one for one in these if one.producers[0].name == "Sigmoid"]
+        if len(squashed) < _FEWEST or len(squashed) < len(these):
+            continue
+        ranges = [one.row_sums[:2].tolist() for one in squashed if one.row_sums is not None]
+        low, high = min(one[0] for one in ranges), max(one[1] for one in ranges)
+        yield Finding(
+            place=_place(squashed[-1]),
+            sentence=Said(
+                "`BCEWithLogitsLoss`는 로짓을 받아 안에서 시그모이드를 하는데, 이미 시그모이드를 지난 값이 들어가요. "
+                "손실이 보는 확률이 0.5와 0.73 사이에 갇혀서 확신 있는 답을 배우지 못해요.",
+                "BCEWithLogitsLoss applies the sigmoid itself but is given its output, so the loss sees "
+                "probabilities between 0.5 and 0.73 only and no answer can become certain.",
+            ),
+            evidence=Said(
+                f"손실 {len(these)}번 모두 입력을 시그모이드가 만들었고, 값이 {low:.2f}에서 {high:.2f} 사이였어요.",
+                f"The inputs of {len(squashed)} of {len(these)} losses came from a sigmoid and lay between "
+                f"{low:.2f} and {high:.2f}.",
+            ),
+            mend=Said(
+                "시그모이드를 빼고 로짓을 그대로 주세요. 예측할 때의 문턱값은 0.5 대신 0이 돼요.",
+                "Remove the sigmoid and pass the logits; predictions are then cut at 0 instead of 0.5.",
+            ),
+        )
+
+
+RULE = Rule(
+    id="sigmoid-before-bcewithlogits",
+    severity="bug",
+    title=Said("BCEWithLogitsLoss 앞에 시그모이드가 있어요", "Sigmoid before BCEWithLogitsLoss"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

@@ -1,0 +1,64 @@
+"""A loss that is summed over the batch and not divided: the step's length grows with the batch."""
+
+from collections.abc import Iterator
+
+from grader.scripts.facts import BackwardRan, Facts, LossComputed
+from grader.scripts.findings import Finding, Rule, Said
+
+_FEWEST = 3
+_SMALLEST_BATCH = 8
+_PLAIN = ("SGD", "ASGD")
+"""Optimizers whose steps are as long as the gradient."""
+
+
+def _summed(facts: Facts, backward: BackwardRan) -> LossComputed | None:
+    """Return the loss of a backward if it is the whole root, undivided, and a sum over a batch."""
+    if len(backward.losses) != 1 or backward.value is None:
+        return None
+    loss = facts.events[backward.losses[0]]
+    if not isinstance(loss, LossComputed) or not loss.target_shape or loss.target_shape[0] < _SMALLEST_BATCH:
+        return None
+    if loss.reduction == "sum" and loss.value is not None:
+        value = float(loss.value)
+        return loss if abs(float(backward.value) - value) <= 1e-4 * abs(value) else None
+    by_hand = loss.reduction == "none" and backward.root[:1] == ("Sum",)
+    return loss if by_hand else None
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for optimizer in facts.optimizers:
+        own = [one for one in facts.of(BackwardRan) if optimizer.number in one.contributed]
+        pairs = [(one, loss) for one in own if (loss := _summed(facts, one))]
+        if optimizer.kind not in _PLAIN or len(pairs) < _FEWEST or len(pairs) < 0.8 * len(own):
+            continue
+        backward, loss = pairs[-1]
+        size = max(one.target_shape[0] for _, one in pairs)
+        rates = [step.rates[0] for step in facts.steps(optimizer.number) if step.rates]
+        yield Finding(
+            place=loss.module_place or loss.place if loss.reduction == "sum" else backward.place,
+            sentence=Said(
+                f"손실이 배치의 평균이 아니라 합이어서, 업데이트가 평균일 때의 {size}배로 커요. "
+                "학습률을 합에 맞게 정했나요? 아니면 평균으로 바꾸세요.",
+                f"The loss is the sum over the batch, not the mean, so every step is {size} times as long. Unless the "
+                "rate was chosen for the sum, use the mean.",
+            ),
+            evidence=Said(
+                f"`backward()` {len(own)}번 가운데 {len(pairs)}번이 예시 최대 {size}개의 손실을 나누지 않고 더한 "
+                f"값에서 시작했어요 ({optimizer.kind}, 학습률 {rates[-1] if rates else 0:g}).",
+                f"{len(pairs)} of {len(own)} backward passes began at an undivided sum over up to {size} samples "
+                f"({optimizer.kind}, rate {rates[-1] if rates else 0:g}).",
+            ),
+            mend=Said(
+                '`reduction="mean"`을 쓰거나 배치 크기로 나누세요.',
+                "Use reduction='mean', or divide by the batch size.",
+            ),
+        )
+
+
+RULE = Rule(
+    id="sum-loss-lr",
+    severity="warning",
+    title=Said("손실을 배치에 걸쳐 더하기만 해요", "The loss is a sum over the batch"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

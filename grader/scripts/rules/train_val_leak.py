@@ -1,0 +1,104 @@
+"""Rows of the training data stand in the validation data too."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import Facts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+from grader.scripts.rules._evaluations import batches, rows
+
+_FEWEST, _LEAST = 5, 0.02
+_SPLITS = ("train_test_split", "random_split", "split", "Subset")
+_DOUBLING = {
+    *("concatenate", "concat", "vstack", "cat", "repeat", "repeat_interleave", "tile", "resample"),
+    *("oversample", "duplicate", "replicate", "upsample", "balance", "augment", "choice", "ConcatDataset"),
+}
+_DOUBLED = {word for name in _DOUBLING for word in _reading.words(name)}
+
+
+def _doubled_line(facts: Facts) -> Place | None:
+    """Return the line that puts rows in twice before they are split; the split's line if there is none."""
+    for file in _reading.files(facts):
+        for module in _reading.nodes(file, ast.Module):
+            for block in _reading.blocks(module):
+                split = next(
+                    (i for i, one in enumerate(block) if _simple(one) and _reading.calls(one, *_SPLITS)), None
+                )
+                if split is None:
+                    continue
+                for one in reversed(block[:split]):
+                    names = [_reading.called(call) for call in ast.walk(one)] if _simple(one) else []
+                    if any(_reading.words(name) & _DOUBLED for name in names if name):
+                        return _reading.at(file, one)
+                return _reading.at(file, block[split])
+    return None
+
+
+def _simple(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr | ast.AugAssign)
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    found = batches(facts)
+    trained_on = {_origin(facts, one.loader) for one in found.trained}
+    overlaps = []
+    for origin in dict.fromkeys(_origin(facts, one.loader) for one in found.evaluated):
+        these = [one for one in found.evaluated if _origin(facts, one.loader) == origin]
+        own = rows(these)
+        loader = these[-1].loader
+        models = {found.modules.get(one.serial) for one in these}  # each fold has its own model
+        trained = rows([one for one in found.trained if found.modules.get(one.serial) in models])
+        if origin not in trained_on and own:
+            overlaps.append((loader, these, own, own & trained))
+    some_clean = any(len(both) < _LEAST * len(own) for _, _, own, both in overlaps)
+    for loader, these, own, both in overlaps:
+        if len(both) < max(_FEWEST, _LEAST * len(own)):
+            continue
+        whole = len(both) == len(own)
+        if whole and (some_clean or _reading_of_training(facts, loader)):
+            continue  # the training data, evaluated under another loader
+        sure = all(one.continuous for one in these)
+        yield Finding(
+            place=_doubled_line(facts) or facts.loaders[loader].built,
+            severity="bug" if sure and not whole else "warning",
+            sentence=Said(
+                "검증 데이터에 학습한 행이 그대로 들어 있어요. 외운 것을 다시 물으니 점수가 실제보다 높게 나와요."
+                + ("" if sure else " 원래 같은 값이 자주 나오는 데이터인가요?"),
+                "Rows of the training data stand in the validation data: it asks for what was memorised, and "
+                "the score is too good."
+                + ("" if sure else " Or do equal rows occur by nature in this data?"),
+            ),
+            evidence=Said(
+                f"검증한 서로 다른 행 {len(own)}개 가운데 {len(both)}개가 지켜본 학습 배치에도 있었어요.",
+                f"{len(both)} of {len(own)} distinct validation rows were in the training batches watched.",
+            ),
+            mend=Said(
+                "먼저 나누고, 복제나 합치기는 학습 쪽에서만 하세요. 같은 사람이나 물건의 행은 한쪽에만 두세요.",
+                "Split first, and duplicate or merge on the training side only; keep all rows of one subject on "
+                "one side.",
+            ),
+        )
+
+
+def _origin(facts: Facts, loader: int) -> tuple[Place | None, int]:
+    """Return a loader's line and dataset: one that is made anew for each epoch is the same."""
+    about = facts.loaders[loader]
+    return about.built, about.dataset
+
+
+def _reading_of_training(facts: Facts, loader: int) -> bool:
+    """Return True if a loader's line calls it one of training data."""
+    place = facts.loaders[loader].built
+    lines = _reading.around(place, ast.Assign) if place is not None else []
+    return any("train" in _reading.words(one) for one in lines)
+
+
+RULE = Rule(
+    id="train-val-leak",
+    severity="bug",
+    title=Said("검증 데이터에 학습 데이터가 섞였어요", "Training rows leak into the validation data"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

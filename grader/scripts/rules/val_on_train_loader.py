@@ -1,0 +1,115 @@
+"""The validation loop goes over the training loader."""
+
+import ast
+import linecache
+from collections.abc import Iterator
+
+from grader.scripts.facts import BatchLoaded, Facts, ForwardRan, LoaderBegan
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+from grader.scripts.rules._evaluations import batches, rows
+
+_HELD_OUT = {"val", "valid", "validation", "validate", "dev", "test", "heldout"}
+_AFTER = 4
+
+
+def _site(began: LoaderBegan) -> Place | None:
+    """Return the line that chose the loader: the call, if the loop goes over a parameter of its function."""
+    for place in began.callers:
+        loops = [one for one in _reading.around(place, ast.For) if one.lineno == place.line]  # type: ignore[attr-defined]
+        functions = _reading.around(place, ast.FunctionDef)
+        if not functions:
+            return place
+        function = functions[0]
+        assert isinstance(function, ast.FunctionDef)
+        arguments = {one.arg for one in [*function.args.args, *function.args.kwonlyargs]}
+        statement = loops[0].iter if loops and isinstance(loops[0], ast.For) else None
+        names = _names(statement) if statement is not None else _line_names(place)
+        if not names & (arguments - {"self"}):
+            return place
+    return began.place
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _line_names(place: Place) -> set[str]:
+    calls = _reading.around(place, ast.Call)
+    return set().union(*(_names(one) for one in calls[:1])) if calls else set()
+
+
+def _said_there(site: Place) -> set[str]:
+    """Return the words of a line and of those right after it: what its result is called."""
+    statements = [
+        one
+        for one in _reading.around(site, ast.Assign, ast.For, ast.Expr, ast.Return, ast.With)
+        if one.lineno == site.line  # type: ignore[attr-defined]
+    ]
+    if statements and isinstance(statements[0], ast.Assign):
+        return set().union(*(_reading.words(one) for one in statements[0].targets))
+    end = max((one.end_lineno or 0 for one in statements), default=site.line)  # type: ignore[attr-defined]
+    text = "\n".join(linecache.getline(site.file, n) for n in range(site.line, end + _AFTER))
+    functions = _reading.around(site, ast.FunctionDef)
+    name = functions[0].name if functions and isinstance(functions[0], ast.FunctionDef) else ""
+    return _reading.words(text) | _reading.words(name)
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    found = batches(facts)
+    trained = {one.loader for one in found.trained}
+    again = [one for one in found.evaluated if one.loader in trained]
+    if not again:
+        return
+    training = rows(found.trained) | rows(again)
+    others = [
+        one
+        for one in facts.of(ForwardRan)
+        if not one.grad and one.rows is not None and not set(one.rows.tolist()) & training
+    ]
+    elsewhere = bool(others) or any(one.loader not in trained for one in found.evaluated)
+    places: dict[Place, list[BatchLoaded]] = {}
+    for batch in again:
+        began = next(
+            one for one in facts.of(LoaderBegan) if (one.loader, one.pass_) == (batch.loader, batch.pass_)
+        )
+        site = _site(began)
+        if site is not None:
+            places.setdefault(site, []).append(batch)
+    for site, these in places.items():
+        said = _said_there(site)
+        named = bool(said & _HELD_OUT)
+        if "train" in said and (elsewhere or not named):
+            continue  # the score on the training data, wanted
+        if elsewhere and not named:
+            continue
+        line = facts.loaders[these[-1].loader].built
+        yield Finding(
+            place=site,
+            severity="bug" if named else "info",
+            sentence=Said(
+                "검증이 학습 로더를 돌아요. 이 점수는 처음 보는 데이터에서 얼마나 맞히는지 말해 주지 않아요."
+                if named
+                else "평가를 학습 로더로만 해요. 일부러 그랬나요?",
+                "The validation iterates the training loader, so its score says nothing about unseen data."
+                if named
+                else "The only evaluation iterates the training loader. On purpose?",
+            ),
+            evidence=Said(
+                f"그레이디언트 없이 평가한 배치 {len(these)}개가 학습에 쓴 "
+                f"로더({line.line if line else 0}번째 줄)에서 나왔어요.",
+                f"{len(these)} batches evaluated without gradients came from the loader that is trained on "
+                f"(line {line.line if line else 0}).",
+            ),
+            mend=Said("검증 로더를 주세요.", "Iterate the validation loader."),
+        )
+
+
+RULE = Rule(
+    id="val-on-train-loader",
+    severity="bug",
+    title=Said("학습 로더로 검증해요", "Validation on the training loader"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)

@@ -1,0 +1,109 @@
+"""A data set draws from a generator of its own, which every worker process copies, in every epoch again."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import Facts, LoaderBegan, LoaderFacts
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+
+_GENERATORS = ("default_rng", "RandomState", "Random")
+_READERS = ("__getitem__", "__iter__", "__getitems__")
+_TOLD_APART = ("get_worker_info", "initial_seed", "worker_id", "SeedSequence")
+
+
+def _generator(facts: Facts, kind: str) -> Place | None:
+    """Return the line that makes a generator in a data set's constructor, from which its samples then draw."""
+    for file in _reading.files(facts):
+        for owner in _reading.nodes(file, ast.ClassDef):
+            assert isinstance(owner, ast.ClassDef)
+            if owner.name != kind or any(name in ast.unparse(owner) for name in _TOLD_APART):
+                continue
+            for made in _made(owner, "self."):
+                name = ast.unparse(made.targets[0])
+                if _draws(owner, name):
+                    return _reading.at(file, made)
+            for made in _made_at_top(file):
+                if _draws(owner, ast.unparse(made.targets[0])):
+                    return _reading.at(file, made)
+    return None
+
+
+def _made(owner: ast.AST, prefix: str) -> list[ast.Assign]:
+    return [
+        one
+        for one in ast.walk(owner)
+        if isinstance(one, ast.Assign)
+        and _reading.called(one.value) in _GENERATORS
+        and ast.unparse(one.targets[0]).startswith(prefix)
+    ]
+
+
+def _made_at_top(file: str) -> list[ast.Assign]:
+    return [
+        made
+        for module in _reading.nodes(file, ast.Module)
+        if isinstance(module, ast.Module)
+        for one in module.body
+        if isinstance(one, ast.Assign)
+        for made in _made(one, "")
+    ]
+
+
+def _draws(owner: ast.ClassDef, name: str) -> bool:
+    """Return True if the methods that give samples use a generator, themselves or by another method."""
+    methods = {one.name: one for one in owner.body if isinstance(one, ast.FunctionDef)}
+    used = [methods[one] for one in _READERS if one in methods]
+    called = {_reading.called(one) for method in used for one in ast.walk(method)}
+    used += [method for label, method in methods.items() if label in called and label not in _READERS]
+    return any(
+        isinstance(one, ast.Attribute | ast.Name) and ast.unparse(one) == name
+        for method in used
+        for one in ast.walk(method)
+    ) and not any(name == ast.unparse(one.targets[0]) for m in used for one in _made(m, ""))
+
+
+def _loaders(facts: Facts) -> Iterator[tuple[LoaderFacts, int]]:
+    for loader in facts.loaders:
+        passes = sum(one.loader == loader.number for one in facts.of(LoaderBegan))
+        if passes and loader.workers and not loader.worker_init and (loader.workers > 1 or passes > 1):
+            yield loader, passes
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    told: set[Place] = set()
+    for loader, passes in _loaders(facts):
+        place = _generator(facts, loader.dataset_kind)
+        if place is None or place in told:
+            continue
+        told.add(place)
+        yield Finding(
+            place=place,
+            sentence=Said(
+                "워커마다 이 제너레이터의 똑같은 복사본을 받아요. 워커들이 같은 난수를 뽑고, "
+                "에폭마다 처음부터 다시 뽑아서 증강이 되풀이돼요.",
+                "Every worker gets the same copy of this generator: the workers draw the same numbers, and every "
+                "epoch draws them again, so the augmentations repeat.",
+            ),
+            evidence=Said(
+                f"`num_workers={loader.workers}`인 로더를 `worker_init_fn` 없이 {passes}번 돌았어요. "
+                f"읽어 보니 `{loader.dataset_kind}`가 샘플을 줄 때 이 제너레이터를 써요.",
+                f"A loader with num_workers={loader.workers} and no worker_init_fn was iterated {passes} times. "
+                f"From reading: {loader.dataset_kind} draws from this generator for each sample.",
+            ),
+            mend=Said(
+                "`torch`의 난수를 쓰거나, `worker_init_fn`에서 `torch.initial_seed()`로 제너레이터를 새로 만드세요.",
+                "Use torch's random numbers, or make the generator anew from torch.initial_seed() in a "
+                "worker_init_fn.",
+            ),
+        )
+
+
+RULE = Rule(
+    id="worker-same-numpy-seed",
+    severity="bug",
+    title=Said("워커마다 난수가 똑같아요", "All workers draw the same random numbers"),
+    lesson="02_loop_anatomy",
+    find=_find,
+)
