@@ -3,10 +3,6 @@
 import math
 
 import torch
-from accelerate import Accelerator
-from accelerate.optimizer import AcceleratedOptimizer
-from accelerate.scheduler import AcceleratedScheduler
-from accelerate.state import AcceleratorState
 from torch import nn
 from torch.optim.lr_scheduler import ExponentialLR
 
@@ -15,6 +11,10 @@ from grader.experiments.loop_anatomy.digits import device, make_model, x_val
 
 def rates_when_skipping(*, fused: bool) -> list[float]:
     """Return the learning rate, halved by each step of the scheduler, after a skipped step and after an update."""
+    from accelerate import Accelerator
+    from accelerate.optimizer import AcceleratedOptimizer
+    from accelerate.scheduler import AcceleratedScheduler
+
     Accelerator()
     weight = nn.Parameter(torch.ones(1, device=device))
     scaler = torch.amp.GradScaler(device.type, init_scale=1.0)
@@ -32,6 +32,9 @@ def rates_when_skipping(*, fused: bool) -> list[float]:
 
 def precision_outside_autocast(mixed_precision: str) -> torch.dtype:
     """Return the precision in which a prepared model's first layer computes, outside `accelerator.autocast()`."""
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+
     AcceleratorState._reset_state(reset_partial_state=True)  # one process has one precision at a time
     found: list[torch.dtype] = []
     model = make_model(seed=0)

@@ -1,13 +1,14 @@
 """The digits that lesson 02 trains on, its small model, and how two trainings are compared."""
 
+import importlib.util
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from sklearn.datasets import load_digits
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -25,10 +26,17 @@ loss_fn: LossFn = nn.CrossEntropyLoss()
 
 
 def _digits() -> tuple[Tensor, Tensor]:
-    """Return the 1,797 images of 8 × 8 pixels that scikit-learn holds, shuffled, and their labels."""
-    images, labels = load_digits(return_X_y=True)
-    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0))
-    return torch.tensor(images, dtype=torch.float32)[order] / 16, torch.tensor(labels)[order]
+    """Return the 1,797 images of 8 × 8 pixels that scikit-learn holds, shuffled, and their labels.
+
+    The file is read directly: importing scikit-learn would make the learner wait for a second.
+    """
+    sklearn = importlib.util.find_spec("sklearn")
+    if sklearn is None or sklearn.origin is None:
+        raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
+    rows = np.loadtxt(Path(sklearn.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))
+    images, labels = torch.tensor(rows[:, :-1], dtype=torch.float32), torch.tensor(rows[:, -1]).long()
+    return images[order] / 16, labels[order]
 
 
 _images, _labels = _digits()
