@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from grader.experiments.digits import read_digits
+
 Batch = tuple[Tensor, Tensor]
 """Inputs and labels."""
 
@@ -29,13 +31,8 @@ class Digits(NamedTuple):
 
 @cache
 def digits() -> Digits:
-    """Return the digits, on `device`. They are in scikit-learn, which is imported only here: that takes a second."""
-    from sklearn.datasets import load_digits
-
-    pixels, names = load_digits(return_X_y=True)
-    order = torch.randperm(len(pixels), generator=torch.Generator().manual_seed(0))
-    images = torch.tensor(pixels, dtype=torch.float32)[order].to(device) / 16
-    labels = torch.tensor(names)[order].to(device)
+    """Return the digits, on `device`."""
+    images, labels = (tensor.to(device) for tensor in read_digits())
     return Digits(images[:1437], labels[:1437], images[1437:], labels[1437:])
 
 

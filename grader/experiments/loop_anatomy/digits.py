@@ -1,16 +1,16 @@
 """The digits that lesson 02 trains on, its small model, and how two trainings are compared."""
 
-import importlib.util
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
+
+from grader.experiments.digits import read_digits
 
 Batch = tuple[Tensor, Tensor]
 LossFn = Callable[[Tensor, Tensor], Tensor]
@@ -25,21 +25,7 @@ folder = Path(_scratch.name)
 loss_fn: LossFn = nn.CrossEntropyLoss()
 
 
-def _digits() -> tuple[Tensor, Tensor]:
-    """Return the 1,797 images of 8 × 8 pixels that scikit-learn holds, shuffled, and their labels.
-
-    The file is read directly: importing scikit-learn would make the learner wait for a second.
-    """
-    sklearn = importlib.util.find_spec("sklearn")
-    if sklearn is None or sklearn.origin is None:
-        raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
-    rows = np.loadtxt(Path(sklearn.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
-    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))
-    images, labels = torch.tensor(rows[:, :-1], dtype=torch.float32), torch.tensor(rows[:, -1]).long()
-    return images[order] / 16, labels[order]
-
-
-_images, _labels = _digits()
+_images, _labels = read_digits()
 x_train_cpu, y_train_cpu, x_val_cpu = _images[:1437], _labels[:1437], _images[1437:]
 """Copies on the CPU, for experiments on random numbers: dropout on a GPU draws from that GPU's own."""
 x_train, y_train = x_train_cpu.to(device), y_train_cpu.to(device)

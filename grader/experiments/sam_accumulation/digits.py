@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 import torch
-from sklearn.datasets import load_digits
 from torch import Tensor, nn
+
+from grader.experiments.digits import read_digits
 
 Batch = tuple[Tensor, Tensor]
 """Images and their labels."""
@@ -14,15 +15,7 @@ on_cpu = device.type == "cpu"
 loss_fn = nn.CrossEntropyLoss()
 
 
-def _load() -> Batch:
-    """Return the 1,797 digits that scikit-learn brings, in a fixed random order, with pixels between 0 and 1."""
-    images, labels = load_digits(return_X_y=True)
-    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0))
-    pixels = torch.tensor(images, dtype=torch.float32)[order] / 16
-    return pixels.to(device), torch.tensor(labels)[order].to(device)
-
-
-_images, _labels = _load()
+_images, _labels = (tensor.to(device) for tensor in read_digits())
 x_train, y_train = _images[:1437], _labels[:1437]
 x_val, y_val = _images[1437:], _labels[1437:]
 

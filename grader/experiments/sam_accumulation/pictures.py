@@ -2,22 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from matplotlib import pyplot as plt
-from matplotlib.colors import BoundaryNorm
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from grader.plots import COLORS
+if TYPE_CHECKING:  # a notebook's first cell need not wait for matplotlib
+    from matplotlib.figure import Figure
 
 LEVELS = [0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2]
 """Heights at which `planes` changes its colour."""
 
 
-def amounts_in_update(amounts: Sequence[float]) -> Figure:
+def amounts_in_update(amounts: Sequence[float]) -> "Figure":
     """Draw how much of each micro-batch's gradient is in an update, beside the window's mean."""
+    from matplotlib import pyplot as plt
+
+    from grader.plots import COLORS
+
     figure, axis = plt.subplots(figsize=(6.4, 2.8))
     slots = [f"$h_{k}$" for k in range(1, len(amounts) + 1)]
     axis.bar(slots, amounts, width=0.5, color=COLORS["wrong"], label="tempting_loop")
@@ -29,7 +31,7 @@ def amounts_in_update(amounts: Sequence[float]) -> Figure:
     return figure
 
 
-def valley_picture(valley: Any, points: Mapping[str, Tensor], down: Tensor) -> Figure:
+def valley_picture(valley: Any, points: Mapping[str, Tensor], down: Tensor) -> "Figure":
     """Draw the level lines of `valley(x, y)` and the ways of one update with SAM and with SGD.
 
     Args:
@@ -37,6 +39,10 @@ def valley_picture(valley: Any, points: Mapping[str, Tensor], down: Tensor) -> F
         points: `w`, `peak`, `sam` and `sgd`.
         down: the update of SAM, an arrow that is drawn from the peak as well.
     """
+    from matplotlib import pyplot as plt
+
+    from grader.plots import COLORS
+
     figure, axis = plt.subplots(figsize=(7.6, 4.0))
     x, y = torch.meshgrid(torch.linspace(-3, -1.2, 160), torch.linspace(-0.65, 1.15, 160), indexing="ij")
     axis.contour(x, y, valley(x, y), levels=12, colors=COLORS["muted"], linewidths=0.7, alpha=0.6)
@@ -73,8 +79,12 @@ def valley_picture(valley: Any, points: Mapping[str, Tensor], down: Tensor) -> F
     return figure
 
 
-def errors_by_size(measured: Mapping[int, Sequence[Sequence[float]]]) -> Figure:
+def errors_by_size(measured: Mapping[int, Sequence[Sequence[float]]]) -> "Figure":
     """Draw what `compare_gradients` measured for each length of the window; bands are the range over the seeds."""
+    from matplotlib import pyplot as plt
+
+    from grader.plots import COLORS
+
     sizes = list(measured)
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
     for axis, column, title, label_y in [
@@ -97,8 +107,12 @@ def errors_by_size(measured: Mapping[int, Sequence[Sequence[float]]]) -> Figure:
     return figure
 
 
-def dots(values: Mapping[str, Sequence[float]], **settings: Any) -> Figure:
+def dots(values: Mapping[str, Sequence[float]], **settings: Any) -> "Figure":
     """Draw a row for each method: a dot for each seed, a bar at their mean. SAM has a colour of its own."""
+    from matplotlib import pyplot as plt
+
+    from grader.plots import COLORS
+
     figure, axis = plt.subplots(figsize=(7.6, 3.8))
     names = list(values)[::-1]
     for place, name in enumerate(names):
@@ -112,13 +126,17 @@ def dots(values: Mapping[str, Sequence[float]], **settings: Any) -> Figure:
     return figure
 
 
-def cuts(lines: Mapping[tuple[str, str], Sequence[Sequence[float]]], reaches: Sequence[float]) -> Figure:
+def cuts(lines: Mapping[tuple[str, str], Sequence[Sequence[float]]], reaches: Sequence[float]) -> "Figure":
     """Draw losses along lines through the solutions.
 
     Args:
         lines: for each pair of title and method, the losses of each seed at even distances from -reach to reach.
         reaches: the reach of each title.
     """
+    from matplotlib import pyplot as plt
+
+    from grader.plots import COLORS
+
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     titles = list(dict.fromkeys(title for title, _ in lines))
     for (title, name), runs in lines.items():
@@ -136,8 +154,13 @@ def cuts(lines: Mapping[tuple[str, str], Sequence[Sequence[float]]], reaches: Se
     return figure
 
 
-def planes(grids: Mapping[str, Tensor], ticks: Sequence[float]) -> Figure:
+def planes(grids: Mapping[str, Tensor], ticks: Sequence[float]) -> "Figure":
     """Draw the loss on planes around solutions, all with the same distances and colours."""
+    from matplotlib import pyplot as plt
+    from matplotlib.colors import BoundaryNorm
+
+    from grader.plots import COLORS
+
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.0), sharey=True)
     for axis, (name, grid) in zip(axes, grids.items(), strict=True):
         shading: dict[str, Any] = {"cmap": "Blues", "norm": BoundaryNorm(LEVELS, 256), "extend": "max"}
