@@ -122,12 +122,12 @@ def _with_graphs(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 place=place,
                 sentence=Said(
-                    "평가할 때 그레이디언트 계산이 켜져 있어서, 아무도 쓰지 않는 그래프를 만드느라 메모리와 시간을 써요.",
+                    "평가할 때 그레이디언트 계산이 켜져 있어서, 쓰지 않을 그래프를 만드느라 메모리와 시간을 써요.",
                     "The evaluation runs with gradients on and builds graphs that nobody uses.",
                 ),
                 evidence=Said(
-                    f"평가 모드의 순전파 {len(evaluated)}번 가운데 {len(these)}번이 그레이디언트 계산을 켠 채였고, "
-                    "그 뒤에 `backward()`가 없었어요.",
+                    f"평가 모드의 순전파 {len(evaluated)}번 가운데 {len(these)}번이 그레이디언트 계산을 "
+                    "켠 채였고, 그 뒤에 `backward()`가 없었어요.",
                     f"{len(these)} of {len(evaluated)} forwards in eval mode had gradients on, and no backward() "
                     "followed.",
                 ),
