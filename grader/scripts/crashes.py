@@ -40,7 +40,7 @@ _CLASSICS: tuple[tuple[str, str, Said, Said, Said], ...] = (
         r"modified by an inplace operation",
         Said("backward에 필요한 값을 제자리에서 바꿨어요", "A value needed by backward was changed in place"),
         Said(
-            "기울기를 계산하는 데 필요한 텐서가 순전파 뒤에 제자리에서 바뀌었어요. `backward()` 전에 `step()`을 "
+            "그레이디언트를 계산하는 데 필요한 텐서가 순전파 뒤에 제자리에서 바뀌었어요. `backward()` 전에 `step()`을 "
             "했거나 `+=`, `relu_()` 같은 연산을 썼을 때 생겨요.",
             "A tensor that backward() needs was changed in place after the forward: by step() before backward(), "
             "or by an operation such as `+=` or `relu_()`.",

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import numpy as np
 from torch import Tensor
 
 from grader.scripts.places import Place
@@ -129,8 +128,7 @@ class BackwardRan(Event):
     raised: bool = False
     wrapped: Place | None = None
     """Where a root without a graph was made: `torch.tensor(…, requires_grad=True)`."""
-    weights: dict[int, float] = field(default_factory=dict)
-    """A sum over some entries of each optimizer's parameters: it changes when they do."""
+    weights: dict[int, float] = field(default_factory=dict)  # a sum of some entries, by optimizer
 
 
 @dataclass(kw_only=True, slots=True)
@@ -150,11 +148,10 @@ class PartWithoutGrad(Event):
 
 @dataclass(kw_only=True, slots=True)
 class GraphKept(Event):
-    """When the watch ended a tensor was alive with a graph that no loss belongs to."""
+    """When the watch ended a tensor was alive with a graph of no loss, which uses one parameter `uses` times."""
 
     nodes: int
     uses: int
-    """How often one parameter is used in it."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -212,7 +209,6 @@ class Stepped(Event):
     graphs_alive: int
     """Graphs of earlier backwards that something keeps alive."""
     callers: tuple[Place, ...] = ()
-    """The learner's lines that led to it, innermost first, without its own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -222,7 +218,7 @@ class UpdatedByHand(Event):
 
 @dataclass(kw_only=True, slots=True)
 class ScalerCalled(Event):
-    """A method of GradScaler was called: scale, unscale_, step, update."""
+    """A method of GradScaler was called: scale (with the factor `scale`), unscale_, step, update."""
 
     scaler: int
     method: str
@@ -230,7 +226,6 @@ class ScalerCalled(Event):
     skipped: bool = False
     """For `step`: the optimizer did not step, because of infinite gradients."""
     scale: "Tensor | None" = None
-    """For `scale`: the factor."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -369,7 +364,7 @@ class ModuleCopied(Event):
 
 @dataclass(slots=True)
 class ParameterFacts:
-    """A tensor that gets gradients."""
+    """A tensor that gets gradients, or that is `frozen` when the watch ends."""
 
     number: int
     shape: tuple[int, ...]
@@ -379,7 +374,6 @@ class ParameterFacts:
     module_place: Place | None = None
     """Where the module that first held it was constructed."""
     module_callers: tuple[Place, ...] = ()
-    """The learner's lines that led to it, innermost first."""
     module_serial: int | None = None
     """How many events had happened when that module was constructed; None if before the watch."""
     module_kind: str = ""
@@ -391,9 +385,7 @@ class ParameterFacts:
     reached: int = 0
     """Backwards that gave it a gradient."""
     frozen: bool = False
-    """Asked for no gradient when the watch ended."""
-    loaded: bool = False
-    """Got a value from `load_state_dict`, or was copied with its module."""
+    loaded: bool = False  # by `load_state_dict`, or copied with its module
     moved: bool | None = None
     """Changed since it was first seen; None if nobody looked."""
     alive: bool = True
@@ -505,6 +497,3 @@ class Facts:
     def held(self) -> frozenset[int]:
         """Return the parameters that some optimizer holds."""
         return frozenset().union(*(optimizer.parameters for optimizer in self.optimizers))
-
-
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]

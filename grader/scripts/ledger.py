@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.scripts.facts import Array
-from grader.scripts.recipe import combination, plain_sum
+from grader.scripts.recipe import Array, combination, plain_sum
 from grader.scripts.sketch import Sketcher
 
 _MOST_PARTS = 128

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grader.scripts.facts import Array
-
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 _SMALLEST = 1e-2
 """Coefficients below this share of the largest one are zero."""
-
-
 _EXACT = 1e-4
 
 

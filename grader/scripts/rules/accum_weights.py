@@ -59,7 +59,7 @@ def _never(kind: str, length: int, these: list[Window], of: int) -> Finding:
         place=these[-1].backwards[-1].place,
         severity="bug" if surely else "warning",
         sentence=Said(
-            f"마이크로배치 {length}개의 손실을 나누지 않고 더해서, 기울기가 평균의 {length}배예요.",
+            f"마이크로배치 {length}개의 손실을 나누지 않고 더해서, 그레이디언트가 평균의 {length}배예요.",
             f"The losses of {length} micro-batches are added without division, so the gradient is {length} times "
             "the mean's.",
         ),
@@ -80,7 +80,8 @@ def _twice(length: int, these: list[Window], of: int) -> Finding:
     return Finding(
         place=these[-1].backwards[-1].place,
         sentence=Said(
-            f"모으는 개수로 두 번 나눠서, 기울기가 평균의 {length}분의 1이에요. 라이브러리가 이미 나누는지 보세요.",
+            f"모으는 개수로 두 번 나눠서, 그레이디언트가 평균의 {length}분의 1이에요. 라이브러리가 이미 "
+            "나누는지 보세요.",
             f"The loss is divided by the window's length twice, so the gradient is 1/{length} of the mean's; a "
             "library may divide already.",
         ),

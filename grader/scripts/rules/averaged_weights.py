@@ -44,7 +44,7 @@ def _keeps(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         place=lines[-1],
         sentence=Said(
-            "이동 평균을 기울기를 켠 채 계산해서, 평균이 지난 업데이트의 그래프를 모두 붙들고 있어요. "
+            "이동 평균을 그레이디언트 계산을 켠 채 계산해서, 평균이 지난 업데이트의 그래프를 모두 붙들고 있어요. "
             "업데이트할수록 메모리가 늘어나요.",
             "The average is computed with gradients on, so it holds the graph of every update so far and memory grows.",
         ),

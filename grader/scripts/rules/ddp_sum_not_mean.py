@@ -48,13 +48,13 @@ def _find(facts: Facts) -> Iterator[Finding]:
         place=lines[0],
         severity="bug" if measured else None,
         sentence=Said(
-            "복제본들의 기울기를 더하기만 하고 개수로 나누지 않아서, 업데이트가 복제본 수만큼 커져요.",
+            "복제본들의 그레이디언트를 더하기만 하고 개수로 나누지 않아서, 업데이트가 복제본 수만큼 커져요.",
             "The gradients of the replicas are summed and not divided by their number, so every step is that many "
             "times too long.",
         ),
         evidence=Said(
-            f"읽어 보니 더하는 줄은 있고 나누는 줄은 없어요. 남의 기울기가 섞인 `step()` {len(weights)}번에서 "
-            f"자기 기울기의 무게가 {middle:.2g}이었어요 (평균이면 1보다 작아요).",
+            f"읽어 보니 더하는 줄은 있고 나누는 줄은 없어요. 남의 그레이디언트가 섞인 `step()` {len(weights)}번에서 "
+            f"자기 그레이디언트의 무게가 {middle:.2g}이었어요 (평균이면 1보다 작아요).",
             f"As read: there is a sum and no division. In {len(weights)} steps that read gradients from elsewhere "
             f"too, the own gradient had the weight {middle:.2g} (below 1 in a mean).",
         ),
@@ -65,7 +65,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="ddp-sum-not-mean",
     severity="warning",
-    title=Said("복제본의 기울기를 평균하지 않아요", "Replica gradients are summed, not averaged"),
+    title=Said("복제본의 그레이디언트를 평균하지 않아요", "Replica gradients are summed, not averaged"),
     lesson="04_sam_accumulation",
     find=_find,
 )

@@ -81,7 +81,7 @@ def _in_train_mode(facts: Facts) -> Iterator[Finding]:
                 "is not the model's.",
             ),
             evidence=Said(
-                f"기울기를 끄고 학습에 없던 데이터를 넣은 순전파 {count}번이 모두 학습 모드였어요 "
+                f"그레이디언트 계산을 끄고 학습에 없던 데이터를 넣은 순전파 {count}번이 모두 학습 모드였어요 "
                 f"(모드에 따라 달라지는 층 {first.live_parts}개).",
                 f"{count} forwards without gradients on rows that were not trained on ran in train mode "
                 f"({first.live_parts} layers depend on the mode).",
@@ -122,12 +122,12 @@ def _with_graphs(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 place=place,
                 sentence=Said(
-                    "평가할 때 기울기가 켜져 있어서, 아무도 쓰지 않는 그래프를 만드느라 메모리와 시간을 써요.",
+                    "평가할 때 그레이디언트 계산이 켜져 있어서, 쓰지 않을 그래프를 만드느라 메모리와 시간을 써요.",
                     "The evaluation runs with gradients on and builds graphs that nobody uses.",
                 ),
                 evidence=Said(
-                    f"평가 모드의 순전파 {len(evaluated)}번 가운데 {len(these)}번이 기울기를 켠 채였고, "
-                    "그 뒤에 `backward()`가 없었어요.",
+                    f"평가 모드의 순전파 {len(evaluated)}번 가운데 {len(these)}번이 그레이디언트 계산을 "
+                    "켠 채였고, 그 뒤에 `backward()`가 없었어요.",
                     f"{len(these)} of {len(evaluated)} forwards in eval mode had gradients on, and no backward() "
                     "followed.",
                 ),
@@ -149,7 +149,7 @@ RULES = [
     Rule(
         id="eval-without-no-grad",
         severity="warning",
-        title=Said("평가할 때 기울기가 켜져 있어요", "Evaluation with gradients on"),
+        title=Said("평가할 때 그레이디언트 계산이 켜져 있어요", "Evaluation with gradients on"),
         lesson="02_loop_anatomy",
         find=_with_graphs,
     ),

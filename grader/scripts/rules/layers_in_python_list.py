@@ -23,7 +23,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "no optimizer updates them.",
             ),
             evidence=Said(
-                f"매개변수 {len(these)}개가 기울기를 {these[0].reached}번 받았지만 어느 모듈에도 옵티마이저에도 없고, "
+                f"매개변수 {len(these)}개가 그레이디언트를 {these[0].reached}번 받았지만 어느 모듈에도 "
+                "옵티마이저에도 없고, "
                 "한 번도 움직이지 않았어요.",
                 f"{len(these)} parameters got {these[0].reached} gradients, are in no module that ran and in no "
                 "optimizer, and never moved.",

@@ -21,13 +21,13 @@ def _find(facts: Facts) -> Iterator[Finding]:
             place=cut[-1].wrapped or place,
             sentence=Said(
                 "손실을 새 텐서로 감싸서 모델과 이어진 그래프가 끊겨요. `backward()`는 조용히 끝나지만 "
-                "어느 매개변수도 기울기를 받지 못해요.",
+                "어느 매개변수도 그레이디언트를 받지 못해요.",
                 "The loss is wrapped into a new tensor, which cuts it from the model: backward() runs, and no "
                 "parameter gets a gradient.",
             ),
             evidence=Said(
                 f"`backward()` {len(these)}번이 모두 그래프가 없는 텐서에서 시작했고, `step()` {empty}번이 읽을 "
-                "기울기를 찾지 못했어요.",
+                "그레이디언트를 찾지 못했어요.",
                 f"All {len(these)} backward passes began at a tensor without a graph; {empty} steps found no "
                 "gradient.",
             ),

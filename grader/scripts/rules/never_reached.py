@@ -58,12 +58,13 @@ def _detached(facts: Facts) -> Iterator[Finding]:
             place=place,
             severity="bug" if _surely(place, these) else "warning",
             sentence=Said(
-                "여기의 `detach()`가 그래프를 끊어서, 그 앞의 층은 옵티마이저에 있는데도 기울기를 받지 못해요.",
+                "여기의 `detach()`가 그래프를 끊어서, 그 앞의 층은 옵티마이저에 있는데도 그레이디언트를 받지 못해요.",
                 "detach() cuts the graph here, so the layers before it get no gradient although the optimizer "
                 "holds them.",
             ),
             evidence=Said(
-                f"{_names(these)}: 매개변수 {len(these)}개가 `backward()` {backwards}번 동안 기울기를 한 번도 받지 "
+                f"{_names(these)}: 매개변수 {len(these)}개가 `backward()` {backwards}번 동안 그레이디언트를 한 "
+                "번도 받지 "
                 "못했고, 끊긴 그래프가 바로 이것들로 이어져 있었어요.",
                 f"{_names(these)}: {len(these)} parameters got no gradient in {backwards} backward passes; they "
                 "stand behind the detached tensor.",
@@ -124,12 +125,13 @@ def _told(place: Place | None, these: list[ParameterFacts], count: int) -> Findi
         place=place,
         severity="bug" if _surely(place, these) else None,
         sentence=Said(
-            "학습하는 순전파의 이 부분이 `no_grad` 안에서 실행돼서, 업데이트하려는 매개변수가 기울기를 받지 못해요.",
+            "학습하는 순전파의 이 부분이 `no_grad` 안에서 실행돼서, 업데이트하려는 매개변수가 그레이디언트를 "
+            "받지 못해요.",
             "This part of the training forward runs under no_grad, so parameters that are to be trained get no "
             "gradient.",
         ),
         evidence=Said(
-            f"{_names(these)}: 매개변수 {len(these)}개가 학습하는 순전파 {count}번 동안 기울기를 받지 못했어요.",
+            f"{_names(these)}: 매개변수 {len(these)}개가 학습하는 순전파 {count}번 동안 그레이디언트를 받지 못했어요.",
             f"{_names(these)}: {len(these)} parameters got no gradient in {count} training forwards.",
         ),
         mend=Said(

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BatchLoaded, Facts, LoaderBegan, Seeded
+from grader.scripts.facts import BatchLoaded, Facts, ForwardRan, LoaderBegan, Seeded
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.source import in_loop
+
+_FEWEST = 5
 
 
 def _same_passes(facts: Facts) -> tuple[int, int]:
@@ -25,6 +28,22 @@ def _same_passes(facts: Facts) -> tuple[int, int]:
     return sum(one.loader in shuffling for one in facts.of(LoaderBegan)), again
 
 
+def _same_inputs(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
+    """Return how many training forwards came first after a seed, and how many of them saw an input seen before."""
+    serials = {one.serial for one in seeds}
+    seen: set[tuple[int, ...]] = set()
+    first = again = 0
+    fresh = False
+    for event in facts.events:
+        if event.serial in serials:
+            fresh = True
+        elif fresh and isinstance(event, ForwardRan) and event.grad and event.rows is not None:
+            key = tuple(event.rows.reshape(-1).tolist())
+            first, again, fresh = first + 1, again + (key in seen), False
+            seen.add(key)
+    return first, again
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     passes, again = _same_passes(facts)
     seeds = [one for one in facts.of(Seeded) if one.library == "torch" and one.seed is not None]
@@ -32,9 +51,14 @@ def _find(facts: Facts) -> Iterator[Finding]:
         these = [one for one in seeds if one.seed == seed and one.update > 0]
         places = [next((place for place in one.callers if in_loop(place)), None) for one in these]
         repeated = next((place for place in places if place is not None), None)
-        if repeated is None or not again:
+        if repeated is None:
             continue
         count = places.count(repeated)
+        first, same = (0, 0) if again else _same_inputs(facts, these)
+        if same >= _FEWEST and same >= 0.8 * (first - 1):
+            yield _told(repeated, seed, count, first, same)
+        if not again:
+            continue
         yield Finding(
             place=repeated,
             sentence=Said(
@@ -49,6 +73,25 @@ def _find(facts: Facts) -> Iterator[Finding]:
             ),
             mend=Said("시드는 반복문 앞에서 한 번만 정하세요.", "Seed once, before the loop."),
         )
+
+
+def _told(place: Place, seed: int | None, count: int, first: int, same: int) -> Finding:
+    """Say it where batches are drawn by hand; a whole data set as one batch is the same input anyway."""
+    return Finding(
+        place=place,
+        severity="warning",
+        sentence=Said(
+            f"반복할 때마다 시드를 {seed}로 다시 정해서, 스텝마다 똑같은 난수로 똑같은 입력을 만들어요.",
+            f"The seed is set to {seed} again in the loop, so every step draws the same numbers and the same input.",
+        ),
+        evidence=Said(
+            f"학습하는 동안 {count}번 다시 정했고, 그 뒤의 학습하는 순전파 {first}번 가운데 {same}번의 입력이 앞에서 "
+            "나온 것과 똑같았어요.",
+            f"Set {count} times after training had begun; {same} of {first} training forwards after it saw an input "
+            "that had come before.",
+        ),
+        mend=Said("시드는 반복문 앞에서 한 번만 정하세요.", "Seed once, before the loop."),
+    )
 
 
 RULE = Rule(

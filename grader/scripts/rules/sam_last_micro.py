@@ -40,7 +40,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=second[0].place,
             sentence=Said(
-                f"SAM의 첫 번째 기울기는 마이크로배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 기울기는 "
+                f"SAM의 첫 번째 그레이디언트는 마이크로배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 "
+                "그레이디언트는 "
                 "마지막 마이크로배치 하나로만 구해요.",
                 f"SAM's first gradient is taken over {len(first)} micro-batches, but the second one, which makes the "
                 "update, over the last micro-batch only.",
@@ -52,7 +53,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "backward() after the weights had been moved.",
             ),
             mend=Said(
-                "두 번째 기울기도 같은 마이크로배치 전부로 구하세요.",
+                "두 번째 그레이디언트도 같은 마이크로배치 전부로 구하세요.",
                 "Compute the second gradient over the same micro-batches.",
             ),
         )
@@ -61,7 +62,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="sam-last-micro",
     severity="bug",
-    title=Said("SAM의 두 번째 기울기가 한 배치의 것이에요", "SAM's second gradient is of one micro-batch"),
+    title=Said(
+        "SAM의 두 번째 그레이디언트가 한 배치의 것이에요", "SAM's second gradient is of one micro-batch"
+    ),
     lesson="04_sam_accumulation",
     find=_find,
 )

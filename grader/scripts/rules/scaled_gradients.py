@@ -39,7 +39,8 @@ def _clipped_scaled(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=place,
             sentence=Said(
-                "기울기에 아직 배율이 곱해져 있을 때 클리핑해서, 한도가 원래 기울기가 아니라 부풀린 기울기에 걸려요. "
+                "그레이디언트에 아직 배율이 곱해져 있을 때 클리핑해서, 한도가 원래 그레이디언트가 아니라 "
+                "부풀린 그레이디언트에 걸려요. "
                 "업데이트가 거의 사라져요.",
                 "Clipping sees gradients that are still multiplied by the scale, so it cuts nearly everything.",
             ),
@@ -88,7 +89,7 @@ def _bypassed(facts: Facts) -> Iterator[Finding]:
             place=found[-1].place,
             sentence=Said(
                 "손실에 배율을 곱해 놓고 `scaler.step`이 아니라 `optimizer.step()`을 불러요. "
-                "무한대가 된 기울기도 건너뛰지 않고 그대로 가중치에 들어가요.",
+                "무한대가 된 그레이디언트도 건너뛰지 않고 그대로 가중치에 들어가요.",
                 "The loss is scaled, but optimizer.step() is called instead of scaler.step(): infinite gradients "
                 "are not skipped.",
             ),
@@ -147,7 +148,8 @@ def _no_scaler(facts: Facts) -> Iterator[Finding]:
             place=place,
             severity="bug" if unmoved > len(held) / 2 else None,
             sentence=Said(
-                "float16 autocast를 쓰면서 손실에 배율을 곱하지 않아요. 작은 기울기가 float16에서 0이 되어 사라져요.",
+                "float16 autocast를 쓰면서 손실에 배율을 곱하지 않아요. 작은 그레이디언트가 float16에서 0이 "
+                "되어 사라져요.",
                 "float16 autocast runs without a GradScaler, so small gradients underflow to 0.",
             ),
             evidence=Said(
@@ -167,7 +169,7 @@ RULES = [
     Rule(
         id="clip-before-unscale",
         severity="bug",
-        title=Said("배율이 곱해진 기울기를 클리핑해요", "Scaled gradients are clipped"),
+        title=Said("배율이 곱해진 그레이디언트를 클리핑해요", "Scaled gradients are clipped"),
         lesson="03_bells_and_whistles",
         find=_clipped_scaled,
     ),
