@@ -1,8 +1,9 @@
 """Compare the parameters of the learner's function with those of the exercise.
 
-The grader calls an exercise's function as the exercise defines it: required parameters by position, the others by name.
-So a required parameter may have another name. But the call fails if parameters are in another order, if one is missing,
-or if one that is passed by name has another name, and the exception then says little of the cause.
+The grader calls an exercise's function as the exercise defines it: positional parameters without a default by position,
+all others by name. So a parameter that is passed by position may have another name. But the call fails if parameters
+are in another order, if one is missing, or if one that is passed by name has another name, and the exception then says
+little of the cause.
 
 Example: for `train_step(model, opt, xb, yb)`, a learner's `train_step(net, optim, x, y)` is right. Of
 `train_step(opt, model, xb, yb)`, the learner reads 「매개변수의 순서가 문제와 달라요」.
@@ -79,7 +80,7 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
 def _functions_called(
     learner: Definition, solution: Definition
 ) -> Iterator[tuple[str, ast.FunctionDef, ast.FunctionDef]]:
-    """Yield (name, learner's function, solution's function) for each function that the grader calls.
+    """Yield (name, learner's function, solution's function) for each function that is compared.
 
     For a class, these are `__init__` and the public methods that both programs define as plain methods.
     """
@@ -152,9 +153,10 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
     common = [name for name in yours_renamed if name in right_required]
     if common != sorted(common, key=right_required.index):
         return _OTHER_ORDER
-    # Negative: the learner has extra positional parameters.
+    # A negative `missing_count` means that the learner has extra positional parameters.
     missing_count = 0 if yours.has_varargs else len(right_required) - len(yours_renamed)
-    # A parameter after `*` cannot be passed by position. With a default it does no harm, unless it is needed here.
+    # A parameter after `*` cannot be passed by position. With a default it does
+    # no harm, unless positional parameters are missing.
     keyword_only = zip(translated[len(yours_renamed) :], yours.keyword_only.values(), strict=True)
     after_star = [
         name
@@ -171,8 +173,9 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
             name for name in yours_renamed[: yours_renamed.index(common[-1])] if name not in right_required
         ]
         if len(yours_renamed) == len(right_required) or not inserted:
-            # Then the name that the exercise does not know is no extra parameter, but a required one, renamed and in
-            # another place: `(model, z, opt)` for `(model, opt, xb)`.
+            # As many parameters as in the exercise: then an unknown name is no extra parameter, but a required one,
+            # renamed and in another place: `(model, z, opt)` for `(model, opt, xb)`. Or no unknown name stands before
+            # the shifted ones.
             return _OTHER_ORDER
         return f"{_list_of_parameters(inserted, '이/가')} 문제와 다른 자리에 있어요"
     return None

@@ -30,7 +30,7 @@ class _WorkFingerprint:
 
     calls_backward: bool
     reaches_parameters: bool
-    """True if a gradient arrives at a parameter."""
+    """True if a gradient arrives at the first trainable parameter (see `Event.kind`)."""
     calls_step: bool
     step_precedes_backward: bool
     """True if the first `step` comes before the first `backward`."""
@@ -41,7 +41,7 @@ class _WorkFingerprint:
     leaves_gradients: bool
     """True if a gradient other than 0 is left in `.grad` at the end of the run."""
     step_count: int
-    """Number of calls of `step`."""
+    """Number of steps of the optimizer in the first call of the exercise's function."""
     backward_surplus: int
     """1 if there are more backward passes than batches that went forward, 0 if as many, -1 if fewer.
 
@@ -52,7 +52,7 @@ class _WorkFingerprint:
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
     """Return those of the combinations found that work most like the submission.
 
-    These are several if they work alike, and none if the submission does not touch the model while all of them do.
+    Several are returned if they work alike; none if they all touch the model and the submission does not.
     Scenarios are compared one after the other until the combinations that are left all make the same mistakes.
 
     Args:
@@ -102,7 +102,7 @@ def _with_equivalent_variants(combination: Combination, reference: Reference) ->
 
 
 def _scenarios_to_compare(found: FoundMistakes, trace: Trace, reference: Reference) -> Iterator[str]:
-    """Yield the names of the explained scenarios, and of the driver's first one unless an exception cut it short.
+    """Yield the names of the explained scenarios, and of the driver's first one, if no exception cut it short.
 
     In a scenario that is not explained, something unknown is wrong, too, so its events may mislead. The first one is
     compared even so: it is usually the plainest call, in which the way of working shows best.

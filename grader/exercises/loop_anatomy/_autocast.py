@@ -22,7 +22,8 @@ class AutocastNotes:
         """Draw the two numbers from the scenario's env."""
         self.seen: dict[str, dict[str, float]] = {}
         """Korean name of a part of the step -> (name of a precision -> product computed in it)."""
-        # Matrices of one element, because autocast rounds products of matrices (as in layers), not elementwise ones.
+        # Matrices of one element: autocast rounds products of matrices, as layers compute them, but not products of
+        # single elements.
         self._factors = torch.rand(2, 1, 1, generator=env.generator("factors")) + 1.0
 
     def note(self, part: str, device_type: str) -> None:
@@ -38,20 +39,20 @@ class AutocastNotes:
         return [*sorted(self.seen.get(part) or ["없음"])]
 
     def witness(self, part: str) -> list[float]:
-        """Return the sum of the products noted in a part, a single number; 0 if the part never ran."""
+        """Return the sum of a part's products, one for each precision, as a list of one number; 0 if it never ran."""
         return [sum(self.seen.get(part, {}).values())]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "AutocastNotes":
-        """Return the same object: a copy of the net notes into the same record."""
+        """Return the same object, so that a copy of the net writes its notes into the same record."""
         return self
 
 
 class AutocastNet(Net):
     """A net that notes what autocast asks for, but computes in float64, which autocast leaves alone.
 
-    `initialize` makes its parameters float64. With the 8 significant bits of bfloat16, right programs that add in
-    different orders would end far apart: a difference in the last bit of a float32 weight can grow a hundred thousand
-    times when it is rounded to bfloat16.
+    `fixtures.classifiers.initialize` makes its parameters float64. With the 8 significant bits of bfloat16, right
+    programs that add up gradients in different orders would end far apart: a difference in the last bit of a float32
+    weight can grow a hundred thousand times when it is rounded to bfloat16.
     """
 
     def __init__(self, layers: Sequence[nn.Module], env: Env) -> None:
@@ -61,6 +62,7 @@ class AutocastNet(Net):
     def forward(self, inputs: Tensor) -> Tensor:
         """Return logits of shape (batch, classes), in float64."""
         device_type = inputs.device.type
+        # Evaluation has a part of its own, so that its precision does not count as that of training.
         self.notes.note("순전파" if self.training else "평가 모드의 순전파", device_type)
         outputs = super().forward(inputs.double())
         if outputs.requires_grad:

@@ -13,7 +13,7 @@ _DEFAULT_RHO = 0.05
 """The radius of a SAM that is made without `rho`."""
 
 _STEEP = 300.0
-"""Factor on gradients that makes their norm so large that a program that clips it shows."""
+"""Factor on gradients. It makes their norm so large that clipping, which is wrong here, changes the climb."""
 
 
 def record_climbs(stage: Stage, *, adaptive: bool) -> None:
@@ -23,6 +23,7 @@ def record_climbs(stage: Stage, *, adaptive: bool) -> None:
     prescribes.
     """
     relative_lengths, cosines, climbs = [], [], []
+    # One group; two groups; steep gradients with the default radius.
     for number, rho in enumerate((RHO, 0.1, None)):
         model = mlp(stage.env, f"model {number}")
         has_two_groups, is_steep = number == 1, rho is None
@@ -38,7 +39,7 @@ def record_climbs(stage: Stage, *, adaptive: bool) -> None:
         relative_lengths.append(length / (_DEFAULT_RHO if rho is None else rho))
         cosines.append(climb @ uphill / (climb.norm() * uphill.norm()))
         climbs.append(climb)
-    # If several of these differ, the first one by name is told: direction, then length, then element by element.
+    # If several of these differ, the first one in alphabetical order is told: direction, length, element by element.
     direction_of, length_of = ("w²·g", "e/|w|") if adaptive else ("g", "e")
     stage.recorder.array(f"e의 방향({direction_of}와 같으면 1, 반대면 −1)", torch.stack(cosines))
     stage.recorder.array(f"e의 크기({length_of}의 노름 ÷ ρ)", torch.stack(relative_lengths))
@@ -60,7 +61,7 @@ def _make_sam(
 
 
 def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
-    """Return the direction in which to climb, as a vector: the gradient, or w² times the gradient for ASAM."""
+    """Return the direction in which to climb, as a vector: the gradient; for ASAM, that times the weights squared."""
     assert parameter.grad is not None
     gradient = parameter.grad.clone()
     return ((parameter.detach() ** 2 * gradient) if adaptive else gradient).ravel()

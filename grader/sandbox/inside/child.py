@@ -1,8 +1,8 @@
 """Run as a child of the sandbox: load a submission, play the exercises that are asked for, and send back their traces.
 
-Each submission has a child of its own, forked from the warm server (see `inside.server`). A child first gives up its
-rights, then answers the requests of `grader.sandbox.client` one after the other. If a submission raises an exception,
-the answer says so. If it ends the whole process, there is no answer, and the server reports how the child ended.
+Each submission has a child of its own, which a keeper forks (see `inside.server`). Where the setting asks for
+isolation, the child first gives up its rights. Then it answers the requests of `grader.sandbox.client` one after the
+other. If a submission raises an exception, the answer says so. If it ends the whole process, there is no answer, and the server reports how the child ended.
 """
 
 import os
@@ -53,7 +53,8 @@ def become_child(
 ) -> NoReturn:
     """Turn a freshly forked process into a child: give up rights, then answer requests until the channel is closed.
 
-    The process ends with status 0 when the channel is closed, and with 1 after an error of the grader's own.
+    The process ends with status 0 when the channel is closed, with 1 after an error of the grader's own or at
+    the limit on processor time; a submission can end it with any status.
 
     Args:
         setting: the server's setting.
@@ -89,7 +90,7 @@ def become_child(
 
 
 def _set_up_descriptors(channel: int, output: int) -> None:
-    """Make `output` descriptors 1 and 2 and `channel` descriptor 3, and close all others but 0, the standard input."""
+    """Make `output` descriptors 1 and 2 and `channel` descriptor 3, and close all except 0 to 3."""
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.dup2(channel, _CHANNEL_FD)
@@ -141,7 +142,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
                 # The number shows to which attempt this answer belongs, also if forged answers were sent before.
                 _send_trace(channel, {"exercise": header["exercise"], "number": header["number"]}, trace)
             case other:
-                raise ValueError(f"no request of the grader's: {other}")
+                raise ValueError(f"not a request that the grader sends: {other}")
 
 
 def _send_trace(channel: socket.socket, header: frames.Header, trace: bytes) -> None:
@@ -209,7 +210,7 @@ class _Player:
             return _error_trace(error, self._program)
 
     def _restore_unless_clean(self) -> None:
-        """Restore the originals, unless no code of a submission has run since the last time, which saves time."""
+        """Restore the originals if code of a submission has run since they were restored last."""
         if not self._is_clean:
             self._originals.restore()  # what was replaced is not reported, because it costs nothing
         self._is_clean = True
@@ -224,8 +225,8 @@ def _error_trace(error: BaseException, program: Program) -> bytes:
 
 
 def _limit_processor_time(seconds: float) -> None:
-    """End the child when it has used so much processor time from now on; `_NO_TIME_LIMIT` lifts the limit."""
-    if seconds:
+    """End the child when it has used this much processor time from now on; `_NO_TIME_LIMIT` lifts the limit."""
+    if seconds != _NO_TIME_LIMIT:
         # A handler is needed, because the child is the first process of its PID namespace: for such a process, the
         # kernel ignores signals without one.
         signal.signal(signal.SIGPROF, lambda *_: os._exit(1))

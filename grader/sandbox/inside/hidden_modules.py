@@ -1,7 +1,7 @@
 """Hide the grader's modules from submissions, and execute the modules that come in parcels (`grader.sandbox.parcels`).
 
-A hidden module is one that `import` does not find, because it is neither in `sys.modules` nor on the path. The grader's
-own functions still refer to it.
+A submission cannot import a hidden module: it is neither in `sys.modules` nor on the path. Of the modules of
+exercises it can import the classes, from a stand-in. The grader's own functions still refer to the hidden modules.
 """
 
 import marshal
@@ -47,7 +47,7 @@ class HiddenModules:
                 sys.modules[name] = module
                 exec(code, module.__dict__)
                 unpacked.append(module)
-                driver = module.__dict__.get("driver")  # in the end, the last module's
+                driver = module.__dict__.get("driver")  # after the loop: that of the last module
         finally:
             self._hide_modules()
         if driver is None:
