@@ -28,7 +28,11 @@ def submissions(tmp_path: Path) -> list[Submission]:
     """A right one, a few with several mistakes each, and one that only a repair explains."""
     wrong = [samples("first_tries", exercise)[0] for exercise in ("train_step", "accumulate", "evaluate")]
     wrong.append(sample("unlisted", "train_step", "rounded"))
-    files = [*(part.source for part in LESSON.parts), *(sample.write(tmp_path) for sample in wrong)]
+    right = tmp_path / "right"
+    right.mkdir()
+    for part in LESSON.parts:
+        shutil.copy(part.source, right)
+    files = [right, *(sample.write(tmp_path) for sample in wrong)]
     return [read_submission(file, tuple(COURSE.exercises)) for file in files]
 
 
