@@ -23,7 +23,7 @@ from grader.course.course import Lesson, Part, Prediction
 
 _PREDICT_CALL = re.compile(r"""^\s*predict\(\s*["']([^"']+)["']""", re.MULTILINE)
 _REVEAL_CALL = re.compile(r"""^\s*reveal\(\s*["']([^"']+)["'].*\n?""", re.MULTILINE)
-_TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음) \d|여기에서 쉬어도)")
+_TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음)[ .]|여기에서 쉬어도)")
 """Beginning of a line that changes the topic: a heading, the next question, an invitation to rest."""
 _KEYS = "Shift+Enter"
 _ITEM = re.compile(r"(\s*)(?:[-*]|(\d+)\.) ")

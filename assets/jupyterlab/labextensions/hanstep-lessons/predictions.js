@@ -7,7 +7,7 @@
   const ASKS = /^predict\(\s*["']([\w-]+)["']\s*\)/m;
   const TELLS = /\breveal\(\s*["']([\w-]+)["']/g;
   const CHOICE = /^\s*([a-d]):\s/;
-  const TOPIC = /^(예측|물음) \d|^여기에서 쉬어도/;
+  const TOPIC = /^(예측|물음)[ .]|^여기에서 쉬어도/;
   const NOT_RUN_BY_A_CLICK = ["check", "hint", "predict"];
 
   const source = (cell) => cell.model.sharedModel.getSource();
