@@ -56,7 +56,7 @@ class Made:
 @cache
 def _contents() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     """Real notebooks and programs."""
-    notebooks = tuple(path.read_bytes() for path in sorted(ROOT.glob("lessons/0[12]_*.ipynb")))
+    notebooks = tuple(path.read_bytes() for path in sorted(ROOT.glob("lessons/0[12]_*/*.ipynb")))
     programs = [sample.text.encode() for sample in samples("first_tries")[::5]]
     return notebooks, (HONEST, *programs)
 

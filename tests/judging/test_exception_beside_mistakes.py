@@ -197,7 +197,7 @@ def test_an_exception_that_the_named_mistake_raises_too_is_not_told_apart() -> N
         message = run.failure.message if type_name == run.failure.type else "'scale'"
         raised = replace(run.failure, type=type_name, bases=(type_name,), message=message, line=3)
         trace = Trace({**runs, "never-clears": replace(run, facts=facts, failure=raised)})
-        diagnosis = assess(its.exercise, trace, its, Origin(None, "", 1)).diagnosis
+        diagnosis = assess(its.exercise, trace, its, Origin(None, "")).diagnosis
         assert "step-before-backward" in [one for named in diagnosis.mistakes for one in named.ids]
         assert diagnosis.exception_apart == is_apart
 

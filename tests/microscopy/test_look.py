@@ -24,7 +24,8 @@ from tests.sample_programs import sample, samples
 
 COURSE = load_course()
 SHOWN = (
-    *("train_step", "train_step_extras", "accumulate", "fit", "accumulate_weighted", "overfit_one_batch"),
+    *("mend_step", "train_step", "train_step_extras", "accumulate", "fit"),
+    *("accumulate_weighted", "overfit_one_batch"),
     *("amp_step", "amp_accumulate", "sam_step", "sam_accumulate", "sam_accumulate_weighted"),
 )
 
