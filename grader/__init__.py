@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grader.notebook.progress_page import progress
     from grader.practice.clinic_cell import clinic
     from grader.practice.drill import drill
-    from grader.scripts.library import xray
+    from grader.scripts.with_block import xray
 
 __version__ = VERSION
 __all__ = ["check", "clinic", "drill", "hint", "microscope", "predict", "progress", "reveal", "xray"]

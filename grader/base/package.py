@@ -14,7 +14,7 @@ NOTEBOOK_FUNCTIONS = {
     "predict": "notebook.predictions",
     "progress": "notebook.progress_page",
     "reveal": "notebook.predictions",
-    "xray": "scripts.library",
+    "xray": "scripts.with_block",
 }
 """Name of each function that `grader` offers to notebooks -> module that holds it. No room of `grader` may have one of
 these names, because the room's module would hide the function."""

@@ -304,7 +304,7 @@ class LoaderEnded(Event):
 class Seeded(Event):
     """A global generator was seeded."""
 
-    library: str
+    package: str
     seed: int | None
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""

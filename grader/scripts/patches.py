@@ -43,7 +43,7 @@ class Original:
         return str(self.function.__name__)
 
     @property
-    def library(self) -> str:
+    def package(self) -> str:
         """Return the name of the package that it belongs to."""
         return str(getattr(self.function, "__module__", "") or "random").partition(".")[0]
 

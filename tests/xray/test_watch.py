@@ -196,7 +196,7 @@ def test_rule_says_everything_in_both_languages(name: str) -> None:
 
 def test_light_install_imports_neither_course_nor_command_line() -> None:
     code = (
-        "import sys, grader.scripts.run, grader.scripts.library, grader.scripts.command; "
+        "import sys, grader.scripts.run, grader.scripts.with_block, grader.scripts.command; "
         "print([m for m in sys.modules if m.startswith('grader.') and not m.startswith('grader.scripts')], "
         "[m for m in ('typer', 'jinja2', 'nbformat', 'IPython', 'sklearn', 'matplotlib') if m in sys.modules])"
     )

@@ -108,7 +108,7 @@ class DataObserver:
             given = args[0] if args else kwargs.get("seed", kwargs.get("a"))
             seed = int(given) if isinstance(given, int) else None
             callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
-            self._watch.add(Seeded(library=original.library, seed=seed, callers=callers))
+            self._watch.add(Seeded(package=original.package, seed=seed, callers=callers))
         return original(*args, **kwargs)
 
 

@@ -46,7 +46,7 @@ def _same_inputs(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     passes, again = _same_passes(facts)
-    seeds = [one for one in facts.of(Seeded) if one.library == "torch" and one.seed is not None]
+    seeds = [one for one in facts.of(Seeded) if one.package == "torch" and one.seed is not None]
     for seed in dict.fromkeys(one.seed for one in seeds):
         these = [one for one in seeds if one.seed == seed and one.update > 0]
         places = [next((place for place in one.callers if in_loop(place)), None) for one in these]
