@@ -3,7 +3,7 @@
 import copy
 import importlib
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,15 +120,15 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     Raises:
         BuildError: a source cannot be built, or its notebook does not run.
     """
-    _check_names(lesson)
+    notebooks = {part: solution_notebook(lesson, part) for part in lesson.parts}
+    _check_names(lesson, notebooks)
     stale = []
     learners = {part: to_json(learner_notebook(lesson, part)) for part in lesson.parts}
     if not check:  # all of them before any runs: what runs may read the course's other notebooks
         for part, learner in learners.items():
             part.notebook.parent.mkdir(exist_ok=True)
             write_whole(part.notebook, learner)
-    for part in lesson.parts:
-        solved = solution_notebook(lesson, part)
+    for part, solved in notebooks.items():
         if check:
             stale += [*_stale_learner(part.notebook, learners[part]), *_stale_executed(part.executed, solved)]
             continue
@@ -143,14 +143,14 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
 
 def solution_notebook(lesson: Lesson, part: Part) -> Any:
     """Return the part's notebook with its solutions, not yet executed."""
-    return _notebook(lesson, part, _read(part))
+    return _notebook(part, _read(part))
 
 
 def learner_notebook(lesson: Lesson, part: Part) -> Any:
     """Return the notebook as a learner opens it: without solutions and outputs, with hint cells."""
     text = _read(part)
-    notebook = _notebook(lesson, part, starter_text(text, part.source.name))
-    answers = dict(_exercise_cells(_notebook(lesson, part, text)))
+    notebook = _notebook(part, starter_text(text, part.source.name))
+    answers = dict(_exercise_cells(_notebook(part, text)))
     for name, cell in _exercise_cells(notebook):
         if cell.source == answers[name].source:
             raise BuildError(f"{part.source.name}: {name} 연습 셀에 BEGIN SOLUTION이 없어요.")
@@ -158,17 +158,16 @@ def learner_notebook(lesson: Lesson, part: Part) -> Any:
     return notebook
 
 
-def _check_names(lesson: Lesson) -> None:
-    """Raise `BuildError` unless the parts hold all exercises and ask for all predictions of the lesson."""
-    notebooks = [(part, solution_notebook(lesson, part)) for part in lesson.parts]
-    found = [name for _, notebook in notebooks for name, _ in _exercise_cells(notebook)]
+def _check_names(lesson: Lesson, notebooks: Mapping[Part, Any]) -> None:
+    """Raise `BuildError` unless the parts' notebooks hold all exercises and ask rightly for all predictions."""
+    found = [name for notebook in notebooks.values() for name, _ in _exercise_cells(notebook)]
     wanted = [exercise.name for exercise in lesson.exercises]
     if sorted(found) != sorted(wanted):
         raise BuildError(
             f"연습 문제 이름이 서로 달라요. {lesson.name}/*.py: {sorted(found)}, "
             f"{lesson.name}/*.toml: {sorted(wanted)}. 이름을 맞춰 주세요."
         )
-    asked = {one for part, notebook in notebooks for one in check_predictions(lesson, part, notebook)}
+    asked = {one for part, notebook in notebooks.items() for one in check_predictions(lesson, part, notebook)}
     for prediction in lesson.predictions:
         if prediction.id not in asked:
             raise BuildError(
@@ -183,8 +182,8 @@ def _read(part: Part) -> str:
         raise BuildError(f"{part.source}: UTF-8이 아니에요 ({error})") from error
 
 
-def _notebook(lesson: Lesson, part: Part, text: str) -> Any:
-    """Parse the source, name its cells, add the installing cell, and check its predictions."""
+def _notebook(part: Part, text: str) -> Any:
+    """Parse the source, name its cells, and add the installing cell."""
     import jupytext
 
     try:
@@ -195,7 +194,6 @@ def _notebook(lesson: Lesson, part: Part, text: str) -> Any:
     notebook = _with_our_metadata(notebook, part)
     _name_cells(notebook)
     _put_first_cell(notebook)
-    check_predictions(lesson, part, notebook)
     return notebook
 
 
