@@ -120,7 +120,7 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     Raises:
         BuildError: a source cannot be built, or its notebook does not run.
     """
-    notebooks = {part: solution_notebook(lesson, part) for part in lesson.parts}
+    notebooks = {part: solution_notebook(part) for part in lesson.parts}
     _check_names(lesson, notebooks)
     stale = []
     learners = {part: to_json(learner_notebook(lesson, part)) for part in lesson.parts}
@@ -141,7 +141,7 @@ def build(lesson: Lesson, *, check: bool) -> list[Stale]:
     return stale
 
 
-def solution_notebook(lesson: Lesson, part: Part) -> Any:
+def solution_notebook(part: Part) -> Any:
     """Return the part's notebook with its solutions, not yet executed."""
     return _notebook(part, _read(part))
 

@@ -20,7 +20,8 @@ from grader.course.reading import load_course
 from grader.learner.progress import Progress
 from grader.plots import publish
 
-_ASKED = re.compile(r"""^predict\(\s*["']([\w-]+)["']\s*\)""", re.MULTILINE)
+ASKED = re.compile(r"""^predict\(\s*["']([\w-]+)["']\s*\)""", re.MULTILINE)
+"""Finds the cells that ask for a prediction, with its id."""
 _TOLD = re.compile(r"""\breveal\(\s*["']([\w-]+)["']""")
 _FIRST = "위에서 예측을 먼저 골라 보세요."
 _VEIL = f"""<style>
@@ -103,7 +104,7 @@ def _experiments() -> dict[str, frozenset[str]]:
             source = "".join(cell["source"])
             if waiting and set(cell["metadata"].get("tags", ())) <= {"folded"}:
                 found[source.strip()] = frozenset(waiting)
-            waiting |= set(_ASKED.findall(source))
+            waiting |= set(ASKED.findall(source))
             waiting -= set(_TOLD.findall(source))
     return found
 

@@ -15,7 +15,7 @@ from grader.course.reading import load_course
 from grader.learner.earned import gain_since
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
-from grader.notebook.hidden_results import hide_results_until_predicted, lift
+from grader.notebook.hidden_results import ASKED, hide_results_until_predicted, lift
 from grader.plots import publish
 
 hide_results_until_predicted()  # here because each lesson's first cell imports this module
@@ -26,7 +26,6 @@ _REVEALED: dict[str, str | None] = {}
 A later choice updates the output of that `reveal`.
 """
 
-_CALL = re.compile(r"""predict\(["']([\w-]+)["']\)""")
 _CHOICE = re.compile(r"^- ([a-d]): (.+)", re.MULTILINE)
 _RIGHT, _WRONG = "#2a9d5c", "#c96a1b"
 """Colours of a verdict, for light and dark notebooks."""
@@ -203,7 +202,7 @@ def _choice_texts() -> dict[tuple[str, str], str]:
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 above = source
-            elif asked := _CALL.match(source):
+            elif asked := ASKED.search(source):
                 for letter, text in _CHOICE.findall(above):
                     found[asked[1], letter] = _plain(text)
     return found

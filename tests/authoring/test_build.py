@@ -237,26 +237,26 @@ def test_exercise_cells_and_the_course_file_must_agree(lesson: Lesson, source: s
 def test_a_source_in_another_encoding_is_named(lesson: Lesson) -> None:
     lesson.parts[0].source.write_bytes(SOURCE.encode("cp949", errors="replace"))
     with pytest.raises(BuildError, match="UTF-8"):
-        solution_notebook(lesson, lesson.parts[0])
+        solution_notebook(lesson.parts[0])
 
 
 def test_a_cell_that_never_ends_meets_the_deadline_of_the_whole_notebook(lesson: Lesson) -> None:
     lesson.parts[0].source.write_text(SOURCE + "\n# %%\nwhile True:\n    pass\n", encoding="utf-8")
     with pytest.raises(NotebookFailed, match="제한 시간"):
-        execute(solution_notebook(lesson, lesson.parts[0]), whole=6)
+        execute(solution_notebook(lesson.parts[0]), whole=6)
 
 
 def test_a_kernel_that_dies_is_a_failure_not_a_hang(lesson: Lesson) -> None:
     lesson.parts[0].source.write_text(SOURCE + "\n# %%\nimport os\nos._exit(3)\n", encoding="utf-8")
     with pytest.raises(NotebookFailed, match="커널"):
-        execute(solution_notebook(lesson, lesson.parts[0]))
+        execute(solution_notebook(lesson.parts[0]))
 
 
 def test_outputs_do_not_tell_where_they_were_made(lesson: Lesson) -> None:
     """A warning names its file; the repository must not hold anybody's paths."""
     talk = "import json, warnings, torch\nwarnings.warn('주의')\nprint(json.__file__, torch.__file__)\n"
     lesson.parts[0].source.write_text(SOURCE + "\n# %%\n" + talk, encoding="utf-8")
-    notebook = solution_notebook(lesson, lesson.parts[0])
+    notebook = solution_notebook(lesson.parts[0])
     execute(notebook)
     text = "".join(output.get("text", "") for output in notebook.cells[-1].outputs)
     assert "주의" in text

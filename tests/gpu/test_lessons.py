@@ -23,7 +23,7 @@ def test_the_solution_runs_on_a_gpu(part: Part) -> None:
     lesson = load_course().lesson(part.lesson)
     if PRETENDED and lesson.id in LARGER_ON_A_GPU:
         pytest.skip(f"too long for the pretended GPU: {LARGER_ON_A_GPU[lesson.id]}")
-    notebook = building.solution_notebook(lesson, part)
+    notebook = building.solution_notebook(part)
     if PRETENDED:
         notebook.cells.insert(0, nbformat.v4.new_code_cell(fake_device.code_that_installs()))
     execute(notebook)

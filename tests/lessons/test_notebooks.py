@@ -42,7 +42,7 @@ def test_notebooks_are_what_their_source_says(lesson: Lesson) -> None:
 @pytest.mark.notebook
 @pytest.mark.parametrize("part", PARTS)
 def test_the_solution_runs_its_claims_hold_and_its_checks_pass(part: Part) -> None:
-    notebook = building.solution_notebook(COURSE.lesson(part.lesson), part)
+    notebook = building.solution_notebook(part)
     execute(notebook)  # raises at the first error; claims are asserts in the notebook
     shown = shown_by_checks(notebook)
     assert set(shown) == set(part.exercises)

@@ -59,7 +59,7 @@ def lesson(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     tiny_bert(folder)
     names: dict[str, Any] = {"__name__": "lesson", **vars(pretrained)}
     inside = False
-    for cell in solution_notebook(LESSON, PART).cells:
+    for cell in solution_notebook(PART).cells:
         if cell.cell_type == "markdown":
             inside = SECTION in cell.source
             continue

@@ -55,7 +55,7 @@ def test_letters_are_balanced(lesson: Lesson) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_the_right_choice_is_not_known_by_its_length(lesson: Lesson) -> None:
-    cells = [cell for part in lesson.parts for cell in solution_notebook(lesson, part).cells]
+    cells = [cell for part in lesson.parts for cell in solution_notebook(part).cells]
     above, longest = "", 0
     right = {one.id: one.answer for one in lesson.predictions}
     for cell in cells:
