@@ -127,7 +127,7 @@ class BackwardRan(Event):
     value: "Tensor | None" = None
     raised: bool = False
     wrapped: Place | None = None
-    """Where a root without a graph was made: `torch.tensor(…, requires_grad=True)`."""
+    """Where a leaf of the graph was made: `torch.tensor(…, requires_grad=True)`; the newest such tensor only."""
     weights: dict[int, float] = field(default_factory=dict)  # a sum of some entries, by optimizer
 
 
@@ -275,6 +275,8 @@ class LoaderBegan(Event):
     pass_: int
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""
+    changed: tuple[str, ...] = ()
+    """Tensors and arrays of its dataset whose values differ from those when the pass before began."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -142,6 +142,31 @@ def gradient_sums(file: str) -> list[Place]:
     return [Place(file, line) for line in sorted(found)]
 
 
+def gradient_divisions(file: str) -> list[Place]:
+    """Return the lines that divide gradients: `p.grad /= n`, `p.grad.div_(n)`, `p.grad = p.grad / n`."""
+    whole = tree(file)
+    if whole is None:
+        return []
+    found = set()
+    for node in ast.walk(whole):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div | ast.Mult):
+            divided = _is_gradient(node.target)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+            both = isinstance(node.value.op, ast.Div | ast.Mult) and _is_gradient(node.value.left)
+            divided = both and _is_gradient(node.targets[0])
+        else:
+            method = node.func if isinstance(node, ast.Call) else None
+            named = isinstance(method, ast.Attribute) and method.attr in ("div_", "mul_")
+            divided = isinstance(method, ast.Attribute) and named and _is_gradient(method.value)
+        if divided:
+            found.add(node.lineno)  # type: ignore[attr-defined]
+    return [Place(file, line) for line in sorted(found)]
+
+
+def _is_gradient(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node).endswith((".grad", ".grad.data"))
+
+
 def _sums_gradients(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False

@@ -62,6 +62,17 @@ def _padded(facts: Facts) -> Iterator[tuple[LossComputed, int | None]]:
             yield event, None if ignored or not found else found[0]
 
 
+def padded_share(facts: Facts) -> float:
+    """Return the average share of targets that fill the ends of rows, in losses where nearly all have them; else 0."""
+    losses = list(_padded(facts))
+    shares = [
+        float((one.targets == value).float().mean())
+        for one, value in losses
+        if value is not None and one.targets is not None
+    ]
+    return sum(shares) / len(shares) if len(shares) >= max(_FEWEST, 0.9 * len(losses)) else 0.0
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     losses = list(_padded(facts))
     for place in dict.fromkeys(loss.place for loss, _ in losses):

@@ -22,7 +22,7 @@ def unheld(facts: Facts) -> list[ParameterFacts]:
 
 def _optimizer_before(facts: Facts, serial: int) -> OptimizerFacts | None:
     """Return the newest optimizer with a known place that was built before."""
-    older = [one for one in facts.optimizers if one.built is not None and one.serial <= serial]
+    older = [one for one in facts.optimizers if one.built is not None and one.serial < serial]
     return older[-1] if older else None
 
 
