@@ -98,6 +98,8 @@ class LossComputed(Event):
     value: "Tensor | None" = None
     target_rows: "Tensor | None" = None
     """A hash of each row of the targets."""
+    filled: float = 0.0
+    """Share of targets of real numbers that are zeros at the ends of rows of different lengths."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -45,8 +45,8 @@ def contents(thing: Any) -> int | None:
         thing = thing[_some(len(thing))]
     elif isinstance(thing, list) and thing:
         inner = [first_tensor(one) for one in thing[_some(len(thing))]]
-        marks = [hash(tuple(marks.tolist())) for one in inner if one is not None and (marks := row_hashes(one)) is not None]
-        return hash(tuple(marks)) if marks else None
+        hashed = [rows for one in inner if one is not None and (rows := row_hashes(one)) is not None]
+        return hash(tuple(tuple(rows.tolist()) for rows in hashed)) if hashed else None
     else:
         return None
     marks = row_hashes(thing)

@@ -30,11 +30,10 @@ def _writes(statement: ast.AST, name: str) -> bool:
 
 
 def _root(node: ast.AST) -> str:
-    """Return the name at the beginning of `x.sub_(2).div_` or `x[0]`."""
+    """Return the name at the beginning of `x.sub_(2).div_` or `x[0]`; `self.x` for `self.x[0]`."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        if isinstance(node, ast.Attribute) and ast.unparse(node).startswith("self."):
-            if isinstance(node.value, ast.Name):
-                return ast.unparse(node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            return ast.unparse(node)
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -93,7 +92,9 @@ def _sample_line(facts: Facts, kind: str, name: str) -> Place | None:
     for file in _reading.files(facts):
         for owner in _reading.nodes(file, ast.ClassDef):
             assert isinstance(owner, ast.ClassDef)
-            methods = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name != "__init__"]
+            methods = [
+                one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name != "__init__"
+            ]
             for method in methods if owner.name == kind else ():
                 taken = {f"self.{name}"} | {
                     target

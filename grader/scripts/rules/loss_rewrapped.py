@@ -42,8 +42,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "parameter gets a gradient.",
             ),
             evidence=Said(
-                f"`backward()` {len(these)}번이 모두 모델까지 이어지지 않는 텐서에서 시작했고, `step()` {empty}번이 읽을 "
-                "그레이디언트를 찾지 못했어요.",
+                f"`backward()` {len(these)}번이 모두 모델까지 이어지지 않는 텐서에서 시작했고, `step()` {empty}번이 "
+                "읽을 그레이디언트를 찾지 못했어요.",
                 f"All {len(these)} backward passes began at a tensor without a way to the model; {empty} "
                 "steps found no gradient.",
             ),

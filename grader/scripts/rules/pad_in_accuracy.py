@@ -87,7 +87,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                         "The accuracy counts the padded positions too, so it is not that of the real tokens.",
                     ),
                     evidence=Said(
-                        f"길이를 맞추려고 채운 자리가 정답의 {share:.0%}예요. 읽어 보니 이 줄은 그 자리를 가리지 않고 세요.",
+                        f"길이를 맞추려고 채운 자리가 정답의 {share:.0%}예요. "
+                        "읽어 보니 이 줄은 그 자리를 가리지 않고 세요.",
                         f"{share:.0%} of the targets are padded positions. From reading: this line counts them without "
                         "a mask.",
                     ),

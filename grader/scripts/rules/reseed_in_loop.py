@@ -10,7 +10,17 @@ from grader.scripts.rules import _reading
 from grader.scripts.source import in_loop
 
 _FEWEST, _FEWEST_INPUTS = 5, 3
-_DRAWING = ("randperm", "rand", "randn", "randint", "permutation", "shuffle", "choice", "sample", "multinomial")
+_DRAWING = (
+    "randperm",
+    "rand",
+    "randn",
+    "randint",
+    "permutation",
+    "shuffle",
+    "choice",
+    "sample",
+    "multinomial",
+)
 
 
 def _same_passes(facts: Facts) -> tuple[int, int]:
@@ -63,9 +73,7 @@ def _same_stretches(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
         elif stretches and isinstance(event, ForwardRan) and event.grad and event.rows is not None:
             stretches[-1].append(tuple(event.rows.reshape(-1).tolist()))
     long = [one for one in stretches if len(set(one)) >= _FEWEST_INPUTS]
-    again = sum(
-        len(one) >= _FEWEST_INPUTS and one == before[: len(one)] for before, one in pairwise(long)
-    )
+    again = sum(len(one) >= _FEWEST_INPUTS and one == before[: len(one)] for before, one in pairwise(long))
     return len(long), again
 
 

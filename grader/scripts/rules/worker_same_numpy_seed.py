@@ -74,7 +74,8 @@ def _same_init(facts: Facts) -> Iterator[Finding]:
         for function in _init_functions(loader.built):
             for call in _reading.calls(function, *_SEEDING):
                 constant = bool(call.args) and not any(
-                    isinstance(one, ast.Name | ast.Call | ast.Attribute) and not _is_constant(loader.built, one)
+                    isinstance(one, ast.Name | ast.Call | ast.Attribute)
+                    and not _is_constant(loader.built, one)
                     for given in call.args
                     for one in ast.walk(given)
                 )
@@ -110,7 +111,8 @@ def _told_of_init(place: Place, loader: LoaderFacts, passes: int) -> Finding:
     return Finding(
         place=place,
         sentence=Said(
-            "`worker_init_fn`이 모든 워커에 똑같은 시드를 줘요. 워커들이 같은 난수를 뽑고, 에폭마다 처음부터 다시 뽑아요.",
+            "`worker_init_fn`이 모든 워커에 똑같은 시드를 줘요. 워커들이 같은 난수를 뽑고, "
+            "에폭마다 처음부터 다시 뽑아요.",
             "The worker_init_fn gives every worker the same seed: the workers draw the same numbers, and every epoch "
             "draws them again.",
         ),
