@@ -46,8 +46,9 @@ class GPT(nn.Module):
         heads: int = 4,
         context: int = 32,
         dropout: float = 0.0,
-        std: float = 0.02,
+        std: float | None = 0.02,
     ) -> None:
+        """Make the layers; without `std` they keep the weights that PyTorch gives them."""
         super().__init__()
         self.context = context
         self.character = nn.Embedding(len(alphabet), width)
@@ -56,6 +57,8 @@ class GPT(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, len(alphabet), bias=False)
         for name, parameter in self.named_parameters():
+            if std is None:
+                break
             if parameter.ndim == 2:
                 nn.init.normal_(parameter, std=std)
             elif name.endswith("bias"):
