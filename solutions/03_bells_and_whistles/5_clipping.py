@@ -51,7 +51,9 @@ for run, style, label in zip(late[:2], ["-", "--"], ["시드 0", "시드 1"], st
     axis.plot(run["norms"], style, color=COLORS["third"], linewidth=1.2, label=label)
 axis.axvspan(0, 20, color=COLORS["grid"], alpha=0.7)
 axis.axhline(1, color=COLORS["muted"], linestyle=":", linewidth=1)
-axis.set(title="노름은 워밍업 안팎에서 솟습니다", xlabel="스텝 (칠한 곳이 워밍업)", ylabel="노름", yscale="log")
+axis.set(
+    title="노름은 워밍업 안팎에서 솟습니다", xlabel="스텝 (칠한 곳이 워밍업)", ylabel="노름", yscale="log"
+)
 axis.legend()
 show(
     figure,
