@@ -127,8 +127,7 @@ class BackwardRan(Event):
     """Norm of what already lay in `.grad` when it began, by optimizer."""
     value: "Tensor | None" = None
     raised: bool = False
-    wrapped: Place | None = None
-    """Where a leaf of the graph was made: `torch.tensor(…, requires_grad=True)`; the newest such tensor only."""
+    wrapped: Place | None = None  # where the newest leaf of its graph was made, as by `torch.tensor(…)`
     weights: dict[int, float] = field(default_factory=dict)  # a sum of some entries, by optimizer
 
 

@@ -707,8 +707,8 @@ for _ in range(16):
         """for _ in range(3):
     optimizer.zero_grad()
     for i in range(7):
-        (F.cross_entropy(model(x[8 * i:8 * i + 8]), y[8 * i:8 * i + 8]) / 3).backward()  # BUG
-        if i % 3 == 2:
+        (F.cross_entropy(model(x[8 * i:8 * i + 8]), y[8 * i:8 * i + 8]) / 3).backward()
+        if i % 3 == 2:  # BUG
             optimizer.step()
             optimizer.zero_grad()
 """,

@@ -8,7 +8,7 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._clips import Useless, owners, useless_clips
 
 _FEWEST = 3
-_PART = 0.5
+_PART = 0.1
 
 
 def _often(facts: Facts, found: list[Useless]) -> Iterator[tuple[list[Useless], int]]:

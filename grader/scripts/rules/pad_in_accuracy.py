@@ -63,6 +63,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     share = _ignored(facts)
     if share < _LEAST:
         return
+    told: set[tuple[str, int]] = set()
     for file in _reading.files(facts):
         for loop in _reading.nodes(file, ast.For):
             assert isinstance(loop, ast.For)
@@ -79,6 +80,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 names = _names(pairs[0][0]) | _names(pairs[0][1])
                 if _selected(loop, names) or not _counts_all(loop, statement, names):
                     continue
+                if (file, statement.lineno) in told:
+                    continue
+                told.add((file, statement.lineno))
                 yield Finding(
                     place=_reading.at(file, statement),
                     sentence=Said(

@@ -61,7 +61,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if whole and (some_clean or (of_training and _elsewhere(facts, found))):
             continue  # the training data, evaluated under another loader
         counted = sum(len(one.rows) for one in these if one.rows is not None)
-        if counted > 1.5 * len({one.pass_ for one in these}) * len(own):
+        if counted > 1.5 * len({(one.loader, one.pass_) for one in these}) * len(own):
             continue  # rows come again within a pass: equal rows are no evidence
         sure = all(one.continuous for one in these)
         yield Finding(
