@@ -218,7 +218,9 @@ show(
 free, safe = rogue_runs["AdamW, 클리핑 없음"], rogue_runs["AdamW, 클리핑"]
 # 튀는 배치는 m에 0.1, v에 0.001의 비율로 섞입니다. 보정은 둘을 각각 1 - 0.9ᵗ, 1 - 0.999ᵗ로 나눕니다
 bound = 0.1 / math.sqrt(0.001 / (1 - 0.999**71))
-print(f"튀는 스텝에서 가중치 하나가 움직인 양(RMS): 학습률의 {free[0]['rms']:.2f}배, 하나로는 {bound:.2f}배까지")
+print(
+    f"튀는 스텝에서 가중치 하나가 움직인 양(RMS): 학습률의 {free[0]['rms']:.2f}배, 하나로는 {bound:.2f}배까지"
+)
 assert 3.1 < 0.1 / math.sqrt(0.001) < 3.2  # 스텝이 아주 많이 쌓인 뒤
 assert all(0.8 * bound < rms < 1.01 * bound for rms in each(free, "rms"))
 assert all(2.5 < leap < 4.5 for leap in each(free, "leap"))

@@ -83,6 +83,7 @@ r"""
 표에서는 두 모양이 거의 같습니다. 그런데 중앙값만 보면 작은 차이는 묻힙니다. 같은 시드끼리 빼 보겠습니다.
 """
 
+
 # %%
 def line_minus_cosine(peak, what):
     """시드마다, 직선의 손실에서 코사인의 손실을 뺀 값입니다. 모두 미리 재어 둔 값입니다."""
@@ -221,6 +222,7 @@ def wsd_at(step, *, max_lr, min_lr, warmup_steps, stable_steps, decay_steps) -> 
         return min_lr
     return min_lr + (max_lr - min_lr) * steps_left / (decay_steps - 1)
     # END SOLUTION
+
 
 # %% tags=["check"]
 check(wsd_at)
