@@ -383,7 +383,8 @@ for split, title in [("dev", "검증"), ("test", "시험")]:
 times = [mean(run["seconds"] for run in every) for every in (adamw_seeds, sam_seeds, long_seeds)]
 print(f"CPU 시간: AdamW {times[0]:.0f}초, SAM {times[1]:.0f}초, 에폭 두 배 {times[2]:.0f}초")
 assert all(two["train_loss"] > one["train_loss"] for one, two in zip(adamw_seeds, sam_seeds, strict=True))
-assert better["dev", "loss"] == 4 > better["test", "loss"]
+assert (better["dev", "loss"], better["test", "loss"]) == (4, 2)
+assert (better["dev", "em"], better["test", "em"]) == (2, 1)
 assert mean(run["dev_loss"] for run in long_seeds) > mean(run["dev_loss"] for run in adamw_seeds)
 assert mean(run["train_loss"] for run in long_seeds) < 0.65 * mean(run["train_loss"] for run in adamw_seeds)
 for split in ("dev", "test"):
