@@ -159,6 +159,18 @@ def test_a_roster_without_that_name_believes_the_number(tmp_path: Path) -> None:
         ("3조_20191234", ""),
         ("3조_20191234_김하늘", "20191234"),
         ("김하늘_이서준_20191234", "20191234"),
+        ("20191234김하늘", "20191234"),
+        ("20191234김하늘과제1", "20191234"),
+        ("과제1_20191234김하늘최종", "20191234"),
+        ("김하늘20191234", "20191234"),
+        ("hw20191234", "20191234"),
+        ("20191234이서준", ""),
+        ("20191234이서준과제", ""),
+        ("이서준20191234", ""),
+        ("2019123", ""),
+        ("201912345김하늘", ""),
+        ("20991299_김하늘", ""),
+        ("김하늘_20260320", "20191234"),
     ],
 )
 def test_labels_of_a_plain_folder(label: str, id_: str, tmp_path: Path) -> None:
@@ -182,9 +194,9 @@ def test_a_worksheet_takes_no_marks_of_a_team(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
     rows = [Row("불꽃", Person(name="불꽃", moodle_id="5004"), 3.0, 4.0),
             Row("김하늘", Person(name="김하늘", moodle_id="5000"), 4.0, 4.0)]  # fmt: skip
-    text, left_out = fill_moodle_worksheet(rows, tmp_path / "sheet.csv", None)
-    assert left_out == ("불꽃",)
-    assert [line.rsplit(",", 1)[-1] for line in text.splitlines()] == ["Grade", "4", "", ""]
+    filled = fill_moodle_worksheet(rows, tmp_path / "sheet.csv", None)
+    assert filled.left_out == ("불꽃",)
+    assert [line.rsplit(",", 1)[-1] for line in filled.text.splitlines()] == ["Grade", "4", "", ""]
 
 
 def test_teams_are_left_out_of_a_new_worksheet(tmp_path: Path) -> None:
