@@ -3,33 +3,43 @@
 In doubt nobody is matched, so that no student gets another one's mark; the instructor is told instead. The steps for
 one handover, from the surest evidence to the least (`_find_person`, `_named`):
 
-1. a group's work belongs to no single person;
+1. a group's work belongs to all members whom the roster names, or else to nobody;
 2. the system's own number, if the roster has it and the names agree;
 3. a student number, login or address that the system tells;
 4. the student's name, or a student number written in it.
 
-`_resolve` then keeps only people matched by exactly one handover, and words the notes for the instructor. For example,
-a Canvas file of `kimhaneul` with number 7 matches the roster's 김하늘 with `canvas_id` 7. If the roster's number 7 is
-이서준, number and name contradict each other, and the file is matched with nobody.
+`_resolve` then keeps only people matched by exactly one handover, alone or in a group, and words the notes for the
+instructor. For example, a Canvas file of `kimhaneul` with number 7 matches the roster's 김하늘 with `canvas_id` 7. If
+the roster's number 7 is 이서준, number and name contradict each other, and the file is matched with nobody.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 
 from grader.base.names import listed, natural
 from grader.course.feedback import Person
 from grader.intake.agreement import agree, is_group, is_placeholder_name
+from grader.intake.groups import Groups
 from grader.intake.handover import Handover
 from grader.intake.roster import Roster, words_of
 
 _SHORTEST_NUMBER = 4
 """Minimum length of a student number looked for in names; shorter ones could be an assignment's number or a group's."""
-_HOW_TO_MARK_A_GROUP = "모둠원의 점수는 --override 파일에 학생마다 적어 주세요."
-
+_SHORTEST_GLUED = 6
+"""Minimum length of a number within letters and digits, such as `hw20201001`."""
+_HOW_TO_MARK_A_GROUP = (
+    "모둠원 모두에게 점수가 가도록 명단에 '조' 열을 더하거나 --groups로 모둠의 명단을 주세요. "
+    "아니면 모둠원의 점수를 --override 파일에 학생마다 적어 주세요."
+)
+_LATIN_RUN, _DIGITS, _HANGUL = re.compile("[0-9a-z]+"), re.compile(r"\d+"), re.compile("[가-힣]+")
+_NAME_LENGTHS = (5, 4, 3, 2)
+"""Syllables of a Korean name, the longest first."""
 _ABSENT_OR_IN_A_GROUP = (
     "제출물이 없거나 모둠으로 낸 학생: {}. "
-    '정책에 missing = "zero"가 있으면 모둠원도 0점이 되니 점수를 먼저 적어 주세요.'
+    '모둠원일 수 있어서, 정책에 missing = "zero"가 있어도 0점을 주지 않고 비워 둬요.'
 )
 
 
@@ -41,6 +51,10 @@ class Matched:
     """Person by the handover's key; for a plain folder, by the student's name."""
     absent: tuple[Person, ...]
     notes: tuple[str, ...]
+    teams: Mapping[str, tuple[Person, ...]] = field(default_factory=dict)
+    """Members by key, for the work of a group that the roster knows; they are not in `people`."""
+    absent_in_doubt: bool = False
+    """True if somebody's group may have handed in, but nobody knows whose group it is."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +65,14 @@ class _Found:
     contradicted: tuple[Person, ...] = ()
     """People that its number or its name means while the other one disagrees; then it is matched with nobody."""
     is_group: bool = False
+    members: tuple[Person, ...] = ()
+    """Members of the group that handed it in; empty if the roster does not tell them."""
 
 
 def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
     """Match each handover with a person; someone who is not in the roster is described by the system's data."""
-    found = {h.key: _find_person(h, roster) for h in handovers}
+    groups = _groups(roster)
+    found = {h.key: _find_person(h, roster, groups) for h in handovers}
     from_system = {h.key: _person_from_system(h, found[h.key]) for h in handovers}
     shown = {h.key: f"{h.name} ({h.number})" if h.number else h.name for h in handovers}
     if roster is None:
@@ -69,11 +86,14 @@ def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
     """Match each entry of a plain class folder by the student number or name that the entry's own name contains."""
     if roster is None:
         return Matched({}, (), ())
-    found = {}
+    found, groups = {}, _groups(roster)
     for label in labels:
         found[label] = _written_in(label, roster, "login", "github")
         if found[label] == _Found():
-            found[label] = _Found(tuple(_by_name(label, roster)))
+            named = tuple(_by_name(label, roster))
+            found[label] = _Found(contradicted=named) if _has_unknown_number(label, roster) else _Found(named)
+        if not found[label].people and not found[label].contradicted and not _by_number(label, roster):
+            found[label] = _group_in_label(label, groups) or found[label]
     return _resolve(found, {}, {label: label for label in labels}, roster)
 
 
@@ -91,9 +111,11 @@ def _person_from_system(handover: Handover, found: _Found) -> Person:
     )
 
 
-def _find_person(handover: Handover, roster: Roster | None) -> _Found:
+def _find_person(handover: Handover, roster: Roster | None, groups: Groups) -> _Found:
     """Return the people that a handover may belong to, by the surest evidence there is."""
     looks_like_group = is_group(handover.name) and not handover.ids
+    if roster is not None and (group := _find_group(handover, roster, groups)) is not None:
+        return group
     if roster is None or handover.is_group or (looks_like_group and not roster.named(handover.name)):
         return _Found(is_group=handover.is_group or looks_like_group)
     numbered = roster.known_as(handover.canvas_id, "canvas_id") or roster.known_as(
@@ -106,6 +128,40 @@ def _find_person(handover: Handover, roster: Roster | None) -> _Found:
         if known := roster.known_as(value, "id", "login", "email", "github"):
             return _Found(tuple(known))
     return _named(handover, roster)
+
+
+def _find_group(handover: Handover, roster: Roster, groups: Groups) -> _Found | None:
+    """Return the group that a handover's name means, with its members; None if it means none.
+
+    Canvas writes a group's name and the number of one of its members, Moodle the group's own number.
+    """
+    if not groups or handover.ids:
+        return None
+    if handover.is_group and not handover.number:
+        return _Found(is_group=True, members=groups.default(roster.people))
+    names = groups.named(handover.name)
+    if not names:
+        return None
+    if len(names) > 1 or groups.is_doubtful(names[0]) or roster.named(handover.name):
+        return _Found(is_group=True)
+    members = groups.members[names[0]]
+    known = roster.known_as(handover.canvas_id, "canvas_id")
+    if known and not set(known) <= set(members):
+        return _Found(contradicted=tuple(known), is_group=True)
+    return _Found(is_group=True, members=members)
+
+
+def _groups(roster: Roster | None) -> Groups:
+    return Groups({}, False) if roster is None else Groups.of(roster.people, roster.groups_are_systems)
+
+
+def _group_in_label(label: str, groups: Groups) -> _Found | None:
+    """Return the group whose name an entry of a plain folder has; None if it has none."""
+    names = groups.in_label(label)
+    if not names:
+        return None
+    sure = len(names) == 1 and not groups.is_doubtful(names[0])
+    return _Found(is_group=True, members=groups.members[names[0]] if sure else ())
 
 
 def _named(handover: Handover, roster: Roster) -> _Found:
@@ -149,7 +205,7 @@ def _has_another_number(person: Person, handover: Handover) -> bool:
 def _written_in(name: str, roster: Roster, *fields: str) -> _Found:
     """Match by a student number within a name, unless the rest of the name is another student's or a group's."""
     numbered = _by_number(name, roster, *fields)
-    named = _by_name(name, roster)
+    named = _by_name(name, roster) or (_by_glued_name(name, roster) if numbered else [])
     if not numbered or not named:
         group = bool(numbered) and any(is_group(word) for word in words_of(name))
         return _Found(is_group=True) if group else _Found(tuple(numbered))
@@ -158,10 +214,44 @@ def _written_in(name: str, roster: Roster, *fields: str) -> _Found:
 
 
 def _by_number(name: str, roster: Roster, *fields: str) -> list[Person]:
-    """Return people whose number occurs in a name as a word of its own."""
-    long_enough = [word for word in words_of(name) if len(word) >= _SHORTEST_NUMBER]
-    found = (person for word in long_enough for person in roster.known_as(word, "id", *fields))
+    """Return people whose number occurs in a name as a word of its own, or glued to others: `20201001박지우`."""
+    words = words_of(name)
+    found = [p for w in words if len(w) >= _SHORTEST_NUMBER for p in roster.known_as(w, "id", *fields)]
+    for run in (run for word in words for run in _LATIN_RUN.findall(word)):
+        known = roster.known_as(run, "id") if len(run) >= _SHORTEST_NUMBER else []
+        inside = [] if known else [n for n in _DIGITS.findall(run) if len(n) >= _SHORTEST_GLUED]
+        found += known + [person for number in inside for person in roster.known_as(number, "id")]
     return list(dict.fromkeys(found))
+
+
+def _by_glued_name(name: str, roster: Roster) -> list[Person]:
+    """Return people with whose name a run of Hangul begins or ends: `박지우과제`."""
+    found: list[Person] = []
+    for run in (run for word in words_of(name) for run in _HANGUL.findall(word)):
+        for length in _NAME_LENGTHS:
+            if here := roster.named(run[:length]) or roster.named(run[-length:]):
+                found += here
+                break
+    return list(dict.fromkeys(found))
+
+
+def _has_unknown_number(label: str, roster: Roster) -> bool:
+    """Return True if a label holds what looks like a student number of somebody who is not in the roster.
+
+    Looks like one: as many digits as the roster's numbers have, and no date.
+    """
+    lengths = Counter(len(person.id) for person in roster.people if person.id.isdecimal())
+    usual, _ = max(lengths.items(), key=lambda item: item[1], default=(0, 0))
+    numbers = [number for number in _DIGITS.findall(label) if len(number) == usual >= _SHORTEST_GLUED]
+    return any(not roster.known_as(number, "id") and not _is_date(number) for number in numbers)
+
+
+def _is_date(number: str) -> bool:
+    try:
+        date(int(number[:4]), int(number[4:6]), int(number[6:8]))
+    except ValueError:
+        return False
+    return True
 
 
 def _by_name(label: str, roster: Roster) -> list[Person]:
@@ -182,14 +272,19 @@ def _resolve(
     """
     sure = {key: one.people[0] for key, one in found.items() if len(one.people) == 1}
     times = Counter(person.id for person in sure.values())
+    times.update(person.id for one in found.values() for person in one.members)
     people = {key: person for key, person in sure.items() if times[person.id] == 1}
     people = {key: _with_numbers(person, from_system.get(key, Person())) for key, person in people.items()}
+    teams = {key: tuple(p for p in one.members if times[p.id] == 1) for key, one in found.items()}
+    teams = {key: members for key, members in teams.items() if members}
     several = [key for key, one in found.items() if len(one.people) > 1]
     doubled = [key for key in sure if key not in people]
+    doubled += [key for key, one in found.items() if len(teams.get(key, ())) < len(one.members)]
     nobody = [key for key, one in found.items() if one == _Found()]
-    possible = {p.id for one in found.values() for p in (*one.people, *one.contradicted)}
+    possible = {p.id for one in found.values() for p in (*one.people, *one.contradicted, *one.members)}
     absent = tuple(p for p in roster.people if p.id not in possible)
-    notes = [f"명단과 짝지은 학생: {len(people):,}명 / 명단 {len(roster.people):,}명"]
+    matched = len(people) + sum(map(len, teams.values()))
+    notes = [f"명단과 짝지은 학생: {matched:,}명 / 명단 {len(roster.people):,}명"]
     for keys, line in (
         (nobody, "명단에서 찾지 못한 제출물: {}. 명단의 이름이나 학번을 확인해 주세요."),
         (several, "이름이 같은 학생이 여럿이라 누구인지 모르는 제출물: {}. 명단에 {}"),
@@ -201,13 +296,17 @@ def _resolve(
         if keys:
             notes.append(line.format(_names(keys, shown), "canvas id나 moodle id 열을 더해 주세요."))
     notes += _contradictions(found, shown, from_system)
-    notes += _group_notes(found, shown)
+    notes += [
+        f"모둠이 낸 것이라 모둠원 모두의 것으로 채점해요: {shown[key]} ({', '.join(p.name for p in members)})"
+        for key, members in teams.items()
+    ]
+    notes += _group_notes({key: one for key, one in found.items() if key not in teams}, shown)
+    in_doubt = any(one.is_group and key not in teams for key, one in found.items())
     if absent:
         names = listed([f"{p.id} {p.name}" for p in absent])
-        groups = any(one.is_group for one in found.values())
-        notes.append(_ABSENT_OR_IN_A_GROUP.format(names) if groups else f"제출물이 없는 학생: {names}")
+        notes.append(_ABSENT_OR_IN_A_GROUP.format(names) if in_doubt else f"제출물이 없는 학생: {names}")
     known = {key: person for key, person in from_system.items() if key not in people}
-    return Matched({**known, **people}, absent, tuple(notes))
+    return Matched({**known, **people}, absent, (*roster.notes, *notes), teams, in_doubt)
 
 
 def _contradictions(
@@ -237,7 +336,7 @@ def _described_with_roster(shown: str, people: Iterable[Person]) -> str:
 
 
 def _group_notes(found: Mapping[str, _Found], shown: Mapping[str, str]) -> Iterable[str]:
-    if groups := [key for key, one in found.items() if one.is_group]:
+    if groups := [key for key, one in found.items() if one.is_group and not one.contradicted]:
         yield f"모둠이 낸 것이라 누구와도 짝짓지 않은 제출물: {_names(groups, shown)}. {_HOW_TO_MARK_A_GROUP}"
 
 
