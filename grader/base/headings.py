@@ -37,7 +37,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
     "first_name": ("first name",),
     "system_name": (
         *("시스템 이름", "system name", "lms name", "lms 이름", "영문 이름", "영문명", "영문 성명"),
-        *("영어 이름", "english name"),
+        *("영어 이름", "english name", "이름(영문)", "성명(영문)", "영문성명"),
     ),
     "section": ("section", "sections", "분반", "반", "수강반", "수강 분반", "분반번호", "강좌 분반", "class"),
     "login": ("SIS Login ID", "login_id", "login", "username", "아이디", "사용자 아이디", "사용자명"),
@@ -88,9 +88,10 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
     # ---- when
     "handed_in": (
         *("handed in", "submitted", "submitted at", "submission time", "제출 시각", "제출 시간", "제출 일시"),
-        *("제출일시", "제출일", "제출 날짜", "Last modified (submission)", "마지막 수정됨(제출)"),
+        *("제출일시", "Last modified (submission)", "마지막 수정됨(제출)"),
         *("최종 수정 (제출)", "마지막 수정 (제출)"),
     ),
+    "handed_in_day": ("제출일", "제출 날짜", "제출일자", "submission date"),
     "until": (
         "until",
         "마감",

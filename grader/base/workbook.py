@@ -71,6 +71,11 @@ def _text(value: Any, number_format: str | None) -> str:
         text = str(int(value)) if float(value).is_integer() else repr(value)
         zeros = number_format or ""
         return text.zfill(len(zeros)) if zeros and set(zeros) == {"0"} else text
-    if isinstance(value, datetime | date | time):
-        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    if isinstance(
+        value, datetime
+    ):  # a cell that shows the day alone holds midnight, which nobody has written
+        shows_time = "h" in (number_format or "h").casefold()
+        return value.isoformat(" ") if shows_time else value.date().isoformat()
+    if isinstance(value, date | time):
+        return value.isoformat()
     return str(value).strip()

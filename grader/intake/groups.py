@@ -58,6 +58,11 @@ class Groups:
         number = _number(name)
         return [] if not number else [one for one in self.members if _number(one) == number]
 
+    def of_person(self, person: Person) -> str:
+        """Return the only group that a person is in; empty if there is none, or several."""
+        found = [name for name, members in self.members.items() if person in members]
+        return found[0] if len(found) == 1 else ""
+
     def in_label(self, label: str) -> list[str]:
         """Return the groups whose name a label is, or has as a word: `1조_과제`."""
         whole = self.named(label)
@@ -82,7 +87,7 @@ def read_class_list(roster: Path | None, groups: Path | None) -> Roster | None:
         TableError: a file cannot be read, or the list of groups puts somebody into two groups.
     """
     if roster is None:
-        return None if groups is None else read_roster(groups)
+        return None if groups is None else replace(read_roster(groups), is_group_work=True)
     people = read_roster(roster)
     return people if groups is None else _with_groups(people, groups)
 
@@ -118,10 +123,11 @@ def _with_groups(roster: Roster, path: Path) -> Roster:
         line = "모둠 파일에 있지만 명단에서 누구인지 정하지 못한 학생: {}. 명단의 학번으로 적어 주세요."
         notes = (*notes, line.format(listed(strangers)))
     people = tuple(replace(person, group=group_of.get(person.id, person.group)) for person in roster.people)
-    return replace(roster, people=people, notes=notes, groups_are_systems=is_systems_list(table))
+    are_systems = _is_systems_list(table)
+    return replace(roster, people=people, notes=notes, groups_are_systems=are_systems, is_group_work=True)
 
 
-def is_systems_list(table: Table) -> bool:
+def _is_systems_list(table: Table) -> bool:
     """Return True for Canvas' list of groups."""
     return (
         find_column(table.header, "canvas_id") is not None and find_column(table.header, "group") is not None

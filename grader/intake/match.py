@@ -14,7 +14,7 @@ the roster's number 7 is 이서준, number and name contradict each other, and t
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -28,6 +28,10 @@ from grader.intake.roster import Roster, words_of
 
 _SHORTEST_NUMBER = 4
 """Minimum length of a student number looked for in names; shorter ones could be an assignment's number or a group's."""
+_PERHAPS_SHARED = (
+    "모둠에서 한 사람만 낸 제출물: {}. 모둠 과제라면 조가 적힌 명단을 --groups로 주고 다시 채점해 주세요. "
+    "그러면 모둠원 모두의 것으로 채점해요."
+)
 _SHORTEST_GLUED = 6
 """Minimum length of a number within letters and digits, such as `hw20201001`."""
 _HOW_TO_MARK_A_GROUP = (
@@ -53,8 +57,8 @@ class Matched:
     notes: tuple[str, ...]
     teams: Mapping[str, tuple[Person, ...]] = field(default_factory=dict)
     """Members by key, for the work of a group that the roster knows; they are not in `people`."""
-    absent_in_doubt: bool = False
-    """True if somebody's group may have handed in, but nobody knows whose group it is."""
+    absent_in_doubt: frozenset[str] = frozenset()
+    """Ids of those in `absent` whose group may have handed in."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
         ids = {h.key: next((value for value in h.ids if value.isdigit()), "") for h in handovers}
         people = {key: replace(person, id=ids[key]) for key, person in from_system.items()}
         return Matched(people, (), tuple(_group_notes(found, shown)))
-    return _resolve(found, from_system, shown, roster)
+    found, doubtful = _with_teammates(found, groups, roster)
+    return _resolve(found, from_system, shown, roster, doubtful)
 
 
 def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
@@ -94,7 +99,12 @@ def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
             found[label] = _Found(contradicted=named) if _has_unknown_number(label, roster) else _Found(named)
         if not found[label].people and not found[label].contradicted and not _by_number(label, roster):
             found[label] = _group_in_label(label, groups) or found[label]
-    return _resolve(found, {}, {label: label for label in labels}, roster)
+    by_one = {label: found[label].people[0] for label in labels if len(found[label].people) == 1}
+    with_group = [
+        label for label, person in by_one.items() if groups.of_person(person) in groups.in_label(label)
+    ]
+    found, doubtful = _with_teammates(found, groups, roster, with_group)
+    return _resolve(found, {}, {label: label for label in labels}, roster, doubtful)
 
 
 def _person_from_system(handover: Handover, found: _Found) -> Person:
@@ -135,7 +145,8 @@ def _find_group(handover: Handover, roster: Roster, groups: Groups) -> _Found | 
 
     Canvas writes a group's name and the number of one of its members, Moodle the group's own number.
     """
-    if not groups or handover.ids:
+    has_known_id = any(roster.known_as(value, "id", "login", "email", "github") for value in handover.ids)
+    if not groups or has_known_id:
         return None
     if handover.is_group and not handover.number:
         return _Found(is_group=True, members=groups.default(roster.people))
@@ -149,6 +160,38 @@ def _find_group(handover: Handover, roster: Roster, groups: Groups) -> _Found | 
     if known and not set(known) <= set(members):
         return _Found(contradicted=tuple(known), is_group=True)
     return _Found(is_group=True, members=members)
+
+
+def _with_teammates(
+    found: dict[str, _Found], groups: Groups, roster: Roster, named: Sequence[str] = ()
+) -> tuple[dict[str, _Found], dict[str, Person]]:
+    """Give what one member handed in to the whole group, if it is certain that groups handed in.
+
+    Args:
+        found: people by handover.
+        groups: groups of the roster.
+        roster: tells whether a list of groups was given for this work.
+        named: handovers of single members whose names hold their group's.
+
+    Returns:
+        The people by handover, and those members by handover with whose work it is uncertain.
+    """
+    of_group: dict[str, list[str]] = defaultdict(list)
+    for key, one in found.items():
+        if len(one.people) == 1 and (group := groups.of_person(one.people[0])):
+            of_group[group].append(key)
+    by_groups = {person for one in found.values() for person in one.members}
+    alone = {keys[0]: group for group, keys in of_group.items() if len(keys) == 1}
+    alone = {key: group for key, group in alone.items() if not by_groups & set(groups.members[group])}
+    if roster.is_group_work:
+        shared = {key: _Found(is_group=True, members=groups.members[group]) for key, group in alone.items()}
+        several = {keys[0]: found[keys[0]].people[0] for keys in of_group.values() if len(keys) > 1}
+        return {**found, **shared}, several
+    # Among single students' works, some come from one group; where none do, groups may have handed in.
+    looks_shared = len(alone) > 1 and len(alone) == len(of_group)
+    doubtful = {key for key in alone if looks_shared or key in named}
+    doubtful = {key for key in doubtful if len(groups.members[alone[key]]) > 1}
+    return found, {key: found[key].people[0] for key in doubtful}
 
 
 def _groups(roster: Roster | None) -> Groups:
@@ -243,15 +286,17 @@ def _has_unknown_number(label: str, roster: Roster) -> bool:
     lengths = Counter(len(person.id) for person in roster.people if person.id.isdecimal())
     usual, _ = max(lengths.items(), key=lambda item: item[1], default=(0, 0))
     numbers = [number for number in _DIGITS.findall(label) if len(number) == usual >= _SHORTEST_GLUED]
-    return any(not roster.known_as(number, "id") and not _is_date(number) for number in numbers)
+    # Spreadsheets take zeros in front away.
+    known = {person.id.lstrip("0") for person in roster.people}
+    return any(number.lstrip("0") not in known and not _is_date(number) for number in numbers)
 
 
 def _is_date(number: str) -> bool:
     try:
-        date(int(number[:4]), int(number[4:6]), int(number[6:8]))
+        date(int(number[:4]), int(number[4:6]), int(number[6:]))
     except ValueError:
         return False
-    return True
+    return len(number) == len("20260320")
 
 
 def _by_name(label: str, roster: Roster) -> list[Person]:
@@ -263,7 +308,11 @@ def _by_name(label: str, roster: Roster) -> list[Person]:
 
 
 def _resolve(
-    found: Mapping[str, _Found], from_system: Mapping[str, Person], shown: Mapping[str, str], roster: Roster
+    found: Mapping[str, _Found],
+    from_system: Mapping[str, Person],
+    shown: Mapping[str, str],
+    roster: Roster,
+    perhaps_shared: Mapping[str, Person],
 ) -> Matched:
     """Keep the certain matches, and word a note on each kind of doubt.
 
@@ -301,10 +350,18 @@ def _resolve(
         for key, members in teams.items()
     ]
     notes += _group_notes({key: one for key, one in found.items() if key not in teams}, shown)
-    in_doubt = any(one.is_group and key not in teams for key, one in found.items())
-    if absent:
-        names = listed([f"{p.id} {p.name}" for p in absent])
-        notes.append(_ABSENT_OR_IN_A_GROUP.format(names) if in_doubt else f"제출물이 없는 학생: {names}")
+    if perhaps_shared:
+        notes.append(_PERHAPS_SHARED.format(_names(perhaps_shared, shown)))
+    groups = _groups(roster)
+    unknown_group = any(one.is_group and key not in teams for key, one in found.items())
+    mates = {groups.of_person(person) for person in perhaps_shared.values()}
+    in_doubt = frozenset(p.id for p in absent if unknown_group or groups.of_person(p) in mates - {""})
+    for line, people_meant in (
+        (_ABSENT_OR_IN_A_GROUP, [p for p in absent if p.id in in_doubt]),
+        ("제출물이 없는 학생: {}", [p for p in absent if p.id not in in_doubt]),
+    ):
+        if people_meant:
+            notes.append(line.format(listed([f"{p.id} {p.name}" for p in people_meant])))
     known = {key: person for key, person in from_system.items() if key not in people}
     return Matched({**known, **people}, absent, (*roster.notes, *notes), teams, in_doubt)
 

@@ -35,8 +35,8 @@ class Received:
     """Korean lines for the instructor: recognised system, students not in the roster, files that belong to nobody."""
     copies: tuple[str, ...] = ()
     """Names of students whose files are those of another one in their group, who is not among them."""
-    absent_in_doubt: bool = False
-    """True if work of a group that nobody was matched with may be that of those in `absent`."""
+    absent_in_doubt: frozenset[str] = frozenset()
+    """Ids of those in `absent` whose group may have handed in."""
 
 
 def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
@@ -130,7 +130,8 @@ def enrolled(result: ClassResult, received: Received) -> ClassResult:
         )
         for submission in result.submissions
     )
-    absent = tuple(Absent(person, in_doubt=received.absent_in_doubt) for person in received.absent)
+    doubtful = received.absent_in_doubt
+    absent = tuple(Absent(person, in_doubt=person.id in doubtful) for person in received.absent)
     return replace(result, submissions=submissions, absent=absent)
 
 

@@ -16,7 +16,7 @@ from grader.report.plain_text import one_line
 
 _FIELDS = (
     *("id", "name", "last_name", "first_name", "system_name", "section", "login", "email", "github"),
-    *("canvas_id", "moodle_id", "record_id", "group", "handed_in"),
+    *("canvas_id", "moodle_id", "record_id", "group", "handed_in", "handed_in_day"),
 )
 """Fields of `HEADINGS` that a roster may have.
 
@@ -27,6 +27,7 @@ _RECORD = re.compile(r"\D+ \d+|참가자\d+")
 """Matches Moodle's identifiers; in Korean, the language pack puts no space before the number."""
 _SUMS = frozenset(("합계", "총계", "소계", "계", "총원", "총인원", "인원", "total", "sum"))
 """What stands instead of a student number in a row below the students."""
+_YEAR = re.compile(r"\d{4}")
 _HANGUL = re.compile("[가-힣]+")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -44,6 +45,8 @@ class Roster:
     """Korean lines for the instructor on what the roster leaves open."""
     groups_are_systems: bool = False
     """True if the groups' names are those of the learning system, and not a column that somebody filled in."""
+    is_group_work: bool = False
+    """True if a list of groups was given for this very work: what one member hands in is the whole group's."""
 
     def known_as(self, key: str, *fields: str) -> list[Person]:
         """Return the people with this value in one of `fields` (id, login, email …), ignoring case."""
@@ -127,12 +130,15 @@ def read_roster(path: Path) -> Roster:
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else one_line(row[at], 200) for field, at in places.items()}
         handed_in, system_name = cells.pop("handed_in"), cells.pop("system_name")
+        day = cells.pop("handed_in_day")
         person = _person(cells)
         if person is None:
             continue
         people.append(person)
         rows.setdefault(person.id, []).append(number)
-        if handed_in.strip("-"):  # Moodle writes a hyphen for somebody who handed in nothing
+        if day and not _YEAR.search(handed_in):
+            handed_in = f"{day} {handed_in}".strip()
+        if handed_in.strip("- "):  # Moodle writes a hyphen for somebody who handed in nothing
             times[person.id] = handed_in
         if system_name:
             system_names[person.id] = system_name

@@ -32,6 +32,7 @@ def received(
     tmp_path: Path, files: dict[str, str], roster: str = ROSTER, groups: str | None = None
 ) -> Received:
     folder = write(tmp_path / "download", files)
+    tmp_path.mkdir(exist_ok=True)
     for name, text in (("roster.csv", roster), ("groups.csv", groups)):
         if text is not None:
             (tmp_path / name).write_text(text, encoding="utf-8")
@@ -125,7 +126,7 @@ def test_what_does_not_fit_is_listed_and_never_matched(tmp_path: Path) -> None:
     """An unknown group: those who may be its members are no absentees who get a zero."""
     found = received(tmp_path, {**CANVAS, "9조_103_9004_hw.py": CODE})
     assert "20201001" not in ids(found)
-    assert found.absent_in_doubt
+    assert found.absent_in_doubt == {"20201001"}
     assert any("누구와도 짝짓지 않은 제출물: 9조 (103)" in line for line in found.notes)
     assert any("0점을 주지 않고 비워 둬요" in line for line in found.notes)
 
@@ -168,5 +169,30 @@ def test_a_plain_folder_of_groups(label: str, tmp_path: Path) -> None:
 
 
 def test_a_plain_folder_of_a_member_stays_the_members(tmp_path: Path) -> None:
+    """Perhaps the group's, perhaps not: the others get nothing, and no zero either."""
     found = received(tmp_path, {"1조_이서준/hw.py": CODE, "3조_20190001_정민/hw.py": CODE})
     assert ids(found) == ["20190001", "20191235"]
+    assert found.absent_in_doubt == {"20191234"}
+    assert any("한 사람만 낸 제출물: 1조_이서준." in line for line in found.notes)
+
+
+SINGLE = {"김하늘_101_9001_hw.py": CODE, "박지우_103_9002_hw.py": CODE, "정민_108_9003_hw.py": CODE}
+
+
+def test_one_of_each_group_handed_in_under_ones_own_name(tmp_path: Path) -> None:
+    """A list of groups for this work makes it the group's; the roster's column alone makes it doubtful."""
+    groups = ROSTER.replace("조,canvas id", "조,x")
+    shared = received(tmp_path / "a", SINGLE, ROSTER, groups)
+    assert ids(shared) == ["20190001", "20191234", "20191235", "20201001"]
+    assert shared.copies == ("20191235_이서준",)
+    doubtful = received(tmp_path / "b", SINGLE)
+    assert ids(doubtful) == ["20190001", "20191234", "20201001"]
+    assert doubtful.absent_in_doubt == {"20191235"}
+    assert {person.id for person in doubtful.absent} == {"20191235", "20201777", "00123456"}
+
+
+def test_groups_in_the_roster_change_nothing_where_students_hand_in_alone(tmp_path: Path) -> None:
+    found = received(tmp_path, {**SINGLE, "이서준_102_9004_hw.py": CODE})
+    assert ids(found) == ["20190001", "20191234", "20191235", "20201001"]
+    assert found.copies == ()
+    assert not found.absent_in_doubt

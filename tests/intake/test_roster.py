@@ -1,7 +1,7 @@
 """Rosters as Excel saves them, and those that cannot be used: a Korean line each, no traceback."""
 
 import io
-from datetime import datetime
+from datetime import datetime, time
 from pathlib import Path
 
 import pytest
@@ -169,6 +169,18 @@ def test_a_workbook_is_read_like_a_table(tmp_path: Path) -> None:
         ("20201001", "박지우"), ("00123456", "남궁민수"), ("00000007", "한결"),
     ]  # fmt: skip
     assert roster.handed_in == {"20201001": "2026-03-20 23:50:00"}
+
+
+def test_a_day_alone_is_no_midnight(tmp_path: Path) -> None:
+    """Neither in Excel, which keeps a day as midnight, nor where the time stands in a column of its own."""
+    rows: list[list[object]] = [["학번", "이름", "제출일", "제출 시간"],
+            [1, "a", datetime(2026, 3, 20), time(23, 50)], [2, "b", datetime(2026, 3, 20), None]]  # fmt: skip
+    path = workbook(tmp_path / "roster.xlsx", 명단=rows)
+    book = load_workbook(path)
+    for cell in ("C2", "C3"):
+        book.active[cell].number_format = "yyyy-mm-dd"  # type: ignore[index, union-attr]
+    book.save(path)
+    assert read_roster(path).handed_in == {"1": "2026-03-20 23:50:00", "2": "2026-03-20"}
 
 
 def test_the_sheet_that_is_meant(tmp_path: Path) -> None:
