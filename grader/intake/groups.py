@@ -35,7 +35,7 @@ class Groups:
     members: dict[str, tuple[Person, ...]]
     """Members by the group's name, compared without spaces, case and punctuation."""
     are_systems: bool
-    """True if the names are those in the learning system; then no two groups have one name."""
+    """True if no two groups have one name, as in a learning system."""
 
     @classmethod
     def of(cls, people: Iterable[Person], are_systems: bool) -> "Groups":
@@ -123,7 +123,7 @@ def _with_groups(roster: Roster, path: Path) -> Roster:
         line = "모둠 파일에 있지만 명단에서 누구인지 정하지 못한 학생: {}. 명단의 학번으로 적어 주세요."
         notes = (*notes, line.format(listed(strangers)))
     people = tuple(replace(person, group=group_of.get(person.id, person.group)) for person in roster.people)
-    are_systems = _is_systems_list(table)
+    are_systems = _is_systems_list(table) or find_column(table.header, "section") is None
     return replace(roster, people=people, notes=notes, groups_are_systems=are_systems, is_group_work=True)
 
 

@@ -32,6 +32,10 @@ _PERHAPS_SHARED = (
     "모둠에서 한 사람만 낸 제출물: {}. 모둠 과제라면 조가 적힌 명단을 --groups로 주고 다시 채점해 주세요. "
     "그러면 모둠원 모두의 것으로 채점해요."
 )
+_ACROSS_SECTIONS = (
+    "같은 번호의 조가 여러 분반에 있어서 누구와도 짝짓지 않은 제출물: {} ({}). 분반마다 다른 조라면 명단의 조와 "
+    "제출물의 이름에 분반까지 적어 주세요(A-1조). 한 모둠이라면 분반 없이 '학번,조'만 적은 표를 --groups로 주세요."
+)
 _SHORTEST_GLUED = 6
 """Minimum length of a number within letters and digits, such as `hw20201001`."""
 _HOW_TO_MARK_A_GROUP = (
@@ -71,6 +75,8 @@ class _Found:
     is_group: bool = False
     members: tuple[Person, ...] = ()
     """Members of the group that handed it in; empty if the roster does not tell them."""
+    across_sections: tuple[Person, ...] = ()
+    """People whom the roster puts into groups of this number in several sections; which group is meant is unknown."""
 
 
 def match(handovers: Sequence[Handover], roster: Roster | None) -> Matched:
@@ -153,12 +159,21 @@ def _find_group(handover: Handover, roster: Roster, groups: Groups) -> _Found | 
     names = groups.named(handover.name)
     if not names:
         return None
-    if len(names) > 1 or groups.is_doubtful(names[0]) or roster.named(handover.name):
+    if roster.named(handover.name):
+        return _Found(is_group=True)
+    known = roster.known_as(handover.canvas_id, "canvas_id")
+    if known and not set(known) <= set(groups.members[names[0]]):
+        return _Found(contradicted=tuple(known), is_group=True)
+    return _only_group(names, groups)
+
+
+def _only_group(names: Sequence[str], groups: Groups) -> _Found:
+    """Return the members of the group that names mean, if they mean one for certain."""
+    if len(names) > 1:
         return _Found(is_group=True)
     members = groups.members[names[0]]
-    known = roster.known_as(handover.canvas_id, "canvas_id")
-    if known and not set(known) <= set(members):
-        return _Found(contradicted=tuple(known), is_group=True)
+    if groups.is_doubtful(names[0]):
+        return _Found(is_group=True, across_sections=members)
     return _Found(is_group=True, members=members)
 
 
@@ -201,10 +216,7 @@ def _groups(roster: Roster | None) -> Groups:
 def _group_in_label(label: str, groups: Groups) -> _Found | None:
     """Return the group whose name an entry of a plain folder has; None if it has none."""
     names = groups.in_label(label)
-    if not names:
-        return None
-    sure = len(names) == 1 and not groups.is_doubtful(names[0])
-    return _Found(is_group=True, members=groups.members[names[0]] if sure else ())
+    return _only_group(names, groups) if names else None
 
 
 def _named(handover: Handover, roster: Roster) -> _Found:
@@ -393,7 +405,12 @@ def _described_with_roster(shown: str, people: Iterable[Person]) -> str:
 
 
 def _group_notes(found: Mapping[str, _Found], shown: Mapping[str, str]) -> Iterable[str]:
-    if groups := [key for key, one in found.items() if one.is_group and not one.contradicted]:
+    for key, one in found.items():
+        if one.across_sections:
+            people = listed([f"{p.name} {p.section}" for p in one.across_sections])
+            yield _ACROSS_SECTIONS.format(shown[key], people)
+    unknown = (key for key, one in found.items() if one.is_group and not one.contradicted)
+    if groups := [key for key in unknown if not found[key].across_sections]:
         yield f"모둠이 낸 것이라 누구와도 짝짓지 않은 제출물: {_names(groups, shown)}. {_HOW_TO_MARK_A_GROUP}"
 
 

@@ -44,7 +44,8 @@ class Roster:
     notes: tuple[str, ...] = ()
     """Korean lines for the instructor on what the roster leaves open."""
     groups_are_systems: bool = False
-    """True if the groups' names are those of the learning system, and not a column that somebody filled in."""
+    """True if no two groups have one name, as in a learning system; where somebody has filled in a column, each
+    section may have a group 1."""
     is_group_work: bool = False
     """True if a list of groups was given for this very work: what one member hands in is the whole group's."""
 

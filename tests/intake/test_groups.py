@@ -140,7 +140,13 @@ def test_the_number_of_somebody_outside_the_group_contradicts_its_name(tmp_path:
 def test_one_number_in_two_sections_is_two_groups(tmp_path: Path) -> None:
     roster = "학번,이름,분반,조\n20191234,김하늘,A,1\n20191235,이서준,B,1\n20190001,정민,A,2\n"
     files = {"1조_5_assignsubmission_file/hw.py": CODE, "2조_6_assignsubmission_file/hw.py": CODE}
-    assert ids(received(tmp_path, files, roster)) == ["20190001"]
+    found = received(tmp_path / "a", files, roster)
+    assert ids(found) == ["20190001"]
+    assert any("1조 (5) (김하늘 A, 이서준 B)" in line for line in found.notes)
+    told = received(tmp_path / "b", files, roster, "학번,조\n20191234,1\n20191235,1\n20190001,2\n")
+    assert ids(told) == ["20190001", "20191234", "20191235"], (
+        "a list without sections has one group of each number"
+    )
 
 
 def test_two_groups_of_one_number_get_nothing_of_each_other(tmp_path: Path) -> None:
