@@ -190,6 +190,7 @@ def _as_long_as(header: Sequence[str], row: tuple[str, ...]) -> tuple[str, ...]:
 # ---- student numbers ----------------------------------------------------------------------------------
 
 _FLOAT = re.compile(r"(\d+)\.0+")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _AS_FORMULA = re.compile(r'="(.*)"')
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d+")
 """Matches a number that Excel has rounded, `2.021E+08`; not a student number such as `2021E005`."""
@@ -198,11 +199,13 @@ _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d+")
 def student_number(cell: str) -> str:
     """Return a student number as the university writes it, out of a cell as spreadsheets and pandas write it.
 
-    `20191234.0` is pandas' way, `'00123456` and `="00123456"` are ways to keep zeros in front.
+    `20191234.0` is pandas' way, `20,191,234` Excel's, `'00123456` and `="00123456"` are ways to keep zeros in front.
     """
     text = unicodedata.normalize("NFKC", cell).strip().removeprefix("'")
     if formula := _AS_FORMULA.fullmatch(text):
         text = formula[1].strip()
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
     whole = _FLOAT.fullmatch(text)
     return whole[1] if whole else text
 

@@ -43,6 +43,8 @@ _HOW_TO_MARK_A_GROUP = (
     "아니면 모둠원의 점수를 --override 파일에 학생마다 적어 주세요."
 )
 _LATIN_RUN, _DIGITS, _HANGUL = re.compile("[0-9a-z]+"), re.compile(r"\d+"), re.compile("[가-힣]+")
+_HYPHENATED = re.compile(r"(?<![\d-])(\d{4})-(\d{4,6})(?![\d-])")
+"""Matches a student number such as `2020-12345`; no date."""
 _NAME_LENGTHS = (5, 4, 3, 2)
 """Syllables of a Korean name, the longest first."""
 _ABSENT_OR_IN_A_GROUP = (
@@ -270,7 +272,7 @@ def _written_in(name: str, roster: Roster, *fields: str) -> _Found:
 
 def _by_number(name: str, roster: Roster, *fields: str) -> list[Person]:
     """Return people whose number occurs in a name as a word of its own, or glued to others: `20201001박지우`."""
-    words = words_of(name)
+    words = words_of(_HYPHENATED.sub(r"\1\2", name))
     found = [p for w in words if len(w) >= _SHORTEST_NUMBER for p in roster.known_as(w, "id", *fields)]
     for run in (run for word in words for run in _LATIN_RUN.findall(word)):
         known = roster.known_as(run, "id") if len(run) >= _SHORTEST_NUMBER else []

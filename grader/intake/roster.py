@@ -27,6 +27,7 @@ _RECORD = re.compile(r"\D+ \d+|참가자\d+")
 """Matches Moodle's identifiers; in Korean, the language pack puts no space before the number."""
 _SUMS = frozenset(("합계", "총계", "소계", "계", "총원", "총인원", "인원", "total", "sum"))
 """What stands instead of a student number in a row below the students."""
+_NO_STUDENTS = _SUMS | {"pointspossible", "studenttest"}
 _YEAR = re.compile(r"\d{4}")
 _HANGUL = re.compile("[가-힣]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -50,8 +51,12 @@ class Roster:
     """True if a list of groups was given for this very work: what one member hands in is the whole group's."""
 
     def known_as(self, key: str, *fields: str) -> list[Person]:
-        """Return the people with this value in one of `fields` (id, login, email …), ignoring case."""
-        found = self._by_value.get(key.strip().casefold(), ())
+        """Return the people with this value in one of `fields` (id, login, email …), ignoring case.
+
+        A number of digits is the same with hyphens and without: `2020-12345`.
+        """
+        value = key.strip().casefold()
+        found = self._by_value.get(value) or self._by_value.get(_without_hyphens(value), [])
         return list(dict.fromkeys(person for field, person in found if field in fields))
 
     def named(self, name: str) -> list[Person]:
@@ -70,6 +75,8 @@ class Roster:
             for name in ("id", "login", "email", "github", "canvas_id", "moodle_id"):
                 if value := getattr(person, name).casefold():
                     found[value].append((name, person))
+                    if _without_hyphens(value) != value:
+                        found[_without_hyphens(value)].append((name, person))
         return found
 
     @cached_property
@@ -79,6 +86,12 @@ class Roster:
             for key in frozenset().union(*map(name_keys, self.names_of(person))):
                 found[key].append(person)
         return found
+
+
+def _without_hyphens(value: str) -> str:
+    """Return a number that is only digits and hyphens without the hyphens; other values as they are."""
+    plain = value.replace("-", "")
+    return plain if plain.isdecimal() else value
 
 
 def name_keys(name: str) -> frozenset[str]:
@@ -127,6 +140,7 @@ def read_roster(path: Path) -> Roster:
     assert places["id"] is not None
     refuse_rounded_numbers(table, places["id"], "명단")
     people, times, system_names = [], {}, {}
+    numberless = []
     rows: dict[str, list[int]] = {}
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else one_line(row[at], 200) for field, at in places.items()}
@@ -134,6 +148,8 @@ def read_roster(path: Path) -> Roster:
         day = cells.pop("handed_in_day")
         person = _person(cells)
         if person is None:
+            if cells["name"] and not cells["id"] and plain_header(cells["name"]) not in _NO_STUDENTS:
+                numberless.append(f"{number}번째 줄 '{cells['name']}'")
             continue
         people.append(person)
         rows.setdefault(person.id, []).append(number)
@@ -151,7 +167,11 @@ def read_roster(path: Path) -> Roster:
     if not people:
         raise TableError(f"명단에 학생이 없어요: {path}. 학번이 빈 줄은 세지 않아요.")
     in_system = find_title(table.header, "group_name") is not None or bool(people[0].moodle_id)
-    return Roster(tuple(people), times, system_names, groups_are_systems=in_system)
+    line = (
+        "명단에 학번이 비어 있어서 세지 않은 학생: {}. 학번이나 다른 고유한 번호를 적고 다시 채점해 주세요."
+    )
+    notes = (line.format(listed(numberless)),) if numberless else ()
+    return Roster(tuple(people), times, system_names, notes, groups_are_systems=in_system)
 
 
 def _places(table: Table) -> dict[str, int | None]:

@@ -179,6 +179,22 @@ def test_labels_of_a_plain_folder(label: str, id_: str, tmp_path: Path) -> None:
     assert found.people.get(label, Person()).id == id_
 
 
+@pytest.mark.parametrize("number", ["2020-12345", "202012345"])
+@pytest.mark.parametrize(
+    ("label", "id_"),
+    [
+        ("2020-12345_김하늘", True),
+        ("202012345김하늘", True),
+        ("2020-12345", True),
+        ("2020-12345 이서준", False),
+    ],
+)
+def test_numbers_with_hyphens(label: str, id_: bool, number: str, tmp_path: Path) -> None:
+    roster = f"학번,이름\n{number},김하늘\n2020-12346,이서준\n2020-12347,김하늘\n"
+    found = received(tmp_path, {f"{label}/hw.py": CODE, "x/hw.py": CODE}, roster)
+    assert found.people.get(label, Person()).id == (number if id_ else "")
+
+
 def test_a_name_in_google_classroom_that_holds_anothers_number(tmp_path: Path) -> None:
     roster = "학번,이름\n20191234,김하늘\n20191235,이서준\n"
     files = {"20191234 이서준 - hw.py": CODE, "20191235 - hw.py": CODE}

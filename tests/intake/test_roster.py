@@ -111,6 +111,13 @@ def test_moodles_worksheet_in_both_languages(header: str, record: str, tmp_path:
     assert roster.groups_are_systems
 
 
+def test_who_has_no_number_is_told(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("학번,이름\n,교환학생\n20201001,박지우\n,합계\n", encoding="utf-8")
+    (line,) = read_roster(tmp_path / "roster.csv").notes
+    assert "2번째 줄 '교환학생'" in line
+    assert "합계" not in line
+
+
 def test_canvas_gradebook_and_canvas_groups(tmp_path: Path) -> None:
     """`gradebook_exporter.rb` with and without numbers of the university, and the export of a set of groups."""
     texts = {
