@@ -89,7 +89,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
     "handed_in": (
         *("handed in", "submitted", "submitted at", "submission time", "제출 시각", "제출 시간", "제출 일시"),
         *("제출일시", "Last modified (submission)", "마지막 수정됨(제출)"),
-        *("최종 수정 (제출)", "마지막 수정 (제출)"),
+        *("최종 수정 (제출)", "마지막 수정 (제출)", "timestamp", "타임스탬프"),
     ),
     "handed_in_day": ("제출일", "제출 날짜", "제출일자", "submission date"),
     "until": (
@@ -121,6 +121,12 @@ _IN_BRACKETS = re.compile(r"\([^()]*[^\d()\s][^()]*\)|\[[^\[\]]*\]|\*")
 """Matches what a portal adds to a title: `학번(Student ID)`, `이름*`; not Canvas' number of an assignment."""
 
 
+_SUBMITTED_WHEN = re.compile(
+    "제출.*(?:시각|시간|일시|일자)|(?:submi|handedin|turnedin).*(?:time|date|at$|on$)"
+)
+_DUE = re.compile("마감|기한|due|deadline|until|남은|remaining")
+
+
 def plain_header(title: str) -> str:
     """Return a title as titles are compared: letters and digits only, in lower case. `학 번` and `학번` are one."""
     return "".join(char for char in unicodedata.normalize("NFKC", title).casefold() if char.isalnum())
@@ -140,6 +146,12 @@ def find_column(header: Sequence[str], field: str) -> int | None:
             if wanted in titles:
                 return titles.index(wanted)
     return None
+
+
+def time_columns(header: Sequence[str]) -> list[int]:
+    """Return the columns whose titles speak of a time of handing in, in words that are not listed."""
+    plain = [plain_header(title) for title in header]
+    return [at for at, title in enumerate(plain) if _SUBMITTED_WHEN.search(title) and not _DUE.search(title)]
 
 
 def find_title(header: Sequence[str], title: str) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from grader.base.headings import find_columns, find_title, plain_header
+from grader.base.headings import find_columns, find_title, plain_header, time_columns
 from grader.base.names import listed
 from grader.base.tables import Table, TableError, read_table, refuse_rounded_numbers, student_number
 from grader.course.feedback import Person
@@ -186,9 +186,27 @@ def _places(table: Table) -> dict[str, int | None]:
         found = [find_title(table.header, title) for title in ("SIS User ID", "SIS Login ID", "ID")]
         places["canvas_id"] = found[-1]
         places["id"] = next(at for at in found if at is not None)
+    if places["handed_in"] is None:
+        places["handed_in"] = _time_column(table)
     if places["name"] is None:
         places["name"] = places["first_name"] if places["last_name"] is None else places["last_name"]
     return places
+
+
+def _time_column(table: Table) -> int | None:
+    """Return the column that seems to hold the times of handing in; None if there is none.
+
+    Raises:
+        TableError: there are several. None of them may be passed over: somebody late would be in time.
+    """
+    found = time_columns(table.header)
+    if len(found) > 1:
+        titles = ", ".join(table.header[at] for at in found)
+        raise TableError(
+            f"명단에 제출 시각으로 보이는 열이 여럿이에요: {table.path}: {titles}. "
+            "지각을 정할 열의 이름을 '제출 시각'으로 바꿔 주세요."
+        )
+    return found[0] if found else None
 
 
 def _person(cells: dict[str, str]) -> Person | None:

@@ -111,6 +111,23 @@ def test_moodles_worksheet_in_both_languages(header: str, record: str, tmp_path:
     assert roster.groups_are_systems
 
 
+@pytest.mark.parametrize(
+    "title", ["제출 시각", "제출시간", "최종 제출 일시", "제출 완료 시각(KST)", "Submitted At", "Submission date/time",
+              "타임스탬프", "Last modified (submission)"],
+)  # fmt: skip
+def test_the_time_of_handing_in_by_whatever_title(title: str, tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text(f"학번,이름,제출 마감 시각,{title}\n1,a,x,2026-03-20 23:50\n", encoding="utf-8")
+    assert read_roster(path).handed_in == {"1": "2026-03-20 23:50"}
+
+
+def test_two_times_of_handing_in_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text("학번,이름,첫 제출 시각,끝 제출 시각\n1,a,x,y\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"여럿이에요: .*: 첫 제출 시각, 끝 제출 시각"):
+        read_roster(path)
+
+
 def test_who_has_no_number_is_told(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("학번,이름\n,교환학생\n20201001,박지우\n,합계\n", encoding="utf-8")
     (line,) = read_roster(tmp_path / "roster.csv").notes
