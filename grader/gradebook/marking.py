@@ -129,11 +129,14 @@ class _Marker:
         score = score / reachable * full if reachable else 0.0
         if policy.out_of is not None:
             score, full = (score / full * policy.out_of if full else 0.0), policy.out_of
-        percent, why = self._late_penalty(submission, extension)
+        whole = given.get("")
+        is_let_off = (whole is not None and whole.score is None) or (
+            extension is not None and extension.excused
+        )
+        percent, why = (0.0, "") if is_let_off else self._late_penalty(submission, extension)
         if why:
             score *= 1 - percent / 100
             reasons.append(why)
-        whole = given.get("")
         if whole is not None:
             is_excused = whole.score is None
             score, why = self._by_hand(whole, score, full, "전체")
