@@ -70,7 +70,7 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
         )
         for absent_person in result.absent
     ]
-    return replace(result, submissions=tuple(submissions), absent=tuple(absent))
+    return replace(result, submissions=tuple(submissions), absent=tuple(absent), repair=policy.told)
 
 
 def _key(submission: SubmissionResult) -> str:

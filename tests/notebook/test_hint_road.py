@@ -72,7 +72,11 @@ def test_another_mistake_begins_at_its_symptom_and_the_same_goes_on() -> None:
     assert "매개변수가 하나도 움직이지 않았어요" in newest()
     checked(NO_ZERO_GRAD)
     assert SYMPTOM in newest(), "it was mended in between"
-    checked(RIGHT["train_step"].replace("loss.backward()", "(0.3 * loss + 0.25 * loss_fn(model(xb), yb)).backward()"))
+    checked(
+        RIGHT["train_step"].replace(
+            "loss.backward()", "(0.3 * loss + 0.25 * loss_fn(model(xb), yb)).backward()"
+        )
+    )
     assert plain(TRAIN_STEP.clues[0]) in newest()
     checked(RIGHT["train_step"])
     assert plain(TRAIN_STEP.clues[1]) in newest()
@@ -91,7 +95,7 @@ def test_two_mistakes_are_told_one_after_the_other() -> None:
 
 def test_a_bonus_task_has_hints_for_a_named_mistake_and_no_answer() -> None:
     name = "overfit_one_batch"
-    shown = checked(RIGHT[name].replace("        opt.zero_grad()\n", "", 1), name)
+    shown = checked(RIGHT[name].replace("model.train()", "pass", 1), name)
     assert shown.feedback.mistake_ids, "the sample names no mistake"
     texts = [newest(name) for _ in range(4)]
     assert plain(shown.feedback.diagnosis.mistakes[0].titles[0]) in texts[2]
@@ -122,19 +126,17 @@ def test_a_forged_progress_file_shows_no_forged_hints() -> None:
 def test_held_back_the_card_tells_the_symptom() -> None:
     """Neither the name nor the order of the right events stands on it; the learner's line and what was measured do."""
     named = mistake("missing-zero-grad")
-    assert named.title in checked(NO_ZERO_GRAD).text.replace("⁠", "") or plain(named.title) in plain(
-        checked(NO_ZERO_GRAD).text
-    )
+    assert plain(named.title) in plain(checked(NO_ZERO_GRAD).text), "by default the card names it"
     assert run(["settings", "repair", "after-hint"]) == 0
     shown = checked(NO_ZERO_GRAD)
     lines = [line.strip() for line in shown.text.splitlines()]
     assert lines[1] == SYMPTOM
     assert shown.feedback.mistake_ids == ["missing-zero-grad"], "what is recorded stays"
-    for text in (shown.text, shown.html):
+    for text in (shown.text, re.sub(r"<[^>]+>", "", shown.html)):
+        assert SYMPTOM in text
         assert "zero_grad" not in text
         assert "지우지 않으면" not in text
         assert "loss.backward()" in text
-    assert SYMPTOM in re.sub(r"<[^>]+>", "", shown.html)
     assert "1.0·g₁ + 1.0·g₂" in shown.text
 
 
@@ -147,7 +149,9 @@ def test_held_back_each_of_two_mistakes_has_its_symptom() -> None:
     assert "실수를 둘 찾았어요" in shown.text
 
 
-def test_the_terminal_and_watch_keep_to_the_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_and_watch_keep_to_the_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """They say how to get the name: by a command, or by a key."""
     file = tmp_path / "mine.py"
     file.write_text("import torch\n" + NO_ZERO_GRAD, encoding="utf-8")
@@ -155,7 +159,7 @@ def test_the_terminal_and_watch_keep_to_the_setting(tmp_path: Path, capsys: pyte
     capsys.readouterr()
     assert run(["check", str(file)]) == 1
     told = capsys.readouterr().out
-    assert SYMPTOM.split()[0] in told
+    assert SYMPTOM.split(maxsplit=1)[0] in told
     assert "zero_grad" not in told
     assert "grader hint train_step" in told
     assert run(["hint", "train_step"]) == 0
@@ -168,7 +172,9 @@ def test_the_terminal_and_watch_keep_to_the_setting(tmp_path: Path, capsys: pyte
     assert "zero_grad" not in console.export_text()
 
 
-def test_the_learners_choice_comes_before_the_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_learners_choice_comes_before_the_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An instructor's folder sets it for all who work in it; the learner's own choice is kept before it."""
     folder = tmp_path / "hanstep" / "01_five_line_step"
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""With `repair = "after-hint"` in the policy, students read the symptom first and the name in a fold; teachers the name."""
+"""With `repair = "after-hint"` in the policy, students read the symptom first; the name is in a fold."""
 
 import json
 import re
@@ -45,8 +45,8 @@ def test_the_policy_holds_the_repair_back_on_what_students_read(tmp_path: Path) 
     before, *folds = page.split("<main>")[1].split("<details")
     assert SYMPTOM in before
     assert "zero_grad" not in before
-    titles = [re.sub(r"<[^>]+>", "", fold.split("<summary", 1)[1].split("</summary>")[0].split(">", 1)[1]) for fold in folds]
-    assert titles == ["힌트 1 · 증상", "힌트 2 · 볼 곳", "힌트 3 · 고칠 것"]
+    names = [re.sub(r"<[^>]+>", "", fold.split("</summary>")[0].split(">", 2)[2]) for fold in folds[:3]]
+    assert names == ["힌트 1 · 증상", "힌트 2 · 볼 곳", "힌트 3 · 고칠 것"]
     assert "opt.zero_grad()" in folds[2]
     assert "opt.zero_grad()" not in folds[0] + folds[1]
     (gradescope,) = (tmp_path / "gradescope").glob("*/results.json")
@@ -57,7 +57,9 @@ def test_the_policy_holds_the_repair_back_on_what_students_read(tmp_path: Path) 
     ):
         assert SYMPTOM in text
         assert "zero_grad" not in text
-    assert "opt.zero_grad()" in re.sub(r"</?code[^>]*>", "", (tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert "opt.zero_grad()" in re.sub(
+        r"</?code[^>]*>", "", (tmp_path / "index.html").read_text(encoding="utf-8")
+    )
 
 
 def test_without_the_policy_the_page_names_it(tmp_path: Path) -> None:
@@ -71,18 +73,36 @@ def test_another_value_is_refused(tmp_path: Path) -> None:
         policy(tmp_path, 'repair = "later"')
 
 
-def test_without_a_sentence_the_measured_difference_is_the_symptom() -> None:
+_SAME = "두 번째 업데이트부터 매개변수가 달라요"
+
+
+@pytest.mark.parametrize(
+    ("what", "expected", "got", "told"),
+    [
+        (_SAME, "0.1", "0.2", _SAME),
+        (
+            "매개변수가 바뀐 횟수",
+            *("5번", "0번"),
+            "매개변수가 정답에서는 5번 바뀌는데, 내 코드에서는 한 번도 바뀌지 않았어요",
+        ),
+        ("첫 번째 호출", "예외 없이 끝남", "ValueError: x", "첫 번째 호출에서 예외가 났어요 (ValueError)"),
+        (
+            "첫 번째 호출",
+            *("ValueError", "예외 없이 끝남"),
+            "첫 번째 호출에서 예외(ValueError)가 나야 하는데 그냥 끝났어요",
+        ),
+        ("첫 번째 반환값", "0.123456", "0.3", "첫 번째 반환값에서 정답과 갈라져요"),
+        ("반환 타입", "float", "Tensor", "반환 타입에서 정답과 갈라져요 (내 코드는 Tensor, 정답은 float)"),
+        ("print를 부름", "아니요", "예", "‘print를 부름’: 내 코드는 예, 정답은 아니요"),
+    ],
+)
+def test_without_a_sentence_the_measured_difference_is_the_symptom(
+    what: str, expected: str, got: str, told: str
+) -> None:
     """Neither numbers that say nothing nor names of elements come first; counts and types do."""
     feedback = samples.named_mistake()
-    for first, told in (
-        (FirstDifference("SGD", "두 번째 업데이트부터 매개변수가 달라요", "0.1", "0.2", 2, "0.weight[3]"), "두 번째 업데이트부터 매개변수가 달라요"),
-        (FirstDifference("SGD", "매개변수가 바뀐 횟수", "5번", "0번", 1), "매개변수가 정답에서는 5번 바뀌는데, 내 코드에서는 한 번도 바뀌지 않았어요"),
-        (FirstDifference("빈 loader", "첫 번째 호출", "예외 없이 끝남", "ValueError: x"), "첫 번째 호출에서 예외가 났어요 (ValueError)"),
-        (FirstDifference("빈 loader", "첫 번째 호출", "ValueError", "예외 없이 끝남"), "첫 번째 호출에서 예외(ValueError)가 나야 하는데 그냥 끝났어요"),
-        (FirstDifference("SGD", "첫 번째 반환값", "0.123456", "0.3"), "첫 번째 반환값에서 정답과 갈라져요"),
-        (FirstDifference("SGD", "반환 타입", "float", "Tensor"), "반환 타입에서 정답과 갈라져요 (정답은 float, 내 코드는 Tensor)"),
-        (FirstDifference("SGD", "print를 부름", "아니요", "예"), "‘print를 부름’이 정답은 아니요, 내 코드는 예예요"),
-    ):  # fmt: skip
-        named = replace(feedback.diagnosis.mistakes[0], symptom="", difference=first)
-        held = without_repair(replace(feedback, diagnosis=Diagnosis((named,))))
-        assert held.diagnosis.mistakes[0].titles == (told,)
+    tensor = "0.weight[3]" if what == _SAME else None
+    first = FirstDifference("SGD", what, expected, got, tensor=tensor)
+    named = replace(feedback.diagnosis.mistakes[0], symptom="", difference=first)
+    held = without_repair(replace(feedback, diagnosis=Diagnosis((named,))))
+    assert held.diagnosis.mistakes[0].titles == (told,)
