@@ -108,7 +108,7 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
     if hints is None:
         return message(
             f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 정해 둔 힌트가 없어요. "
-            "확인해서 알려진 실수를 찾으면 그 실수의 힌트를 볼 수 있어요. 레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
+            "확인에서 알려진 실수를 찾으면 그 힌트가 나와요. 레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
         )
     return Shown(hints.html, hints.text)
 

@@ -1,14 +1,18 @@
 """Word what happened in a run because of a mistake, without what the mistake is: its symptom."""
 
+import re
+
 from grader.course.feedback import Feedback, FirstDifference, NamedMistake
 from grader.judging.first_difference import NO_EXCEPTION, UPDATE_COUNT
-from grader.observe.wording import yes_or_no
+from grader.observe.wording import particle, yes_or_no
 from grader.report import formulas
 from grader.report.plain_text import one_line
 
 _YES_OR_NO = (yes_or_no(True), yes_or_no(False))
 _LONGEST_VALUE = 30
 """Maximum characters of a value that a symptom quotes."""
+_NOTE_BEHIND = re.compile(r" ?\((?:[^()]|\([^()]*\))*\)$")
+"""Matches a note in parentheses at the end of a text; a particle behind it follows the word before it."""
 _WRONG = "결과가 정답과 달라요"
 
 
@@ -24,15 +28,15 @@ def symptom(named: NamedMistake) -> str:
 
 def measured(feedback: Feedback, named: NamedMistake) -> list[str]:
     """Return what was measured in a scenario that shows the mistake, a Korean sentence each; may be empty."""
-    first, found = named.difference, []
-    if first is not None:
-        told, values = difference_in_words(first), _both_values(first)
-        found += [told] if named.symptom else []
-        found += [values] if values not in told and first.got != NO_EXCEPTION else []
-    recipe, shown = feedback.diagnosis.recipe, feedback.diagnosis.first_difference
+    first, recipe, shown = (named.difference, feedback.diagnosis.recipe, feedback.diagnosis.first_difference)
     is_here = recipe and shown and (recipe.scenario or shown.scenario) in named.scenarios
+    found = [] if first is None or not named.symptom else [difference_in_words(first)]
     if recipe is not None and is_here and formulas.explains_mistake(recipe):
         found += [formulas.recipe_line(recipe), formulas.recipe_sentence(recipe)]
+    elif first is not None and first.tensor is not None:
+        found += [f"가장 많이 다른 값: {_both_values(first)}"]
+    elif first is not None and _has_measured_numbers(first):
+        found += [_both_values(first)]
     return [f"{sentence.removesuffix('.')}." for sentence in found if sentence]
 
 
@@ -55,7 +59,11 @@ def difference_in_words(first: FirstDifference) -> str:
         )
     if {got, expected} == set(_YES_OR_NO):
         return f"‘{what}’: {_both_values(first)}"
-    told = f"{what} 결과가 달라요" if what.endswith("때") else f"{what}에서 정답과 갈라져요"
+    told = (
+        f"{what} 결과가 달라요"
+        if what.endswith("때")
+        else f"{what}{particle(_NOTE_BEHIND.sub('', what), '이/가')} 정답과 달라요"
+    )
     return f"{told} ({_both_values(first)})" if _is_telling(got) and _is_telling(expected) else told
 
 
@@ -65,9 +73,16 @@ def _both_values(first: FirstDifference) -> str:
 
 def _is_telling(value: str) -> bool:
     """Return True for a short word or a whole number; a measured number says nothing by itself."""
-    if len(value) > _LONGEST_VALUE:
-        return False
+    return len(value) <= _LONGEST_VALUE and not _is_measured(value)
+
+
+def _has_measured_numbers(first: FirstDifference) -> bool:
+    return _is_measured(first.got) or _is_measured(first.expected)
+
+
+def _is_measured(value: str) -> bool:
+    """Return True for a number that is no whole one."""
     try:
-        return float(value).is_integer()
+        return not float(value).is_integer()
     except (ValueError, OverflowError):  # a word, `nan` or `inf`
-        return True
+        return False
