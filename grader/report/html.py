@@ -224,6 +224,11 @@ class _Row:
     got: _Bar
     expected: _Bar
 
+    @property
+    def same(self) -> bool:
+        """True if both read the same."""
+        return self.got.text == self.expected.text
+
 
 @dataclass(frozen=True)
 class _Bars:

@@ -7,7 +7,16 @@ import pytest
 
 from grader.course.feedback import SubmissionResult
 from grader.report import write_report
-from grader.report.html import TEMPLATES, feedback_html, hint_html, note_html, prose, template_environment
+from grader.report.html import (
+    BLUE,
+    RED,
+    TEMPLATES,
+    feedback_html,
+    hint_html,
+    note_html,
+    prose,
+    template_environment,
+)
 from grader.report.plain_text import JOINER
 from grader.report.text import feedback_text, hint_text
 from tests.report import samples
@@ -173,6 +182,17 @@ def test_bars_are_as_long_as_their_coefficients() -> None:
     shares = [float(v.rstrip("%")) for k, v in signed if k in ("width", "margin-left") and v.endswith("%")]
     assert any(abs(share - 50) < 0.2 for share in shares)
     assert any(abs(share) < 0.2 for share in shares)
+
+
+def test_a_wrong_bar_has_its_own_colour_and_equal_bars_are_one() -> None:
+    """Both names stand once, above the bars. Red, and a ≠ for whoever sees no red: this gradient's share is wrong."""
+    card = feedback_html(samples.named_mistake())  # 1.0·g₁ + 1.0·g₂, where 1.0·g₂ is right
+    bars = card[card.index("업데이트의 재료") :]
+    fills = re.findall(r"height:10px;[^\"]*background-color:([^;\"]+)", bars)
+    assert fills == [RED, BLUE], "the wrong share of g₁, and the right one of g₂ once"
+    text = re.sub(r"<[^>]+>", "", bars.split("들어가지")[0])
+    assert (text.count("내 코드"), text.count("≠ 1.0")) == (1, 1)
+    assert "둘 다 1.0" in text
 
 
 def test_a_note_is_escaped_and_its_lines_are_numbered() -> None:
