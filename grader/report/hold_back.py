@@ -57,12 +57,8 @@ def mistake_hints(feedback: Feedback, named: NamedMistake) -> tuple[str, str, st
 
 def _place(named: NamedMistake) -> str:
     """Return the line, and what to look at there."""
-    place = words.mistake_place(named)
-    if not place:
-        return named.hint
-    told = f"{place}에 빠진 것이 있어요." if named.before or named.after else f"{place}을 보세요."
-    code = f"\n{_code((named.source_line or '').strip())}" if named.source_line else ""
-    return f"{told}{code}\n{named.hint}"
+    code = _code(named.source_line.strip()) if named.source_line and named.line is not None else ""
+    return "\n".join(filter(None, (words.look_at(named), code, named.hint)))
 
 
 def _repair(named: NamedMistake) -> str:

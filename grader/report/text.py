@@ -167,6 +167,8 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
 
 
 def _mistake(named: NamedMistake, number: int | None, own_place: str) -> Iterable[RenderableType]:
+    if number is None and not (named.explain or named.hint or own_place):
+        return
     yield Text()
     if own_place:
         yield _indented(prose(own_place, _LABEL))

@@ -357,12 +357,12 @@ def repair_place(step: RepairStep) -> str:
 
 
 def _line(line: int, cell: int | None) -> str:
-    return f"{line}번째 줄{_of_cell(cell)}"
+    return f"{line}번째 줄" + ("" if cell is None else f"(코드 셀 {cell})")
 
 
-def _of_cell(cell: int | None) -> str:
-    """Return what follows a place in a notebook. The number of a cell stands nowhere in it, so it never comes first."""
-    return "" if cell is None else f"(코드 셀 {cell})"
+def _with_cell(place: str, cell: int | None) -> str:
+    """Return a place with its cell behind it: a cell's number stands nowhere in a notebook, so it does not come first."""
+    return place if cell is None else f"{place} · 코드 셀 {cell}"
 
 
 def repair_kind(step: RepairStep) -> str:
@@ -383,7 +383,15 @@ def mistake_place(named: NamedMistake) -> str:
     """Return the place of a mistake: `12번째 줄`, `12번째 줄보다 앞`, `12번째 줄 뒤`, or empty if no line is known."""
     if named.line is None:
         return ""
-    return f"{named.line}번째 줄{_side(named)}{_of_cell(named.cell)}"
+    return _with_cell(f"{named.line}번째 줄{_side(named)}", named.cell)
+
+
+def look_at(named: NamedMistake) -> str:
+    """Return a sentence on where to look for a mistake, as in `12번째 줄(코드 셀 3)을 보세요.`; empty if unknown."""
+    if named.line is None:
+        return ""
+    line = _line(named.line, named.cell)
+    return f"{line}{_side(named)}에 빠진 것이 있어요." if _side(named) else f"{line}을 보세요."
 
 
 def missing_beside(named: NamedMistake) -> str:
@@ -430,7 +438,7 @@ def _side_shown(feedback: Feedback) -> str:
 
 
 def location(feedback: Feedback) -> str:
-    """Return file, line and cell, as in `kim.ipynb · 7번째 줄(코드 셀 3)`; empty if passed or unknown."""
+    """Return file, line and cell, as in `kim.ipynb · 7번째 줄 · 코드 셀 3`; empty if passed or unknown."""
     if feedback.status == "passed":
         return ""
     file = one_line(feedback.file, 120) if feedback.file else ""
@@ -438,7 +446,7 @@ def location(feedback: Feedback) -> str:
 
 
 def place(feedback: Feedback) -> str:
-    """Return the place within the file, as in `7번째 줄(코드 셀 3)`; empty if unknown."""
+    """Return the place within the file, as in `7번째 줄 · 코드 셀 3`; empty if unknown."""
     if feedback.line is None:
         return "" if feedback.cell is None else f"코드 셀 {feedback.cell}"
-    return f"{feedback.line}번째 줄{_side_shown(feedback)}{_of_cell(feedback.cell)}"
+    return _with_cell(f"{feedback.line}번째 줄{_side_shown(feedback)}", feedback.cell)

@@ -69,7 +69,7 @@ def test_card_tells_symptom_first() -> None:
     text = Parsed(feedback_html(samples.named_mistake(), total_hints=4)).text
     expected = [
         *("한 스텝 · train_step", "1/4점", "opt.zero_grad()가 없어요"),
-        *("7번째 줄(코드 셀 3)", "opt.step() # 한 걸음", "두 번째 스텝부터", "실마리 보기"),
+        *("7번째 줄 · 코드 셀 3", "opt.step() # 한 걸음", "두 번째 스텝부터", "실마리 보기"),
         *("SGD 궤적", "처음 갈라지는 곳"),
         *("-0.351882", "-0.217431", "실행 순서", "≠ zero_grad", "두 번째 업데이트 = 1.0·g₁ + 1.0·g₂"),
         *("(정답: 1.0·g₂)", 'hint("train_step")', "알아 두세요", "model2"),
