@@ -21,7 +21,7 @@ def without_repair(feedback: Feedback) -> Feedback:
 
     The order of the right events is left out, too, because it shows what is missing. Points and lines stay.
     """
-    held = tuple(map(_only_symptom, feedback.diagnosis.mistakes))
+    held = tuple(_only_symptom(_measured_somewhere(named, feedback)) for named in feedback.diagnosis.mistakes)
     if not held:
         return feedback
     diagnosis = replace(
@@ -38,6 +38,11 @@ def as_told(submission: SubmissionResult, repair: Repair) -> SubmissionResult:
     return replace(submission, feedbacks=held, extras=tuple(map(without_repair, submission.extras)))
 
 
+def _measured_somewhere(named: NamedMistake, feedback: Feedback) -> NamedMistake:
+    """Return the mistake with a measured difference: the feedback's own if results of an earlier version have no other."""
+    return replace(named, difference=named.difference or feedback.diagnosis.first_difference)
+
+
 def _only_symptom(named: NamedMistake) -> NamedMistake:
     first, rest = words.first_sentence(symptom(named))
     return replace(named, titles=(first,), explain=rest, hint="", right_lines=())
@@ -45,6 +50,7 @@ def _only_symptom(named: NamedMistake) -> NamedMistake:
 
 def mistake_hints(feedback: Feedback, named: NamedMistake) -> tuple[str, str, str]:
     """Return the three hints of a mistake that the feedback names, as Markdown: see `HINT_NAMES`."""
+    named = _measured_somewhere(named, feedback)
     found = [f"· {line}" for line in measured(feedback, named)]
     where = f" (상황: {named.difference.scenario})" if named.difference is not None else ""
     evidence = [f"이번 실행에서 잰 것{where}", *found] if found else []
