@@ -39,7 +39,7 @@ def as_told(submission: SubmissionResult, repair: Repair) -> SubmissionResult:
 
 
 def _measured_somewhere(named: NamedMistake, feedback: Feedback) -> NamedMistake:
-    """Return the mistake with a measured difference: the feedback's own if results of an earlier version have no other."""
+    """Return the mistake with a measured difference; results of an earlier version have only the feedback's."""
     return replace(named, difference=named.difference or feedback.diagnosis.first_difference)
 
 

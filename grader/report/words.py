@@ -361,7 +361,7 @@ def _line(line: int, cell: int | None) -> str:
 
 
 def _with_cell(place: str, cell: int | None) -> str:
-    """Return a place with its cell behind it: a cell's number stands nowhere in a notebook, so it does not come first."""
+    """Return a place with its cell behind it. A cell's number stands nowhere in a notebook, so it comes last."""
     return place if cell is None else f"{place} · 코드 셀 {cell}"
 
 
