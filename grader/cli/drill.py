@@ -64,9 +64,10 @@ def drill(
         if feedback is None:
             say(f"{name} 정의를 읽지 못했어요. 들여쓰기와 괄호를 확인해 보세요.")
         else:
+            from grader.learner.settings import as_chosen
             from grader.report.text import print_feedback
 
-            print_feedback(out, feedback)
+            print_feedback(out, as_chosen(feedback, Path.cwd()))
             if feedback.status == "passed":
                 break
         again = "처음부터 다시 써 보세요." if file is None else "고치고 저장해 보세요."

@@ -20,6 +20,11 @@ the end.
 """
 
 
+Repair = Literal["at-once", "after-hint"]
+"""When a learner reads the name of a mistake, which tells the repair: `at-once` on the card of the check, or
+`after-hint`, when hints come to it; until then the card tells the symptom."""
+
+
 @dataclass(frozen=True)
 class CheckResult:
     """The result of one line of the marking scheme."""
@@ -119,6 +124,12 @@ class NamedMistake:
     """True if something is missing that belongs after that line."""
     source_line: str | None = None
     """Text of that line as written; only the beginning if it is very long."""
+    symptom: str = ""
+    """What happened in this run because of it, in Korean sentences that are part of `explain` too; empty: not known."""
+    difference: FirstDifference | None = None
+    """Where this run first differs in the scenario that shows the mistake most clearly; None if it was not run."""
+    right_lines: tuple[str, ...] = ()
+    """The solution's lines in place of those that make the mistake; empty if it only adds lines, or replaces many."""
 
     @classmethod
     def of(
@@ -385,3 +396,5 @@ class ClassResult:
     submissions: tuple[SubmissionResult, ...]
     absent: tuple[Absent, ...] = ()
     """In the roster's order; empty without a roster."""
+    repair: Repair = "at-once"
+    """When students read the names of their mistakes, by the policy."""

@@ -34,7 +34,7 @@ class LessonRow:
     @property
     def begun(self) -> bool:
         """True if any of its exercises was checked or a hint of it shown."""
-        return any(history.checks or history.hints for _, history in self.exercises)
+        return any(history.checks or history.hints_shown for _, history in self.exercises)
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def _lessons(content: Overview, width: int) -> RenderableType:
             )
             counts = [
                 f"확인 {done.checks}" if done.checks else "",
-                f"힌트 {done.hints}" if done.hints else "",
+                f"힌트 {done.hints_shown}" if done.hints_shown else "",
             ]
             mark, style = ("✓", "green") if done.passed else ("·", "dim")
             line = Text.assemble((f"{mark} ", style), title, (f" ({exercise.name})", "dim"))

@@ -19,7 +19,9 @@ from grader.course.exercise_cell import exercise_of
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.learner.progress import Progress
+from grader.learner.settings import as_chosen
 from grader.notebook.check import judge_in_kernel
+from grader.notebook.hints import hints_left
 from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
@@ -155,8 +157,8 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
         feedback = judge_in_kernel(drilled, exercise)
     except HanstepError as error:
         return message(str(error))
-    left = len(drilled.hints) - Progress.load().history.exercise(name).hints
-    shown = Shown(feedback_html(feedback, total_hints=left, folded=True), feedback_text(feedback), feedback)
+    left, told = hints_left(drilled, Progress.load()), as_chosen(feedback, Path.cwd())
+    shown = Shown(feedback_html(told, total_hints=left, folded=True), feedback_text(told), feedback)
     if not shown.passed:
         return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
     seconds = now - _started.pop(name)

@@ -20,9 +20,10 @@ SCHEMA = "hanstep.results/2"
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
 added later are empty if absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind`,
-`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line` of a mistake, `absent` of a class,
-`in_doubt` of somebody absent, `group` of a person. `score` is always the measured score; `mark` is the final one after
-the policy and marks given by hand, and its `score` is null for a student who is excused.
+`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line`, `symptom`, `difference` and
+`right_lines` of a mistake, `absent` and `repair` of a class, `in_doubt` of somebody absent, `group` of a person.
+`score` is always the measured score; `mark` is the final one after the policy and marks given by hand, and its `score`
+is null for a student who is excused.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
@@ -53,6 +54,7 @@ def _pieces(result: ClassResult) -> Iterator[str]:
         "sandbox": result.sandbox,
         "submissions": [],
         "absent": [asdict(absent) for absent in result.absent],
+        "repair": result.repair,
     }
     before, empty, after = dump(document).partition('"submissions": []')
     yield before + empty.removesuffix("]")

@@ -99,7 +99,7 @@ def test_the_map_tells_who_and_shows_the_line() -> None:
         "train_step · 4명 · missing-zero-grad",
         "opt.step() # 한 걸음",
         "4명이 이렇게 썼어요",
-        "코드 셀 3 · 7번째 줄",
+        "7번째 줄 · 코드 셀 3",
     ):
         assert told in text
     assert len(re.findall(r'<a href="feedback/[^"]+#train_step">', cell)) == 4

@@ -5,6 +5,7 @@ import re
 
 from grader.course.feedback import ClassResult, SubmissionResult
 from grader.report import words
+from grader.report.hold_back import as_told
 from grader.report.plain_text import mark_points, one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
@@ -17,7 +18,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
 def step_summary(result: ClassResult) -> str:
     """Return Markdown for `$GITHUB_STEP_SUMMARY`: a table of exercises for one student, of students for a class."""
     if len(result.submissions) == 1:
-        return _student(result.submissions[0])
+        return _student(as_told(result.submissions[0], result.repair))
     lines = ["## 채점 결과", "", "| 학생 | 점수 | 통과한 연습 | 까닭 |", "|---|---:|---:|---|"]
     size = 0
     for count, submission in enumerate(result.submissions):
