@@ -125,8 +125,7 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
         return Answer((str(error),), over=False)
     if unmarked(source).rstrip() == visit.case.text.rstrip():
         return Answer((f"아직 그대로예요. 고치고 저장했는지 확인해 보세요: {file}",), over=False)
-    with out.status("확인하는 중이에요"):
-        feedback = judged(visit.case.exercise, source)
+    feedback = judged(visit.case.exercise, source, lambda: out.status("확인하는 중이에요"))
     if feedback is None:
         gone = f"{visit.case.exercise.name} 함수를 읽지 못했어요. 들여쓰기와 괄호를 확인해 보세요."
         return Answer((gone,), over=False)

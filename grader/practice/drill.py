@@ -8,6 +8,8 @@ import json
 import re
 import tempfile
 import textwrap
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
@@ -53,6 +55,11 @@ def blank(exercise: Exercise) -> str:
     return with_body(exercise, _TO_DO)
 
 
+def first_line(exercise: Exercise) -> int:
+    """Return the number of the line at which the function's body begins in the text of `blank`."""
+    return (_IMPORTS + signature_and_docstring(exercise)).count("\n") + 1
+
+
 def blank_file(exercise: Exercise) -> str:
     """Return the text of `blank` marked as a drill, to be opened in an editor."""
     return marked(blank(exercise), "drill")
@@ -71,8 +78,16 @@ def with_body(exercise: Exercise, body: str) -> str:
     return _IMPORTS + signature_and_docstring(exercise) + as_body(body)
 
 
-def judged(exercise: Exercise, source: str) -> Feedback | None:
+def judged(
+    exercise: Exercise, source: str, meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext
+) -> Feedback | None:
     """Judge a file with this text as `grader check` would, in a process of its own.
+
+    Args:
+        exercise: the exercise that the file is to solve.
+        source: text of the file.
+        meanwhile: context manager entered while the function runs. It may start threads; a thread that runs already
+            makes judging seconds slower, because then no process can be forked.
 
     Returns:
         None if the text does not define the function.
@@ -86,7 +101,7 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
             own = OwnFile(file, load_course())
         except NothingToCheck:
             return None
-        feedbacks = own.check((exercise,)) if own.source(exercise.name) else ()
+        feedbacks = own.check((exercise,), meanwhile=meanwhile) if own.source(exercise.name) else ()
     return next(iter(feedbacks), None)
 
 
@@ -105,6 +120,13 @@ def result(seconds: float, before: Best | None) -> str:
         faster = time_in_words(before.seconds - seconds)
         return f"{time_in_words(seconds)} 걸렸어요. 가장 빠른 기록보다 {faster} 더 빨라요. 새 기록이에요!"
     return f"{time_in_words(seconds)} 걸렸어요. 가장 빠른 기록은 {time_in_words(before.seconds)}예요."
+
+
+def recent_times(best: Best) -> str:
+    """Return the last times in Korean, the newest last; empty for the first one."""
+    if len(best.recent) < 2:
+        return ""
+    return "최근 기록: " + " → ".join(map(time_in_words, best.recent))
 
 
 def set_aside_note(times: BestTimes) -> str:

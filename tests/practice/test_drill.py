@@ -21,7 +21,7 @@ from grader.learner.progress import Progress
 from grader.notebook import own_answers
 from grader.practice import drill as drilling
 from grader.practice import drill_cell
-from grader.practice.best_times import BestTimes
+from grader.practice.best_times import Best, BestTimes
 from tests.sample_programs import sample
 
 WITHOUT_CLEARING = """\
@@ -56,7 +56,7 @@ def test_a_wrong_try_then_another_right_order(
 def test_in_a_terminal_what_was_typed_stays(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ready, go; after a slip its name and line, no figures, and the same text with the cursor at that line."""
+    """After a slip its name and line, no figures, and the same text with the cursor where a line is missing."""
     given: list[tuple[str, int | None]] = []
 
     def edit(text: str, *, first_line: int, clock: object, at: int | None = None) -> str:
@@ -68,7 +68,7 @@ def test_in_a_terminal_what_was_typed_stays(
     monkeypatch.setattr("grader.cli.drill.is_terminal", lambda: True)
     monkeypatch.setattr("grader.cli.drill_editor.edit", edit)
     assert run(["drill"]) == 0
-    assert given == [("", None), (WITHOUT_CLEARING, 2)]
+    assert given == [("", None), (WITHOUT_CLEARING, 1)]
     said = capsys.readouterr().out
     assert "`opt.zero_grad()`가 없어요" in said
     assert "처음 갈라지는 곳" not in said
@@ -146,7 +146,7 @@ def test_the_best_time_is_kept() -> None:
     assert (kept.seconds, kept.tries, kept.recent) == (20.0, 4, (30.0, 40.0, 20.0, 25.0))
     BestTimes.path().write_text('{"fit": {"seconds": 20.0, "on": "2026-11-01", "tries": 3}}', "utf-8")
     assert BestTimes().of["fit"].recent == (), "kept by an earlier version"
-    assert "새 기록" in drilling.result(20.0, BestTimes().of["train_step"].__class__(30.0, kept.on))
+    assert "새 기록" in drilling.result(20.0, Best(30.0, kept.on))
     assert "새 기록" not in drilling.result(40.0, kept)
     assert drilling.time_in_words(59.96) == "1분 0.0초"
 

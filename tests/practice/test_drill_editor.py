@@ -14,7 +14,9 @@ STEP = "loss = loss_fn(model(xb), yb)\nloss.backward()\nreturn loss.item()"
 DOWN, LEFT, CTRL_C, CTRL_D = "\x1b[B", "\x1b[D", "\x03", "\x04"
 
 
-def typed(keys: str, text: str = "", at: int | None = None, clock: Callable[[], str] = lambda: "") -> str | None:
+def typed(
+    keys: str, text: str = "", at: int | None = None, clock: Callable[[], str] = lambda: ""
+) -> str | None:
     """The text that is handed in after these keys."""
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
