@@ -12,8 +12,9 @@ from grader.course.reading import load_course
 from grader.learner.progress import Progress
 from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, message, new_cell
+from grader.observe.wording import particle
 from grader.practice.best_times import BestTimes
-from grader.practice.drill import FIRST, blank, result, set_aside_note, time_in_words
+from grader.practice.drill import FIRST, blank, recent_times, result, set_aside_note, time_in_words
 from grader.report.html import feedback_html, note_html
 from grader.report.plain_text import one_line
 from grader.report.text import feedback_text
@@ -55,7 +56,8 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
     seconds = now - _started.pop(name)
     times = BestTimes()
     before = times.record(name, seconds)
-    return _under(" ".join(filter(None, (result(seconds, before), set_aside_note(times)))), shown)
+    told = (result(seconds, before), recent_times(times.of[name]), set_aside_note(times))
+    return _under(" ".join(filter(None, told)), shown, seconds)
 
 
 def _begin(exercise: Exercise, now: float) -> Shown:
@@ -65,16 +67,21 @@ def _begin(exercise: Exercise, now: float) -> Shown:
     _started[exercise.name] = now
     new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
     best = BestTimes().of.get(exercise.name)
-    notes = (
+    record = "" if best is None else f"가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})"
+    lines = [
         f"아래에 생긴 셀에 `{name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
-        f"이름이 달라서 내 답 `{exercise.name}`은 그대로 남아요. "
-        f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({name})`을 실행하세요.",
-        "" if best is None else f"가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})",
+        f"이름이 달라서 내 답 `{exercise.name}`{particle(exercise.name, '은/는')} 그대로 남아요.",
+        *([record] if record else []),
+    ]
+    title = "시작! 시계가 가고 있어요"
+    without = f"셀이 생기지 않았으면 새 셀에 쓰고 drill({name})을 실행하세요"
+    page = note_html(lines, title=title, code=template, folded=without)
+    return Shown(page, "\n".join([f"{title}.", *lines, f"{without}.", "", template]))
+
+
+def _under(line: str, shown: Shown, seconds: float | None = None) -> Shown:
+    """Return what `check` shows, with the line above it; `seconds`, if given, stop the clock that JupyterLab shows."""
+    stop = "" if seconds is None else f' data-hanstep-time="{seconds:.1f}"'
+    return replace(
+        shown, html=f"<div{stop}>{note_html([line])}</div>{shown.html}", text=f"{line}\n{shown.text}"
     )
-    title, lines = "시계가 가고 있어요", [*filter(None, notes)]
-    return Shown(note_html(lines, title=title, code=template), "\n".join([f"{title}.", *lines, "", template]))
-
-
-def _under(line: str, shown: Shown) -> Shown:
-    """Return what `check` shows, with the line above it."""
-    return replace(shown, html=f"{note_html([line])}{shown.html}", text=f"{line}\n{shown.text}")

@@ -130,23 +130,36 @@ def note_html(
     lines: Sequence[str],
     *,
     title: str = "",
-    choices: Sequence[str] = (),
     code: str = "",
     numbered: bool = False,
+    folded: str = "",
+    below: Sequence[str] = (),
+    choices: Sequence[str] = (),
 ) -> str:
     """Return a card of Korean sentences.
 
     Args:
         lines: the sentences; `code` in backticks is set as code, and a line that is an address becomes a link.
         title: bold heading above them.
-        choices: indented lines below them.
-        code: code block at the end.
+        code: code block below them.
         numbered: number the lines.
+        folded: heading under which the code is folded; empty to show it.
+        below: sentences below the code.
+        choices: what can be chosen, each beginning with its letter. JupyterLab makes them and the lines of the code
+            clickable (`practice.js`).
     """
     card: str = (
         template_environment()
         .get_template("note.html.j2")
-        .render(lines=lines, title=title, choices=choices, code=code.rstrip(), numbered=numbered)
+        .render(
+            lines=lines,
+            title=title,
+            code=code.rstrip(),
+            numbered=numbered,
+            folded=folded,
+            below=below,
+            choices=choices,
+        )
     )
     return card
 
