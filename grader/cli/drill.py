@@ -66,7 +66,7 @@ def drill(
         say(drilling.result(seconds, before))
         if line := drilling.recent_times(times.of[name]):
             say(line)
-        again = file is None and is_terminal() and _asked("한 번 더 하려면 Enter, 끝내려면 q: ") == ""
+        again = file is None and is_terminal() and asked("한 번 더 하려면 Enter, 끝내려면 q: ") == ""
         if again:
             out.clear()  # the answer still stands there
     _table(times)
@@ -151,7 +151,7 @@ def _editor(exercise: "Exercise", file: Path | None, best: Best | None) -> Ask:
 
         if file is None:
             return drill_editor.edit(text, first_line=first_line(exercise), clock=clock, at=at)
-        answer = drill_editor.wait(_SAVED, clock) if is_terminal() else _asked(_SAVED)
+        answer = drill_editor.wait(_SAVED, clock) if is_terminal() else asked(_SAVED)
         return None if answer is None or answer == "q" else file_text(file)
 
     return ask
@@ -160,7 +160,7 @@ def _editor(exercise: "Exercise", file: Path | None, best: Best | None) -> Ask:
 _SAVED = "저장했으면 Enter, 그만두려면 q를 쓰고 Enter: "
 
 
-def _asked(prompt: str) -> str | None:
+def asked(prompt: str) -> str | None:
     """Return the typed line in lower case; None at the end of the input."""
     try:
         return input(prompt).strip().lower()
@@ -216,7 +216,7 @@ def _introduce(exercise: "Exercise", times: BestTimes, *, shown: bool) -> None:
         return
     loading = threading.Thread(target=_load)  # while the learner reads and writes
     loading.start()
-    if _asked("준비되면 Enter를 누르세요. 그때부터 시간을 재요. ") is None:
+    if asked("준비되면 Enter를 누르세요. 그때부터 시간을 재요. ") is None:
         raise typer.Exit(1)
     loading.join()
     out.rule("[bold green]시작![/bold green]", align="left", style="green")

@@ -135,6 +135,7 @@ def note_html(
     folded: str = "",
     below: Sequence[str] = (),
     choices: Sequence[str] = (),
+    pick: bool = False,
 ) -> str:
     """Return a card of Korean sentences.
 
@@ -145,8 +146,8 @@ def note_html(
         numbered: number the lines.
         folded: heading under which the code is folded; empty to show it.
         below: sentences below the code.
-        choices: what can be chosen, each beginning with its letter. JupyterLab makes them and the lines of the code
-            clickable (`practice.js`).
+        choices: what can be chosen, each beginning with its letter.
+        pick: mark the choices and the lines of the code, which JupyterLab then makes clickable (`practice.js`).
     """
     card: str = (
         template_environment()
@@ -159,6 +160,7 @@ def note_html(
             folded=folded,
             below=below,
             choices=choices,
+            pick=pick,
         )
     )
     return card

@@ -60,7 +60,8 @@
       await app.commands.execute("notebook:insert-cell-below");
       marking = notebook.widgets[notebook.activeCellIndex];
     }
-    marking.model.sharedModel.setSource(`clinic(line=${line}, symptom="${symptom}")`);
+    const call = symptom ? `clinic(line=${line}, symptom="${symptom}")` : `clinic(line=${line})`;
+    marking.model.sharedModel.setSource(call);
     notebook.activeCellIndex = notebook.widgets.indexOf(marking);
     notebook.deselectAll();
     await app.commands.execute("notebook:run-cell");
@@ -68,11 +69,11 @@
   };
 
   const makeClickable = (app, notebook, cell) => {
-    const card = cell.node.querySelector(".jp-OutputArea-output [data-hanstep-symptom]")?.parentElement;
+    const card = cell.node.querySelector(".jp-OutputArea-output [data-hanstep-line]")?.closest("[lang]");
     if (!card || card.dataset.hanstepClickable) return;
     card.dataset.hanstepClickable = "yes";
     const kinds = ["line", "symptom"].map((kind) => [...card.querySelectorAll(`[data-hanstep-${kind}]`)]);
-    const chosen = kinds.map(() => null);
+    const chosen = kinds.map(() => null); // some cases have no symptoms to choose from
     kinds.forEach((items, kind) => {
       for (const item of items) {
         item.setAttribute("role", "button");
@@ -84,8 +85,8 @@
           event.stopPropagation();
           chosen[kind] = item;
           for (const one of items) one.setAttribute("aria-pressed", String(one === item));
-          if (chosen.every(Boolean))
-            point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1].dataset.hanstepSymptom);
+          if (kinds.every((all, at) => !all.length || chosen[at]))
+            point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1]?.dataset.hanstepSymptom);
         };
         item.addEventListener("click", act);
         item.addEventListener("keydown", act);
