@@ -49,6 +49,7 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
         page.wait_for_timeout(300)
         if lines.count():
             break  # a pair of mistakes is mended, not pointed at
+    page.locator("[data-hanstep-clickable]").wait_for()
     lines.last.click()
     marked = lesson.cell("clinic(line=")
     marked.locator(".jp-Cell-outputArea", has_text=re.compile("찾았어요|번째 줄 때문은 아니에요")).wait_for()

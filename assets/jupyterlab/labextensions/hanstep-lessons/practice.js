@@ -14,6 +14,13 @@
     cell.editor?.focus();
   };
 
+  const done = async (cell) => {
+    const wait = () => new Promise((again) => setTimeout(again, 150));
+    await wait(); // JupyterLab goes on to the next cell first
+    while (cell.model && !cell.isDisposed && cell.model.executionState === "running") await wait();
+    await wait(); // and renders the output
+  };
+
   // ---- the drill's cell and clock ----------------------------------------------------------------
 
   const writeIn = async (app, notebook, cell) => {
@@ -96,27 +103,28 @@
 
   // ------------------------------------------------------------------------------------------------
 
-  const ran = (app, notebook, cell) => {
+  // Called when a cell has got its number; it may still run.
+  const ran = async (app, notebook, cell) => {
     const begins = BEGINS.exec(source(cell))?.[1];
     const handsIn = HANDS_IN.exec(source(cell))?.[1];
-    // JupyterLab inserts the new cell, goes on to the next one and renders the output only now.
-    setTimeout(async () => {
-      if (handsIn === "drill") {
-        const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];
-        if (time) return stopClock(cell, time);
-        if (!clocks.has(cell)) return;
-        await activate(app, notebook, cell);
-        cell.node.querySelector(".jp-OutputArea-output")?.scrollIntoView({ block: "nearest" });
-      } else if (begins === "drill") {
-        const next = notebook.widgets[notebook.widgets.indexOf(cell) + 1];
-        if (!next || !HANDS_IN.test(source(next)) || !source(next).includes(BLANK)) return;
-        startClock(next);
-        await writeIn(app, notebook, next);
-      } else if (begins === "clinic") {
-        makeClickable(app, notebook, cell);
-        cell.node.querySelector(".jp-OutputArea-output")?.scrollIntoView({ block: "nearest" });
-      }
-    }, 200);
+    if (!begins && !handsIn) return;
+    await done(cell);
+    const output = cell.node.querySelector(".jp-OutputArea-output");
+    if (handsIn === "drill") {
+      const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];
+      if (time) return stopClock(cell, time);
+      if (!clocks.has(cell)) return;
+      await activate(app, notebook, cell);
+      output?.scrollIntoView({ block: "nearest" });
+    } else if (begins === "drill") {
+      const next = notebook.widgets[notebook.widgets.indexOf(cell) + 1];
+      if (!next || !HANDS_IN.test(source(next)) || !source(next).includes(BLANK)) return;
+      startClock(next);
+      await writeIn(app, notebook, next);
+    } else if (begins === "clinic") {
+      makeClickable(app, notebook, cell);
+      output?.scrollIntoView({ block: "nearest" });
+    }
   };
 
   window.hanstepPractice = { ran };
