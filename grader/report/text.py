@@ -68,9 +68,13 @@ def print_summary(console: Console, feedback: Feedback) -> None:
 
 
 def print_figures(console: Console, feedback: Feedback) -> None:
-    """Print what `print_summary` leaves out: the checks, the other mistakes, what was measured and printed."""
+    """Print the headline and what `print_summary` leaves out: checks, other mistakes, what was measured and printed."""
     others = list(enumerate(feedback.diagnosis.mistakes, start=1))[1:]
-    blocks = [*_checks(feedback, console.width), *(b for n, named in others for b in _mistake(named, n, ""))]
+    blocks = [
+        *_head(feedback),
+        *_checks(feedback, console.width),
+        *(b for n, named in others for b in _mistake(named, n, "")),
+    ]
     blocks += [*_evidence(feedback, console.width), *_output(feedback)]
     console.print(Group(*blocks, Text()), highlight=False)
 

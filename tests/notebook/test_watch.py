@@ -127,13 +127,12 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     screen = terminal.until("(zero_gradients)")
     assert "(train_step_extras)" not in screen
     assert "힌트" not in screen.splitlines()[0]
-    assert "실행 순서" not in screen
-    assert "처음 갈라지는 곳" not in screen, "the mistake and its line come first"
+    assert "✗ 그레이디언트 비우기" not in screen, "the mistake and its line come first"
     assert len(screen.splitlines()) < 20
     terminal.press("d")
-    assert len(terminal.until("처음 갈라지는 곳", "d 줄여서").splitlines()) <= 45
+    assert len(terminal.until("✗ 그레이디언트 비우기", "d 줄여서").splitlines()) <= 45
     terminal.press("ㅇ")
-    assert "처음 갈라지는 곳" not in terminal.until("d 자세히")
+    assert "✗ 그레이디언트 비우기" not in terminal.until("d 자세히")
     terminal.press("n")
     terminal.until("(train_step_extras)")
 
