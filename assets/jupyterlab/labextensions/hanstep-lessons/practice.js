@@ -14,10 +14,10 @@
     cell.editor?.focus();
   };
 
-  const done = async (cell) => {
-    const wait = () => new Promise((again) => setTimeout(again, 150));
+  const wait = () => new Promise((again) => setTimeout(again, 150));
+  const done = async (notebook) => {
     await wait(); // JupyterLab goes on to the next cell first
-    while (cell.model && !cell.isDisposed && cell.model.executionState === "running") await wait();
+    while (notebook.parent?.sessionContext?.session?.kernel?.status === "busy") await wait();
     await wait(); // and renders the output
   };
 
@@ -108,7 +108,7 @@
     const begins = BEGINS.exec(source(cell))?.[1];
     const handsIn = HANDS_IN.exec(source(cell))?.[1];
     if (!begins && !handsIn) return;
-    await done(cell);
+    await done(notebook);
     const output = cell.node.querySelector(".jp-OutputArea-output");
     if (handsIn === "drill") {
       const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];
