@@ -64,6 +64,26 @@ def test_one_who_has_done_everything_is_told_so() -> None:
     assert all(row.percent == 100 for row in overview(Progress.load()).lessons)
 
 
+def test_a_reset_is_followed() -> None:
+    """What was passed before it is not passed now; the page says so, and what stays."""
+    lesson = COURSE.lesson("01")
+    names = [e.name for e in lesson.counted]
+    record(*(("check", name, {"passed": True}) for name in names))
+    done = progress()
+    for text in (done.text, plain(done.html)):
+        assert f"{len(names)}/{len(names)}" in text
+        assert "되돌린" not in text
+    for name in names[:2]:
+        Progress.load().forget(name)
+    shown = progress()
+    for text in (shown.text, plain(shown.html)):
+        assert f"{len(names) - 2}/{len(names)}" in text
+        assert text.count("전에 통과") == 2
+        assert f"되돌린 연습 문제 2개를 다시 풀 수 있어요" in " ".join(text.split())
+    Progress.load().record_check(names[0], passed=True)
+    assert progress().text.count("전에 통과") == 1
+
+
 def test_trouble_with_the_file_is_told_there() -> None:
     path = Progress.path()
     path.parent.mkdir(parents=True, exist_ok=True)
