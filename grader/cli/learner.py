@@ -122,7 +122,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
     with without_gc_for_good():
         from grader.course.reading import load_course
         from grader.grading.own_file import OwnFile, proposal
-        from grader.learner.earned import recorded_check
+        from grader.learner.earned import added, recorded_check
         from grader.learner.progress import Progress
         from grader.report.text import print_feedback, print_standing
 
@@ -144,10 +144,11 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
         empty = f"{file}의 연습 문제를 아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
         raise NothingToCheck(" ".join((*own.notes, empty)))
     learner = Progress.load()
+    gains = []
     for feedback in feedbacks:
-        gain = recorded_check(learner, feedback, own.source(feedback.exercise))
+        gains.append(recorded_check(learner, feedback, own.source(feedback.exercise)))
         print_feedback(out, feedback)
-        print_standing(out, gain.lines)
+    print_standing(out, added(gains).lines)
     proposed = proposal(file, own.close_names)
     for notice in (*own.notes, *([proposed] if proposed else []), *learner.take_notices()):
         say(notice)

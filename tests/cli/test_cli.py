@@ -24,6 +24,7 @@ from grader.course import reading
 from grader.course.reading import load_course
 from grader.grading import SEED, grade_submission
 from grader.grading.grading_run import GradingRun
+from grader.judging.solution import exercise_source
 from grader.submission.submission import Submission
 from tests.observe.five_lines import RIGHT
 from tests.places import ROOT

@@ -79,7 +79,7 @@ def test_a_reset_is_followed() -> None:
     for text in (shown.text, plain(shown.html)):
         assert f"{len(names) - 2}/{len(names)}" in text
         assert text.count("전에 통과") == 2
-        assert f"되돌린 연습 문제 2개를 다시 풀 수 있어요" in " ".join(text.split())
+        assert "되돌린 연습 문제 2개를 다시 풀 수 있어요" in " ".join(text.split())
     Progress.load().record_check(names[0], passed=True)
     assert progress().text.count("전에 통과") == 1
 
