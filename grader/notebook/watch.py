@@ -25,7 +25,14 @@ from grader.learner.progress import Progress
 from grader.notebook.hints import next_hints
 from grader.notebook.terminal_keys import pressed_keys
 from grader.report.plain_text import without_code_marks
-from grader.report.text import print_figures, print_indented, print_standing, print_summary
+from grader.report.text import (
+    has_figures,
+    print_checks,
+    print_figures,
+    print_indented,
+    print_standing,
+    print_summary,
+)
 
 _LOOK_EVERY = 100
 """Milliseconds between looking for keys and saves."""
@@ -134,7 +141,8 @@ class Watch:
         """Names of the exercises that have passed, in this order; they are checked again only once all have passed."""
         self._just_passed: list[tuple[Feedback, PassNotes]] = []
         self._messages: list[str] = []
-        self._in_figures = False
+        self._view = 0
+        """Index in `_views` of what is shown of the feedback."""
 
     def take_keys(self) -> str:
         """Return the keys pressed since the last call, those pressed during a check included."""
@@ -165,7 +173,7 @@ class Watch:
             self._just_passed, self._messages = [], []
             self._skip()
         elif key == "d" and self._feedback is not None:
-            self._in_figures = not self._in_figures
+            self._view = (self._view + 1) % len(_views(self._feedback))
             self._draw()
         elif key == "h" and self._current is not None:
             has_hints = bool(self._current.hints)
@@ -232,7 +240,7 @@ class Watch:
         gain = recorded_check(learner, feedback, self._own.source(exercise.name))
         self._messages += learner.take_notices()
         if feedback.status != "passed":
-            self._current, self._feedback, self._in_figures = exercise, feedback, False
+            self._current, self._feedback, self._view = exercise, feedback, 0
             return False
         if gain.first or exercise is self._current:
             self._just_passed.append((feedback, pass_notes(self._course, exercise, learner, gain)))
@@ -285,10 +293,8 @@ class Watch:
             won = [line for _, notes in self._just_passed for line in notes.gains[1:]]
             print_standing(console, (self._just_passed[-1][0].because, *won))
             console.print()
-        if self._feedback is not None and self._in_figures:
-            print_figures(console, self._feedback)
-        elif self._feedback is not None:
-            print_summary(console, self._feedback)
+        if self._feedback is not None:
+            _views(self._feedback)[self._view](console, self._feedback)
         elif not finished:
             return
         elif self._own is not None:
@@ -298,7 +304,10 @@ class Watch:
             print_indented(console, text, by=2)
             console.print()
         if console.is_terminal:
-            more = () if self._feedback is None else ("d 줄여서" if self._in_figures else "d 자세히",)
+            more: tuple[str, ...] = ()
+            if self._feedback is not None:
+                views = _views(self._feedback)
+                more = (_VIEW_KEYS[views[(self._view + 1) % len(views)]],)
             keys = "  ".join(("n 다음 문제", "h 힌트", *more, "r 다시 확인", "q 끝내기"))
             console.print(Text(f"{keys}  · 저장하면 다시 확인해요", "dim"))
 
@@ -313,6 +322,20 @@ class Watch:
             place += f" · 레슨 {lesson.id} {lesson.title}"
         self._console.print(Text(place, "dim"))
         self._console.print()
+
+
+View = Callable[[Console, Feedback], None]
+_VIEW_KEYS: dict[View, str] = {
+    print_summary: "d 처음으로",
+    print_checks: "d 자세히",
+    print_figures: "d 잰 것",
+}
+"""Parts of a feedback, each short enough for a screen -> the key that leads to it."""
+
+
+def _views(feedback: Feedback) -> list[View]:
+    """Return the parts to show one after another."""
+    return [print_summary, print_checks, *([print_figures] if has_figures(feedback) else [])]
 
 
 def _content(file: Path) -> bytes | None:

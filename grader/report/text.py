@@ -21,7 +21,9 @@ from grader.report.printed import printed
 __all__ = [
     "class_table",
     "feedback_text",
+    "has_figures",
     "hint_text",
+    "print_checks",
     "print_feedback",
     "print_figures",
     "print_indented",
@@ -67,16 +69,23 @@ def print_summary(console: Console, feedback: Feedback) -> None:
     console.print(Group(*blocks), highlight=False)
 
 
-def print_figures(console: Console, feedback: Feedback) -> None:
-    """Print the headline and what `print_summary` leaves out: checks, other mistakes, what was measured and printed."""
+def print_checks(console: Console, feedback: Feedback) -> None:
+    """Print the headline, the checks, and the mistakes after the first one."""
     others = list(enumerate(feedback.diagnosis.mistakes, start=1))[1:]
-    blocks = [
-        *_head(feedback),
-        *_checks(feedback, console.width),
-        *(b for n, named in others for b in _mistake(named, n, "")),
-    ]
-    blocks += [*_evidence(feedback, console.width), *_output(feedback)]
+    blocks = [*_head(feedback), *_checks(feedback, console.width)]
+    blocks += [block for number, named in others for block in _mistake(named, number, "")]
     console.print(Group(*blocks, Text()), highlight=False)
+
+
+def print_figures(console: Console, feedback: Feedback) -> None:
+    """Print the headline, what was measured, and what the function printed; see `has_figures`."""
+    blocks = [*_head(feedback), *_evidence(feedback, console.width), *_output(feedback)]
+    console.print(Group(*blocks, Text()), highlight=False)
+
+
+def has_figures(feedback: Feedback) -> bool:
+    """Return True if `print_figures` has more to print than the headline."""
+    return any(True for blocks in (_evidence(feedback, 80), _output(feedback)) for _ in blocks)
 
 
 def print_standing(console: Console, lines: Iterable[str]) -> None:

@@ -130,7 +130,7 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     assert "✗ 그레이디언트 비우기" not in screen, "the mistake and its line come first"
     assert len(screen.splitlines()) < 20
     terminal.press("d")
-    assert len(terminal.until("✗ 그레이디언트 비우기", "d 줄여서").splitlines()) <= 45
+    assert len(terminal.until("✗ 그레이디언트 비우기", "d 처음으로").splitlines()) <= 45
     terminal.press("ㅇ")
     assert "✗ 그레이디언트 비우기" not in terminal.until("d 자세히")
     terminal.press("n")
