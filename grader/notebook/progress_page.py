@@ -87,7 +87,7 @@ def _level(content: Overview, width: int) -> Iterator[RenderableType]:
     name = Text.assemble((f"레벨 {reached.number} ", "dim"), (reached.level.name, "bold cyan"))
     head.add_row(name, Text(f"{reached.xp:,} XP", "bold"))
     yield head
-    yield _bar(reached.share, width, "cyan")
+    yield Padding(_bar(reached.share, width, "cyan"), 0)  # alone, it would not end its line
     onward = reached.following
     yield Text(
         "마지막 레벨이에요."

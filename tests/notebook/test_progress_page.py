@@ -3,8 +3,10 @@
 import html
 import json
 import re
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from grader import progress
 from grader.course.reading import load_course
@@ -13,6 +15,7 @@ from grader.learner.next_section import next_exercise, section
 from grader.learner.overview import duration, overview
 from grader.learner.progress import Progress
 from grader.learner.rewards import load_rewards
+from grader.notebook.progress_page import print_progress
 from tests.places import ROOT
 
 COURSE = load_course()
@@ -36,6 +39,9 @@ def test_a_beginner_sees_what_comes_first() -> None:
         assert "약 15분" in text
         assert f"업적 0/{len(load_rewards().achievements)}" in text
         assert "★ " not in text
+    assert any(line.startswith("다음 레벨") for line in shown.text.splitlines()), (
+        "below the bar, not beside it"
+    )
 
 
 def test_it_shows_lessons_mistakes_and_the_next_thing() -> None:
