@@ -34,6 +34,15 @@ class Gain:
         return tuple(found)
 
 
+def added(gains: Sequence[Gain]) -> Gain:
+    """Return what several checks earned together, to be told in one place."""
+    levels = [gain.level for gain in gains if gain.level is not None]
+    won = tuple(achievement for gain in gains for achievement in gain.achievements)
+    return Gain(
+        any(gain.first for gain in gains), sum(gain.xp for gain in gains), levels[-1] if levels else None, won
+    )
+
+
 def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     """Record a check and return what it earned. A check of the untouched starter is not recorded.
 

@@ -65,6 +65,11 @@ class ExerciseHistory:
         """True if it has passed at least once, resets aside."""
         return self.first_pass is not None
 
+    @property
+    def is_reset(self) -> bool:
+        """True if it passed before its last reset, and has not passed again."""
+        return self.ever_passed and not self.passed
+
 
 @dataclass
 class MistakeHistory:

@@ -136,23 +136,38 @@ def note_html(
     lines: Sequence[str],
     *,
     title: str = "",
-    choices: Sequence[str] = (),
     code: str = "",
     numbered: bool = False,
+    folded: str = "",
+    below: Sequence[str] = (),
+    choices: Sequence[str] = (),
+    pick: bool = False,
 ) -> str:
     """Return a card of Korean sentences.
 
     Args:
         lines: the sentences; `code` in backticks is set as code, and a line that is an address becomes a link.
         title: bold heading above them.
-        choices: indented lines below them.
-        code: code block at the end.
+        code: code block below them.
         numbered: number the lines.
+        folded: heading under which the code is folded; empty to show it.
+        below: sentences below the code.
+        choices: what can be chosen, each beginning with its letter.
+        pick: mark the choices and the lines of the code, which JupyterLab then makes clickable (`practice.js`).
     """
     card: str = (
         template_environment()
         .get_template("note.html.j2")
-        .render(lines=lines, title=title, choices=choices, code=code.rstrip(), numbered=numbered)
+        .render(
+            lines=lines,
+            title=title,
+            code=code.rstrip(),
+            numbered=numbered,
+            folded=folded,
+            below=below,
+            choices=choices,
+            pick=pick,
+        )
     )
     return card
 

@@ -18,7 +18,18 @@ from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 from grader.report.printed import printed
 
-__all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print_indented", "print_standing"]
+__all__ = [
+    "class_table",
+    "feedback_text",
+    "has_figures",
+    "hint_text",
+    "print_checks",
+    "print_feedback",
+    "print_figures",
+    "print_indented",
+    "print_standing",
+    "print_summary",
+]
 
 _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
 _LABEL = "dim"
@@ -50,6 +61,31 @@ def feedback_text(feedback: Feedback, width: int = 80, *, standing: Sequence[str
 def print_feedback(console: Console, feedback: Feedback) -> None:
     """Print the feedback on a terminal, in colour if it has colours."""
     console.print(Group(*_blocks(feedback, console.width)), highlight=False)
+
+
+def print_summary(console: Console, feedback: Feedback) -> None:
+    """Print what a learner needs first: the mistake, its line and how to go on; of several mistakes, the first one."""
+    blocks = (*_head(feedback), *_told(feedback, first_only=True), *_notes(feedback), Text())
+    console.print(Group(*blocks), highlight=False)
+
+
+def print_checks(console: Console, feedback: Feedback) -> None:
+    """Print the headline, the checks, and the mistakes after the first one."""
+    others = list(enumerate(feedback.diagnosis.mistakes, start=1))[1:]
+    blocks = [*_head(feedback), *_checks(feedback, console.width)]
+    blocks += [block for number, named in others for block in _mistake(named, number, "")]
+    console.print(Group(*blocks, Text()), highlight=False)
+
+
+def print_figures(console: Console, feedback: Feedback) -> None:
+    """Print the headline, what was measured, and what the function printed; see `has_figures`."""
+    blocks = [*_head(feedback), *_evidence(feedback, console.width), *_output(feedback)]
+    console.print(Group(*blocks, Text()), highlight=False)
+
+
+def has_figures(feedback: Feedback) -> bool:
+    """Return True if `print_figures` has more to print than the headline."""
+    return any(True for blocks in (_evidence(feedback, 80), _output(feedback)) for _ in blocks)
 
 
 def print_standing(console: Console, lines: Iterable[str]) -> None:
@@ -84,6 +120,18 @@ def print_indented(console: Console, text: str, *, by: int = 0) -> None:
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     """Yield the parts of a feedback from top to bottom."""
+    yield from _head(feedback)
+    if feedback.status in ("failed", "error"):
+        yield from _checks(feedback, width)
+    yield from _told(feedback)
+    yield from _evidence(feedback, width)
+    yield from _notes(feedback)
+    yield from _output(feedback)
+    yield Text()
+
+
+def _head(feedback: Feedback) -> Iterable[RenderableType]:
+    """Yield the exercise, its points and the headline."""
     head = words.headline(feedback)
     style = _STYLES.get(feedback.status, "bold yellow")
     first = Text.assemble(
@@ -100,8 +148,10 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         yield _indented(prose(head.body))
     if feedback.because:
         yield _indented(prose(feedback.because))
-    if feedback.status in ("failed", "error"):
-        yield from _checks(feedback, width)
+
+
+def _told(feedback: Feedback, *, first_only: bool = False) -> Iterable[RenderableType]:
+    """Yield the place, the mistakes and what to do, with `first_only` of several mistakes the first one."""
     yield from _place(feedback)
     pasted = feedback.diagnosis.pasted
     if pasted is not None:
@@ -112,7 +162,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         if untold:
             yield _indented(prose(f"→ {pasted.hint}"))
     mistakes = feedback.diagnosis.mistakes
-    for number, named in enumerate(mistakes, start=1):
+    for number, named in enumerate(mistakes[:1] if first_only else mistakes, start=1):
         yield from _mistake(
             named, number if len(mistakes) > 1 else None, words.place_beside_exception(feedback)
         )
@@ -131,11 +181,11 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     step = words.next_step(feedback)
     if step:
         yield _indented(prose(step))
-    yield from _evidence(feedback, width)
+
+
+def _notes(feedback: Feedback) -> Iterable[RenderableType]:
     for note in feedback.notes:
         yield _indented(prose(f"* {plain_text.one_line(note, 600)}"))
-    yield from _output(feedback)
-    yield Text()
 
 
 def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
