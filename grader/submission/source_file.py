@@ -11,10 +11,14 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from grader.base.decoding import read_text
-from grader.base.names import LISTED, short
+from grader.base.decoding import ReadError, read_text
+from grader.base.names import LISTED, listed, short
 from grader.observe.wording import with_particle
-from grader.submission.cells import Cell, notebook_cells, percent_cells, written_file
+from grader.submission.cells import Cell, module_of, notebook_cells, numbered, percent_cells, written_file
+from grader.submission.conflicts import sides
+from grader.submission.file_forms import Form, form_of
+from grader.submission.lifting import without_main_guard, without_marimo
+from grader.submission.lost_cells import lost_cells
 from grader.submission.practice_cells import (
     Practice,
     is_blank,
@@ -27,6 +31,7 @@ from grader.submission.statements import (
     Block,
     bound_names,
     defined_names,
+    imports_from,
     keep_only,
     needed_names,
     select,
@@ -190,14 +195,23 @@ def _without_gc() -> Iterator[None]:
 
 def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
     """Turn the text of a file into a SourceFile: recover code, remove practice, select statements, map the lines."""
-    is_module = path.suffix.lower() != ".ipynb"
-    cells = percent_cells(text) if is_module else notebook_cells(text)
+    form, merge_note = _merged(path.name, text)
+    is_module, text = form.kind == "script", form.text
+    if is_module:
+        text, marimo_note = _plain_script(text)
+        cells, notes = percent_cells(text), [marimo_note]
+    else:
+        cells, notes = _cells_of_notebook(text, exercises)
     size = sum(len(cell.text) for cell in cells)
     units, practice, practice_names = (
         _module(name, text, exercises) if is_module else _notebook(cells, exercises)
     )
     blocks = [unit.block for unit in units]
-    kept = _without_later_blanks(blocks, select(blocks, exercises, is_module=is_module), exercises)
+    own_modules = frozenset(
+        module_of(unit.cell.written) for unit in units if unit.cell.written and not is_module
+    )
+    selected = select(blocks, exercises, is_module=is_module, own_modules=own_modules)
+    kept = _without_later_blanks(blocks, selected, exercises)
 
     lines: list[str] = []
     places: list[Place] = []
@@ -210,7 +224,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
-    notes = [note for unit in units for note in _notes_on(unit)]
+    notes = [form.note, merge_note, *notes, *(note for unit in units for note in _notes_on(unit))]
     if not defines and problems and all(problem.name is None for problem in problems):
         notes = [_note_on_unreadable_file(problems[0], places[problems[0].line - 1])]
     return SourceFile(
@@ -223,8 +237,63 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         size,
         practice,
         practice_names,
-        tuple(notes[:_MAX_NOTES]),
+        tuple([note for note in notes if note][:_MAX_NOTES]),
     )
+
+
+def _merged(name: str, text: str) -> tuple[Form, str]:
+    """Return what a file is, and a Korean note if Git left marks in it and both sides have the same code.
+
+    Raises:
+        ReadError: it is a notebook, and the sides differ.
+    """
+    both = sides(text)
+    if both is None:
+        return form_of(name, text), ""
+    ours, theirs = (form_of(name, side) for side in both)
+    if ours.kind == theirs.kind and _code_of(ours) == _code_of(theirs):
+        return (
+            ours,
+            "Git 병합 충돌 표시가 남아 있지만 양쪽의 코드가 같아서 읽었어요. 표시를 지우고 저장해 두세요.",
+        )
+    if ours.kind == "notebook":
+        raise ReadError(
+            "Git 병합 충돌 표시(<<<<<<<)가 남아 있고 양쪽의 코드가 달라요. "
+            "한쪽을 골라 Jupyter에서 열어 다시 저장한 .ipynb 파일을 내 주세요."
+        )
+    return form_of(name, text), ""
+
+
+def _code_of(form: Form) -> object:
+    """Return what two sides of a merge must share, outputs and a script's comments left out; unequal if unreadable."""
+    try:
+        if form.kind == "script":
+            return [ast.dump(statement) for statement in parse(form.text)]
+        return [(cell.source, cell.exercises) for cell in notebook_cells(form.text) if cell.is_code]
+    except ValueError:
+        return object()
+
+
+def _plain_script(text: str) -> tuple[str, str]:
+    """Return a script without what only marimo understands, and a Korean note if there was something."""
+    plain = without_marimo(text)
+    return plain, "" if plain == text else "marimo 노트북의 셀을 차례로 읽었어요."
+
+
+def _cells_of_notebook(text: str, exercises: Collection[str]) -> tuple[list[Cell], list[str]]:
+    """Return the cells of a notebook that are read as code, and a Korean note if some of them are not code."""
+    cells = notebook_cells(text)
+    others = [index for index, cell in enumerate(cells) if not cell.is_code]
+    lost, answered = lost_cells(
+        [cell.source for cell in cells if cell.is_code], [cells[index].source for index in others], exercises
+    )
+    read = {others[index] for index in lost}
+    chosen = numbered(cell for index, cell in enumerate(cells) if cell.is_code or index in read)
+    note = (
+        f"코드 셀이 아닌 셀(Markdown, raw)에 있는 답도 읽었어요: {listed([f'`{name}`' for name in answered])}. "
+        "코드 셀의 번호는 이런 셀도 함께 센 것이에요. 셀의 종류를 코드로 바꿔 두세요."
+    )
+    return chosen, [note] if answered else []
 
 
 def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
@@ -243,6 +312,8 @@ def _note_on_unreadable_file(problem: Problem, place: Place) -> str:
 def _notes_on(unit: "_Unit") -> Iterator[str]:
     """Yield Korean lines about what was left out to read a cell or file, and about a `%%writefile`."""
     where = "" if unit.cell.number is None else f"코드 셀 {unit.cell.number}의 "
+    if unit.is_lifted:
+        yield f'{where}`if __name__ == "__main__":` 아래에 있는 답을 읽었어요. 밖으로 옮겨 두세요.'
     if unit.cell.written:
         yield f"{where}`%%writefile {short(unit.cell.written)}` 아래의 코드를 읽었어요."
     lines = unit.recovery.left_out
@@ -317,7 +388,7 @@ def _place(cell: int | None, line: int) -> Place:
 
 def names_bound_when_graded(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
     """Return the names that a notebook of these cells binds when graded; `*` stands for those of a star import."""
-    blocks = [_unit(cell).block for cell in cells]
+    blocks = [_unit(cell, exercises).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
     return set().union(*map(bound_names, blocks, kept))
 
@@ -327,8 +398,8 @@ def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Colle
 
     Only statements that grading keeps are included: a demo's results are not available to a graded exercise.
     """
-    blocks = [_unit(other).block for other in others]
-    needed = needed_names([*blocks, _unit(cell).block], (name,))
+    blocks = [_unit(other, exercises).block for other in others]
+    needed = needed_names([*blocks, _unit(cell, exercises).block], (name,))
     lines: list[str] = []
     for block, kept in zip(blocks, select(blocks, exercises, is_module=False), strict=True):
         chosen = [index for index in kept if block.uses[index].bound & {*needed, "*"}]
@@ -349,18 +420,21 @@ class _Unit:
     """The source as it was handed in."""
     block: Block
     recovery: Recovery
+    is_lifted: bool = False
+    """True if answers were lifted out of a main guard."""
 
 
-def _unit(cell: Cell) -> _Unit:
+def _unit(cell: Cell, exercises: Collection[str]) -> _Unit:
     """Parse what can be read of one cell."""
-    return _unit_of(cell, recover(cell.text))
+    return _unit_of(cell, recover(cell.text), exercises)
 
 
-def _unit_of(cell: Cell, recovery: Recovery) -> _Unit:
+def _unit_of(cell: Cell, recovery: Recovery, exercises: Collection[str]) -> _Unit:
     """Parse what was recovered of one cell; if it is tagged for an exercise, mark all its statements as tagged."""
-    body = tuple(parse(recovery.text))
+    text = without_main_guard(recovery.text, exercises)
+    body = tuple(parse(text))
     tagged = frozenset(range(len(body) if cell.exercises else 0))
-    return _Unit(cell, Block(tuple(recovery.text.split("\n")), body, tagged), recovery)
+    return _Unit(cell, Block(tuple(text.split("\n")), body, tagged), recovery, text != recovery.text)
 
 
 def _module(
@@ -378,9 +452,11 @@ def _module(
         readable, more = _answers_of_script(name, recovery.text, exercises)
         removed |= _apparent_definitions([recovery.text]) - _apparent_definitions([readable])
         recovery, practice = replace(recovery, text=readable), practice + more
-    body = tuple(parse(recovery.text))
-    block = Block(tuple(recovery.text.split("\n")), body, _tagged(body, percent_cells(text)))
-    return [_Unit(Cell(None, 1, text, (), written_file(text)), block, recovery)], practice, removed
+    lifted = without_main_guard(recovery.text, exercises)
+    body = tuple(parse(lifted))
+    block = Block(tuple(lifted.split("\n")), body, _tagged(body, percent_cells(text)))
+    cell = Cell(None, 1, text, (), written_file(text))
+    return [_Unit(cell, block, recovery, lifted != recovery.text)], practice, removed
 
 
 def _notebook(
@@ -390,7 +466,7 @@ def _notebook(
     before = _apparent_definitions([cell.text for cell in cells])
     cells, practice = without_practice(cells, exercises)
     removed = before - _apparent_definitions([cell.text for cell in cells])
-    units = [_unit(cell) for cell in cells]
+    units = [_unit(cell, exercises) for cell in cells]
     if any(
         unit.recovery.is_partial for unit in units
     ):  # The text did not parse before, so practice could not be found in it.
@@ -402,19 +478,27 @@ def _notebook(
         )
         for index, (unit, answer) in enumerate(zip(units, answers, strict=True)):
             if unit.recovery.text != answer.text:
-                units[index] = _unit_of(unit.cell, replace(unit.recovery, text=answer.text))
+                units[index] = _unit_of(unit.cell, replace(unit.recovery, text=answer.text), exercises)
     return _without_copies(units, exercises), practice, removed
 
 
 def _without_copies(units: list[_Unit], exercises: Collection[str]) -> list[_Unit]:
-    """Empty each cell that writes a file if it defines no exercise, or one that a cell without `%%writefile` also
-    defines.
+    """Empty each cell that writes a file if it defines an exercise that a cell without `%%writefile` also defines, or
+    if it defines none and no other cell imports its file.
     """
     defined = [{name for uses in unit.block.uses for name in uses.defined} & {*exercises} for unit in units]
     ran = set().union(*(names for unit, names in zip(units, defined, strict=True) if not unit.cell.written))
+    statements = [statement for unit in units for statement in unit.block.body]
+
+    def is_needed(unit: _Unit, names: set[str]) -> bool:
+        if names:
+            return not names & ran
+        module = frozenset({module_of(unit.cell.written)})
+        return any(imports_from(statement, module) for statement in statements)
+
     return [
-        _unit(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""))
-        if unit.cell.written and (not names or names & ran)
+        _unit(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""), exercises)
+        if unit.cell.written and not is_needed(unit, names)
         else unit
         for unit, names in zip(units, defined, strict=True)
     ]

@@ -53,9 +53,7 @@ def _text(cells: Sequence[Mapping[str, Any]], indent: int | None = None, **more:
 
 def _tagged(kind: str = "code") -> list[dict[str, Any]]:
     metadata = [{"tags": [f"exercise:{name}"]} for name in EXERCISES]
-    return [
-        _cell(source, kind, metadata=m) for source, m in zip(ANSWERS, metadata, strict=True)
-    ]
+    return [_cell(source, kind, metadata=m) for source, m in zip(ANSWERS, metadata, strict=True)]
 
 
 def _indented(text: str, indent: str = "    ") -> str:
@@ -143,7 +141,9 @@ _NOTEBOOK = _text([_cell(source) for source in CELLS]).encode()
 _COMMANDS = {
     "version": "NotebookV1",
     "language": "python",
-    "commands": [{"version": "CommandV1", "position": 3.0 - i, "command": c} for i, c in enumerate(CELLS[::-1])],
+    "commands": [
+        {"version": "CommandV1", "position": 3.0 - i, "command": c} for i, c in enumerate(CELLS[::-1])
+    ],
 }
 
 FORMS: Mapping[str, Mapping[str, str | bytes]] = {
