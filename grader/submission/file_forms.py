@@ -35,8 +35,8 @@ def is_source(name: str) -> bool:
 
 
 def is_document(name: str) -> bool:
-    """Return True if a file's name is that of a text that may hold code."""
-    return not is_source(name) and name.lower().endswith(DOCUMENTS)
+    """Return True if a file's name is that of a text that may hold code, or has no suffix."""
+    return not is_source(name) and ("." not in name or name.lower().endswith(DOCUMENTS))
 
 
 def stem(name: str) -> str:
