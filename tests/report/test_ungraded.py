@@ -1,5 +1,6 @@
 """What could not be read stands in a queue of its own, in all three places; its zeros are not a class's zeros."""
 
+import io
 import json
 from dataclasses import replace
 from datetime import datetime
@@ -28,9 +29,10 @@ RESULT = _result(samples.passed_all("김하늘"), BROKEN)
 
 
 def _printed(result: ClassResult) -> str:
-    console = Console(width=100, record=True, quiet=True)
-    console.print(class_table(result, width=100))
-    return console.export_text()
+    console = Console(file=io.StringIO(), width=100, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(class_table(result, width=100))
+    return captured.get()
 
 
 def test_the_terminal_lists_them_below_the_table() -> None:
