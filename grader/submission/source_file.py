@@ -11,14 +11,12 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from grader.base.decoding import ReadError, read_text
-from grader.base.names import LISTED, listed, short
+from grader.base.decoding import read_text
+from grader.base.names import LISTED, short
 from grader.observe.wording import with_particle
-from grader.submission.cells import Cell, module_of, notebook_cells, numbered, percent_cells, written_file
-from grader.submission.conflicts import sides
-from grader.submission.file_forms import Form, form_of
-from grader.submission.lifting import without_main_guard, without_marimo
-from grader.submission.lost_cells import lost_cells
+from grader.submission.cells import Cell, module_of, percent_cells, written_file
+from grader.submission.file_code import code_of_file
+from grader.submission.lifting import without_main_guard
 from grader.submission.practice_cells import (
     Practice,
     is_blank,
@@ -195,13 +193,8 @@ def _without_gc() -> Iterator[None]:
 
 def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
     """Turn the text of a file into a SourceFile: recover code, remove practice, select statements, map the lines."""
-    form, merge_note = _merged(path.name, text)
-    is_module, text = form.kind == "script", form.text
-    if is_module:
-        text, marimo_note = _plain_script(text)
-        cells, notes = percent_cells(text), [marimo_note]
-    else:
-        cells, notes = _cells_of_notebook(text, exercises)
+    code = code_of_file(path.name, text, exercises)
+    is_module, text, cells = code.is_script, code.text, code.cells
     size = sum(len(cell.text) for cell in cells)
     units, practice, practice_names = (
         _module(name, text, exercises) if is_module else _notebook(cells, exercises)
@@ -224,7 +217,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
-    notes = [form.note, merge_note, *notes, *(note for unit in units for note in _notes_on(unit))]
+    notes = [*code.notes, *(note for unit in units for note in _notes_on(unit))]
     if not defines and problems and all(problem.name is None for problem in problems):
         notes = [_note_on_unreadable_file(problems[0], places[problems[0].line - 1])]
     return SourceFile(
@@ -237,63 +230,8 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         size,
         practice,
         practice_names,
-        tuple([note for note in notes if note][:_MAX_NOTES]),
+        tuple(notes[:_MAX_NOTES]),
     )
-
-
-def _merged(name: str, text: str) -> tuple[Form, str]:
-    """Return what a file is, and a Korean note if Git left marks in it and both sides have the same code.
-
-    Raises:
-        ReadError: it is a notebook, and the sides differ.
-    """
-    both = sides(text)
-    if both is None:
-        return form_of(name, text), ""
-    ours, theirs = (form_of(name, side) for side in both)
-    if ours.kind == theirs.kind and _code_of(ours) == _code_of(theirs):
-        return (
-            ours,
-            "Git 병합 충돌 표시가 남아 있지만 양쪽의 코드가 같아서 읽었어요. 표시를 지우고 저장해 두세요.",
-        )
-    if ours.kind == "notebook":
-        raise ReadError(
-            "Git 병합 충돌 표시(<<<<<<<)가 남아 있고 양쪽의 코드가 달라요. "
-            "한쪽을 골라 Jupyter에서 열어 다시 저장한 .ipynb 파일을 내 주세요."
-        )
-    return form_of(name, text), ""
-
-
-def _code_of(form: Form) -> object:
-    """Return what two sides of a merge must share, outputs and a script's comments left out; unequal if unreadable."""
-    try:
-        if form.kind == "script":
-            return [ast.dump(statement) for statement in parse(form.text)]
-        return [(cell.source, cell.exercises) for cell in notebook_cells(form.text) if cell.is_code]
-    except ValueError:
-        return object()
-
-
-def _plain_script(text: str) -> tuple[str, str]:
-    """Return a script without what only marimo understands, and a Korean note if there was something."""
-    plain = without_marimo(text)
-    return plain, "" if plain == text else "marimo 노트북의 셀을 차례로 읽었어요."
-
-
-def _cells_of_notebook(text: str, exercises: Collection[str]) -> tuple[list[Cell], list[str]]:
-    """Return the cells of a notebook that are read as code, and a Korean note if some of them are not code."""
-    cells = notebook_cells(text)
-    others = [index for index, cell in enumerate(cells) if not cell.is_code]
-    lost, answered = lost_cells(
-        [cell.source for cell in cells if cell.is_code], [cells[index].source for index in others], exercises
-    )
-    read = {others[index] for index in lost}
-    chosen = numbered(cell for index, cell in enumerate(cells) if cell.is_code or index in read)
-    note = (
-        f"코드 셀이 아닌 셀(Markdown, raw)에 있는 답도 읽었어요: {listed([f'`{name}`' for name in answered])}. "
-        "코드 셀의 번호는 이런 셀도 함께 센 것이에요. 셀의 종류를 코드로 바꿔 두세요."
-    )
-    return chosen, [note] if answered else []
 
 
 def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
