@@ -14,7 +14,7 @@ from grader.intake.roster import Roster
 from grader.intake.systems import recognise
 from grader.intake.upload_receiver import UploadReceiver
 from grader.submission.class_folder import read_class
-from grader.submission.find_files import CLOSED_ARCHIVES, MAX_DEPTH, Unreadable, is_skipped
+from grader.submission.find_files import MAX_DEPTH, Unreadable, is_skipped
 from grader.submission.submission import Submission
 
 
@@ -125,13 +125,8 @@ def _receive_plain_folder(
     """Read a plain class folder, in which each entry is named after its student."""
     submissions = tuple(read_class(folder, exercise_names, uploads.read_unplaced))
     matched = match_labels([submission.student for submission in submissions], roster)
-    closed = [entry.name for entry in entries(folder) if entry.name.lower().endswith(CLOSED_ARCHIVES)]
-    line = (
-        "열 수 없는 압축 파일이라 채점하지 않은 것: {}. 풀어서 학생마다 폴더 하나로 두고 다시 채점해 주세요."
-    )
-    notes = (line.format(listed(closed)), *matched.notes) if closed else matched.notes
     times = _times(roster, {label: (person, "") for label, person in matched.people.items()})
-    return Received(submissions, matched.people, frozenset(), times, matched.absent, notes)
+    return Received(submissions, matched.people, frozenset(), times, matched.absent, matched.notes)
 
 
 def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:

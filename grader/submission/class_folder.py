@@ -10,13 +10,22 @@ from grader.base.errors import HanstepError
 from grader.base.files import require_class
 from grader.base.names import display_name, escaped, listed, natural, shown_name, unique
 from grader.submission.file_forms import is_source, stem
-from grader.submission.find_files import ARCHIVES, LINK_MESSAGE, Unreadable, is_skipped, link_target
+from grader.submission.find_files import (
+    ARCHIVES,
+    CLOSED_ARCHIVES,
+    LINK_MESSAGE,
+    Unreadable,
+    is_skipped,
+    link_target,
+)
 from grader.submission.submission import Submission, read_files
 
 Reader = Callable[[Path, str, Collection[str], Path], Submission]
 """Function that reads one student's folder or file; same arguments as `read_files`: path, student's name, exercise
 names, root below which no link is followed."""
 
+_ARCHIVES = (*ARCHIVES, *CLOSED_ARCHIVES)
+"""Files that are somebody's work, opened or not."""
 _MAX_HOPS = 40
 """Maximum length of a chain of symbolic links to follow; Linux follows no more either."""
 _TOOL_FOLDERS = frozenset((".git", ".ipynb_checkpoints", ".idea", ".venv", ".vscode"))
@@ -109,14 +118,14 @@ def _is_student(entry: "os.DirEntry[str]") -> bool:
     return (
         os.path.isdir(entry.path)
         or is_source(entry.name)
-        or entry.name.lower().endswith(ARCHIVES)
+        or entry.name.lower().endswith(_ARCHIVES)
         or (os.path.islink(entry.path) and not os.path.isfile(entry.path))
     )
 
 
 def _student_of(name: str) -> str:
     """Return a file's name without its suffix, or the suffixes of a packed file: `.tar.gz`."""
-    packed = max((suffix for suffix in ARCHIVES if name.lower().endswith(suffix)), key=len, default="")
+    packed = max((suffix for suffix in _ARCHIVES if name.lower().endswith(suffix)), key=len, default="")
     return (name[: -len(packed)] if packed else stem(name)) or name
 
 

@@ -119,6 +119,9 @@ def read_files(
             chars_left -= source.size
     if not any(file.defines_or_attempts(name) for file in files for name in exercise_names):
         files += _documents_with_answers(found, exercise_names, root, taken)
+    if not files and not found.unreadable:
+        message = "코드를 읽을 수 있는 형식이 아니에요. .ipynb나 .py 파일로 다시 내 주세요."
+        found.unreadable += [Unreadable(other, message) for other in found.others[:_MAX_NOTES]]
     unreadable = tuple(Unreadable(short(u.name), u.message) for u in found.unreadable)
     left_out = (f"{file.name}: {note}" for file in files for note in file.notes)
     notes = (*found.notes(), *islice(left_out, _MAX_NOTES), *_practised_only(files, exercise_names))
