@@ -341,6 +341,15 @@ class Absent:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """A file of a submission that could not be read."""
+
+    file: str
+    reason: str
+    """Reason and remedy, in Korean."""
+
+
+@dataclass(frozen=True)
 class SubmissionResult:
     """Everything there is to say about one student."""
 
@@ -363,6 +372,13 @@ class SubmissionResult:
     """Time of submission in ISO 8601; empty if unknown."""
     mark: Mark | None = None
     """None if there is neither a policy nor a mark by hand; then the score is the mark."""
+    unread: tuple[Unread, ...] = ()
+    """Files that could not be read."""
+
+    @property
+    def is_ungraded(self) -> bool:
+        """True if an exercise may stand in a file that could not be read: its 0 points say nothing of the student."""
+        return any(feedback.status == "unreadable" for feedback in self.feedbacks)
 
     @property
     def all_feedback(self) -> tuple[Feedback, ...]:
@@ -398,3 +414,10 @@ class ClassResult:
     """In the roster's order; empty without a roster."""
     repair: Repair = "at-once"
     """When students read the names of their mistakes, by the policy."""
+    regrade: str = ""
+    """Command that grades again what could not be read, once its files are mended; empty if unknown."""
+
+    @property
+    def ungraded(self) -> tuple[SubmissionResult, ...]:
+        """Submissions that could not be read in full."""
+        return tuple(submission for submission in self.submissions if submission.is_ungraded)
