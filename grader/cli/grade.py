@@ -131,13 +131,13 @@ def grade(
         journal, run = Journal.open(
             out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
         )
-        given = (submissions, out_dir, run, lesson or ())
-        with _explain_resuming(_command_again("--resume", *given)):
+        described = (submissions, out_dir, run, lesson or ())
+        with _explain_resuming(_command_again("--resume", *described)):
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
             # Frees each submission's text as soon as it is graded.
             received = replace(received, submissions=())
             _grade_all(run, todo, journal, len(students))
-            result = replace(journal.result(students), regrade=_command_again("--changed-only", *given))
+            result = replace(journal.result(students), regrade=_command_again("--changed-only", *described))
             result = marked(enrolled(result, received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
             journal.close()
