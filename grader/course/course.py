@@ -3,12 +3,13 @@
 `course.reading` fills them from the course files.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -232,6 +233,10 @@ class Part:
     def place(self) -> str:
         """Path of the notebook below a learner's folder: `01_five_line_step/1_five_lines.ipynb`."""
         return f"{self.lesson}/{self.name}.ipynb"
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Return the cells of the notebook that a learner opens, as nbformat stores them."""
+        return list(json.loads(self.notebook.read_text(encoding="utf-8"))["cells"])
 
 
 @dataclass(frozen=True)

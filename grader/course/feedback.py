@@ -84,6 +84,10 @@ class Recipe:
     at w."""
     scenario: str = ""
     """Title of the scenario in which it was measured; empty if that is the scenario of the first difference."""
+    has_unscaled_part: bool = False
+    """True if a part of the update is gradients that were not multiplied by the learning rate, such as a climb by e
+    that is never taken back. Only where parameters have different learning rates can it be told from the rest; it is
+    in no coefficient then."""
 
     def __post_init__(self) -> None:
         if not len(self.batches) == len(self.got) == len(self.expected):

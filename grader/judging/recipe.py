@@ -4,6 +4,8 @@ In each update of plain SGD, (before - after) / lr = sum_j c_j * g_j, where g_j 
 parameters with which this batch went forward. The model and the batches can be built again from the seed, so the g_j
 can be computed here, and solving for the coefficients c_j gives the recipe. This needs no list of known mistakes and
 works for several mistakes at once. The share of the update that no mixture of the gradients explains is the residual.
+Where parameters have different learning rates, an update may also hold gradients that were not multiplied by them; if
+these explain what is left, the recipe says that they are there (`Recipe.has_unscaled_part`).
 
 Example: with updates from four micro-batches of equal size each, the coefficients are 1/4 1/4 1/4 1/4 for right
 accumulation and 1 1 1 1 for a forgotten division. If gradients are never cleared, the second update has 1/4 eight
@@ -60,6 +62,8 @@ class _Mixture:
     """The c_j; those of gradients with the same ingredient are added up."""
     residual: float
     """Share of the update, 0 to 1, that the mixture does not explain."""
+    has_unscaled_part: bool = False
+    """See `Recipe.has_unscaled_part`."""
 
     def coefficient(self, ingredient: _Ingredient) -> float:
         """Return the coefficient of an ingredient; 0 if the mixture lacks it."""
@@ -101,7 +105,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
         abs(got.coefficient(ingredient) - expected.coefficient(ingredient)) <= _NEGLIGIBLE
         for ingredient in shown
     )
-    if is_same and got.residual <= _NEGLIGIBLE:
+    if is_same and got.residual <= _NEGLIGIBLE and not got.has_unscaled_part:
         return None  # the mixture is right: something else is wrong, such as the point w + e itself
     is_perturbed = tuple(ingredient.is_perturbed for ingredient in shown)
     return Recipe(
@@ -111,6 +115,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
         expected=tuple(map(expected.coefficient, shown)),
         residual=got.residual,
         moved=is_perturbed if any(is_perturbed) else (),
+        has_unscaled_part=got.has_unscaled_part,
     )
 
 
@@ -151,10 +156,16 @@ def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
     if not np.isfinite(gradients).all():
         return None
     coefficients, residual = _least_squares(gradients, used)
+    has_unscaled_part = False
+    if residual > _NEGLIGIBLE:
+        both = np.concatenate([gradients, gradients / rates[update][is_updated][:, None]], axis=1)
+        fitted, rest = _least_squares(both, used)
+        if rest <= _NEGLIGIBLE:
+            coefficients, residual, has_unscaled_part = fitted[: len(candidates)], rest, True
     by_ingredient: dict[_Ingredient, float] = {}
     for candidate, value in zip(candidates, coefficients, strict=True):
         by_ingredient[candidate.ingredient] = by_ingredient.get(candidate.ingredient, 0.0) + float(value)
-    return _Mixture(by_ingredient, residual)
+    return _Mixture(by_ingredient, residual, has_unscaled_part)
 
 
 def _candidate_gradients(run: Run, batch_count: int, update: int) -> list[_CandidateGradient]:

@@ -7,7 +7,6 @@ notebooks: from `predict("01-3")` to the cell with its `reveal`.
 """
 
 import ast
-import json
 import re
 import sys
 from contextlib import suppress
@@ -98,7 +97,7 @@ def _experiments() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for part in load_course().parts:
         waiting: set[str] = set()
-        for cell in json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]:
+        for cell in part.cells():
             if cell["cell_type"] != "code":
                 continue
             source = "".join(cell["source"])

@@ -6,7 +6,6 @@ own message.
 """
 
 import ast
-import json
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -17,7 +16,6 @@ from typing import Any
 from grader.base.menus import RUN_ABOVE
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
-from grader.paths import lessons_path
 from grader.submission.cells import without_magics
 
 
@@ -67,8 +65,7 @@ def _show(
 @cache
 def _made_in_lessons() -> frozenset[str]:
     """Return the names that the lessons' cells import, assign or define at top level."""
-    notebooks = (json.loads(path.read_text(encoding="utf-8")) for path in lessons_path().glob("*/*.ipynb"))
-    cells = (cell for notebook in notebooks for cell in notebook["cells"] if cell["cell_type"] == "code")
+    cells = (cell for part in load_course().parts for cell in part.cells() if cell["cell_type"] == "code")
     return frozenset(name for cell in cells for name in _bound("".join(cell["source"])))
 
 

@@ -5,7 +5,6 @@ a notebook that is run as a whole, by CI or by an impatient learner, keeps its s
 """
 
 import html
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -198,7 +197,7 @@ def _choice_texts() -> dict[tuple[str, str], str]:
     found = {}
     for part in load_course().parts:
         above = ""
-        for cell in json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]:
+        for cell in part.cells():
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 above = source

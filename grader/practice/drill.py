@@ -4,7 +4,6 @@ It is judged like a file in `grader check`.
 """
 
 import ast
-import json
 import re
 import tempfile
 import textwrap
@@ -191,5 +190,4 @@ def _under(line: str, shown: Shown) -> Shown:
 def _starter(course: Course, exercise: Exercise) -> str:
     """Return the exercise's cell of the learner's notebook, as it is handed out."""
     part = course.lesson(exercise.lesson).part_of(exercise.name)
-    cells = json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]
-    return next("".join(cell["source"]) for cell in cells if exercise_of(cell) == exercise.name)
+    return next("".join(cell["source"]) for cell in part.cells() if exercise_of(cell) == exercise.name)

@@ -161,7 +161,12 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def residual_line(recipe: Recipe) -> str:
-    """Say how much of the update the gradients do not explain; empty if that is negligible."""
+    """Say which part of the update the coefficients do not hold; empty if that is negligible."""
+    if recipe.has_unscaled_part:
+        return (
+            "업데이트에는 그레이디언트에 학습률을 곱하지 않고 옮긴 부분도 있어요. "
+            "가중치를 `step()`이 아닌 곳에서 옮기는 줄을 보세요. 옮긴 것을 업데이트 전에 되돌리나요?"
+        )
     if not recipe.residual > RESIDUAL_WORTH_SAYING:
         return ""
     share = min(100, round(100 * recipe.residual))

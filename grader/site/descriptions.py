@@ -1,6 +1,5 @@
 """Say in a few words what a lesson, one of its parts, or another page holds: for heads, tables and shared links."""
 
-import json
 import re
 from collections.abc import Iterable
 
@@ -73,8 +72,7 @@ def page_facts(course: Course) -> dict[str, PageFacts]:
 
 
 def _facts_of(lesson: Lesson, part: Part) -> PageFacts:
-    cells = json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]
-    asked = sum(len(predict_calls("".join(cell["source"]))) for cell in cells)
+    asked = sum(len(predict_calls("".join(cell["source"]))) for cell in part.cells())
     held = " · ".join(filter(None, (f"예측 {asked}개" if asked else "", tasks_in(lesson, part))))
     time = f"본문 {hours(part.minutes)}" if part.minutes else ""
     lines = (place_in(lesson, part), " · ".join(filter(None, (time, levels(part)))), held)

@@ -1,7 +1,6 @@
 """Make what the site's first page shows before any explanation: a question to answer, and a broken step at work."""
 
 import html
-import json
 import re
 from collections.abc import Iterator
 
@@ -69,7 +68,7 @@ def question(course: Course, landing: Landing) -> tuple[str, Part]:
 def _questions(part: Part) -> Iterator[tuple[str, str]]:
     """Yield each question's text, from its bold beginning to its choices, with the prediction's id."""
     before = ""
-    for cell in json.loads(part.notebook.read_text(encoding="utf-8"))["cells"]:
+    for cell in part.cells():
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             before = source

@@ -123,3 +123,40 @@ def test_an_update_that_is_taken_back_has_no_recipe() -> None:
         "                p.copy_(w)",
     )
     assert recipe_of(source) is None
+
+
+SAM_THAT_STAYS_UP = """
+import torch
+class SAM(torch.optim.Optimizer):
+    def __init__(self, params, base_optimizer, rho=0.05, adaptive=False, **kwargs):
+        super().__init__(params, dict(rho=rho, adaptive=adaptive, **kwargs))
+        self.base_optimizer = base_optimizer(self.param_groups, **kwargs)
+        self.param_groups = self.base_optimizer.param_groups
+    @torch.no_grad()
+    def first_step(self, zero_grad=False):
+        held = [(g, p) for g in self.param_groups for p in g["params"] if p.grad is not None]
+        norm = torch.stack([p.grad.norm() for _, p in held]).norm()
+        for group, p in held:
+            p.add_(p.grad, alpha=float(group["rho"] / norm))
+        if zero_grad:
+            self.zero_grad()
+    def second_step(self, zero_grad=False):
+        self.base_optimizer.step()
+        if zero_grad:
+            self.zero_grad()
+"""
+
+
+def test_a_climb_that_is_not_taken_back_is_no_unexplained_rest() -> None:
+    """Parameters with different learning rates: e is a mixture of gradients, but not of gradients times those rates."""
+    driver, runs = load_driver(driver_modules("sam_accumulation")["SAM"]), []
+    scenario = next(s for s in driver.scenarios if s.problem is not None)
+    for source in (SAM_THAT_STAYS_UP, solution_source("04")):
+        program = load_program(source)
+        runs.append(play(driver, program, seed=5, only=[scenario.name]).runs[scenario.name])
+        program.unload()
+    assert len(set(runs[0].evidence["lr"][1])) == 2
+    recipe = recover_recipe(scenario, *runs, 1, Env(5, torch.device("cpu"), scenario.name))
+    assert recipe.has_unscaled_part
+    assert recipe.residual < 1e-9  # float64 least squares of a well-conditioned system
+    assert np.allclose(recipe.got, recipe.expected)

@@ -98,7 +98,7 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
     assert found["right"][0] == moment
     assert found["recipe"] == {
         **{"update": 2, "batches": [1, 2], "got": [1.0, 1.0], "expected": [0.0, 1.0]},
-        **{"residual": 0.0, "moved": [], "scenario": ""},
+        **{"residual": 0.0, "moved": [], "scenario": "", "has_unscaled_part": False},
     }
 
 
