@@ -556,5 +556,5 @@ r"""
 
 **레슨 02를 마쳤습니다.** 다음 레슨에서는 작은 GPT가 한국어 조문을 쓰게 될 때까지, 워밍업과 감쇠와 클리핑이 스텝마다 무엇을 바꾸는지 잽니다.
 
-[다음 레슨: 학습을 안정시키는 기법](../03_bells_and_whistles/03_bells_and_whistles.ipynb)
+[다음 레슨: 학습을 안정시키는 기법](../03_bells_and_whistles/1_small_gpt.ipynb)
 """

@@ -55,7 +55,13 @@ from grader.experiments.sam_accumulation.pretrained import (
     piece_batches,
 )
 from grader.experiments.sam_accumulation.reader import Reader
-from grader.experiments.sam_accumulation.reading_runs import KNOBS, reader_rise, stored_runs, train_reader
+from grader.experiments.sam_accumulation.reading_runs import (
+    KNOBS,
+    reader_rise,
+    stored_log,
+    stored_runs,
+    train_reader,
+)
 from grader.plots import COLORS, show, show_table, use_course_style
 
 use_course_style()
@@ -251,7 +257,7 @@ r"""
 
 약 15분 · ★★☆
 
-AdamW와, AdamW를 base로 하는 SAM을 같은 에폭만큼 학습합니다. 똑같이 조정한 상대끼리 비교하려고, 방법마다 설정 4개를 시드(seed) 0으로 학습해 검증 손실이 가장 낮은 것을 골라 두었습니다. AdamW는 학습률(learning rate) 2개와 가중치 감쇠(weight decay) 2개를, SAM은 학습률 2개와 $\rho$ 2개를 짝지었습니다. 마이크로 배치(micro-batch)는 8, 두 개씩 누적해 유효 배치 크기(effective batch size)는 16입니다. 워밍업(warmup)으로 올렸다가 직선으로 낮추고, 노름(norm)이 1.0을 넘으면 클리핑합니다. 두 방법을 합쳐 1분쯤 걸립니다.
+AdamW와, AdamW를 base로 하는 SAM을 같은 에폭만큼 학습합니다. 똑같이 조정한 상대끼리 비교하려고, 방법마다 설정 4개를 시드(seed) 0으로 학습해 검증 손실이 가장 낮은 것을 골라 두었습니다. AdamW는 학습률(learning rate) 2개와 가중치 감쇠(weight decay) 2개를, SAM은 학습률 2개와 $\rho$ 2개를 짝지었습니다. 마이크로 배치(micro-batch)는 8, 두 개씩 누적해 유효 배치 크기(effective batch size)는 16입니다. 워밍업(warmup)으로 올렸다가 직선으로 낮추고, 노름(norm)이 1.0을 넘으면 클리핑합니다. AdamW는 지금 학습하고, 시간이 두 배쯤 드는 SAM은 같은 코드로 미리 학습해 둔 기록을 읽습니다.
 
 **예측.** 마지막 에폭의 **학습** 손실은 어느 쪽이 낮을까요?
 
@@ -264,16 +270,13 @@ AdamW와, AdamW를 base로 하는 SAM을 같은 에폭만큼 학습합니다. �
 predict("04-18")
 
 # %%
-EPOCHS = 3 if on_cpu else 10  # GPU가 있으면 더 오래 학습합니다
 tried = {
     method: [run for run in stored_runs() if run["method"] == method and run["seed"] == 0]
     for method in ("AdamW", "SAM")
 }
 chosen = {method: min(every, key=lambda run: run["dev_loss"]) for method, every in tried.items()}
-runs = {
-    method: train_reader(**{knob: best[knob] for knob in KNOBS}, epochs=EPOCHS)
-    for method, best in chosen.items()
-}
+trained, log = train_reader(**{knob: chosen["AdamW"][knob] for knob in KNOBS}, epochs=3)
+logs = {"AdamW": log, "SAM": stored_log(chosen["SAM"])}
 
 # %% tags=["folded"]
 # 표와 그림과 확인: 조정한 설정 8개, 고른 설정으로 학습한 기록
@@ -292,23 +295,24 @@ show_table(
 )
 assert len(tried["AdamW"]) == len(tried["SAM"]) == 4
 rows = []
-for name, (_, history) in runs.items():
-    best_epoch = min(range(EPOCHS), key=lambda k: history[k].dev_loss)
+for name, history in logs.items():
+    best_epoch = min(range(len(history)), key=lambda k: history[k].dev_loss)
     best = history[best_epoch]
-    scores = [f"{best.em:.1f}", f"{best.f1:.1f}", f"{history[-1].seconds:.0f}초"]
+    scores = [f"{best.em:.1f}", f"{best.f1:.1f}", f"{chosen[name]['seconds']:.0f}초"]
     rows.append([name, f"{history[-1].train_loss:.2f}", f"{best.dev_loss:.2f}", best_epoch + 1, *scores])
 show_table(
-    ["방법 (시드 1개)", "마지막 학습 손실", "가장 낮은 검증 손실", "그 에폭", "EM", "F1", "걸린 시간"], rows
+    ["방법 (시드 1개)", "마지막 학습 손실", "가장 낮은 검증 손실", "그 에폭", "EM", "F1", "미리 잰 CPU 시간"],
+    rows,
 )
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharex=True, sharey=True)
 for name, color, style in [("SAM", "right", "s-"), ("AdamW", "third", "o--")]:
     for axis, column in zip(axes, ["train_loss", "dev_loss"], strict=True):
-        values = [getattr(epoch, column) for epoch in runs[name][1]]
-        axis.plot(range(1, EPOCHS + 1), values, style, color=COLORS[color], label=name)
+        values = [getattr(epoch, column) for epoch in logs[name]]
+        axis.plot(range(1, len(values) + 1), values, style, color=COLORS[color], label=name)
 axes[0].set(title="학습 손실", xlabel="에폭", ylabel="손실")
 axes[1].set(title="검증 손실은 훨씬 덜 내려갑니다", xlabel="에폭")
-axes[0].set_xticks(range(1, EPOCHS + 1))
+axes[0].set_xticks(range(1, len(log) + 1))
 axes[0].legend()
 show(
     figure,
@@ -316,20 +320,19 @@ show(
     "오른쪽: 검증 손실은 2.5 안팎에서 훨씬 덜 내려가고, 두 방법의 차이가 작습니다.",
 )
 assert untrained[0] > 3.5
-for _, history in runs.values():
+for history in logs.values():
     assert history[-1].train_loss < 0.7 * history[0].train_loss
     assert min(epoch.dev_loss for epoch in history) < 2.6
     assert max(epoch.f1 for epoch in history) > untrained[2] + 20
-adamw, sam_run = (history for _, history in runs.values())
-assert abs(min(epoch.dev_loss for epoch in adamw) - min(epoch.dev_loss for epoch in sam_run)) < 0.4
-if on_cpu:
-    assert 1.2 < sam_run[-1].seconds / adamw[-1].seconds < 3.5
-closeness = sam_run[-1].train_loss / adamw[-1].train_loss - 1
+adamw_log, sam_log = logs.values()
+assert abs(min(epoch.dev_loss for epoch in adamw_log) - min(epoch.dev_loss for epoch in sam_log)) < 0.4
+assert 1.2 < chosen["SAM"]["seconds"] / chosen["AdamW"]["seconds"] < 3.5
+closeness = sam_log[-1].train_loss / adamw_log[-1].train_loss - 1
 reveal("04-18", measured="a" if closeness > 0.03 else "b" if closeness < -0.03 else "c")
 
 # %% [markdown]
 r"""
-모델 하나에 1분이 안 되는 학습으로, 처음 보는 조문에서 답을 찾기 시작합니다. 손실은 5에서 2.5쯤으로 내려가고 F1은 몇 배가 됩니다.
+1분이 안 되는 학습으로, 처음 보는 조문에서 답을 찾기 시작합니다. 손실은 5에서 2.5쯤으로 내려가고 F1은 몇 배가 됩니다.
 
 시드 하나로는 어느 쪽이 나은지 알 수 없습니다. 그래서 설정을 고를 때 쓰지 않은 시드 4개(1~4)로 두 방법을 학습해 두었습니다. 검증 데이터에서 재고, 무엇을 고르는 데도 쓰지 않은 시험 데이터에서도 쟀습니다. SAM은 시간을 두 배쯤 쓰므로, 에폭을 두 배로 늘린 AdamW도 함께 쟀습니다. 다시 재려면 강의 저장소에서 `python assets/data/reader_runs/measure_reader_runs.py`를 실행합니다(10분쯤).
 
@@ -380,7 +383,8 @@ for split, title in [("dev", "검증"), ("test", "시험")]:
 times = [mean(run["seconds"] for run in every) for every in (adamw_seeds, sam_seeds, long_seeds)]
 print(f"CPU 시간: AdamW {times[0]:.0f}초, SAM {times[1]:.0f}초, 에폭 두 배 {times[2]:.0f}초")
 assert all(two["train_loss"] > one["train_loss"] for one, two in zip(adamw_seeds, sam_seeds, strict=True))
-assert better["dev", "loss"] == 4 > better["test", "loss"]
+assert (better["dev", "loss"], better["test", "loss"]) == (4, 2)
+assert (better["dev", "em"], better["test", "em"]) == (2, 1)
 assert mean(run["dev_loss"] for run in long_seeds) > mean(run["dev_loss"] for run in adamw_seeds)
 assert mean(run["train_loss"] for run in long_seeds) < 0.65 * mean(run["train_loss"] for run in adamw_seeds)
 for split in ("dev", "test"):
@@ -397,39 +401,46 @@ r"""
 
 AdamW의 에폭을 두 배로 늘리면 SAM만큼 시간을 쓰지만, 학습 손실만 절반쯤으로 내려가고 검증 손실은 나아지지 않습니다. 설정은 방법마다 4개만 비교했고, 두 $\rho$ 가운데 큰 쪽이 뽑혔으니 더 큰 값이 나을 수도 있습니다. 여기에서 잰 것은 이 작은 모델과 이 데이터의 이야기입니다.
 
-첨예도(sharpness)는 어떨까요? 한 걸음과 10걸음의 두 측정법으로, 평가 모드에서 짧은 학습 질문 32개로 재 봅니다.
+첨예도(sharpness)는 어떨까요? 한 걸음과 10걸음의 두 측정법으로, 평가 모드에서 짧은 학습 질문 32개로 쟀습니다. 방금 학습한 모델은 지금 재고, 시드 4개의 모델은 재어 둔 값을 읽습니다.
 """
 
 # %%
-reader_rulers = {
-    name: (reader_rise(model, 0.1, steps=1), reader_rise(model, 0.3, steps=10))
-    for name, (model, _) in runs.items()
-}
+rulers = {"한 걸음, 0.1": (0.1, 1), "10걸음, 0.3": (0.3, 10)}
+just_trained = [reader_rise(trained, rho, steps) for rho, steps in rulers.values()]
+print("방금 학습한 AdamW 모델:", [f"{rise:.3f}" for rise in just_trained])
 
 # %% tags=["folded"]
-# 표와 확인: 두 모델의 첨예도
+# 표와 확인: 두 방법의 첨예도. 평균 ± 표준편차
+rises = {
+    name: {what: [run[what] for run in every] for what in ("one_step", "ten_steps")}
+    for name, every in [("AdamW", adamw_seeds), ("SAM", sam_seeds)]
+}
 show_table(
-    ["가장 좋았던 모델 (시드 1개)", "한 걸음, 0.1", "10걸음, 0.3"],
-    [[name, f"{one:.3f}", f"{ten:.3f}"] for name, (one, ten) in reader_rulers.items()],
+    ["검증 손실이 가장 낮았던 모델 (시드 4개)", *rulers],
+    [
+        [name, *(f"{mean(values):.3f} ± {stdev(values):.3f}" for values in columns.values())]
+        for name, columns in rises.items()
+    ],
 )
-assert all(ten > one > 0 for one, ten in reader_rulers.values())
-assert reader_rulers["SAM"][1] < reader_rulers["AdamW"][1]
+assert 0 < just_trained[0] < just_trained[1]
+for columns in rises.values():
+    assert all(0 < one < ten for one, ten in zip(*columns.values(), strict=True))
+assert max(rises["SAM"]["ten_steps"]) < min(rises["AdamW"]["ten_steps"])
 
 # %% [markdown]
 r"""
-10걸음으로 재면 SAM의 모델이 더 평탄합니다. 그래도 시험 점수에서는 SAM이 이겼다고 말할 수 없었습니다. 한 걸음의 값은 그레이디언트(gradient)의 크기에 크게 좌우되므로, 이것으로는 결론을 내지 않습니다. 시드 하나에서 잰 값이기도 합니다.
+10걸음으로 재면 시드 4개 모두 SAM의 모델이 더 평탄합니다. 그래도 시험 점수에서는 SAM이 이겼다고 말할 수 없었습니다. 한 걸음의 값은 그레이디언트(gradient)의 크기에 크게 좌우되므로, 이것으로는 결론을 내지 않습니다.
 
 ## 3. 무엇을 맞히고 무엇을 틀릴까요
 
 약 5분 · ★☆☆
 
-숫자만 보지 말고 답을 읽습니다. 손으로 쓴 질문 5개와 템플릿으로 만든 질문 5개입니다.
+숫자만 보지 말고 답을 읽습니다. 방금 학습한 AdamW 모델에게 물은, 손으로 쓴 질문 5개와 템플릿으로 만든 질문 5개입니다.
 """
 
 # %% tags=["folded"]
 # 표: 질문 10개의 답, 질문별 점수와 사실별 점수
-best_reader = runs["SAM"][0]
-found, _ = find_answers(best_reader, dev_set)
+found, _ = find_answers(trained, dev_set)
 by_kind = {kind: [pair for pair in found if pair[0].kind == kind] for kind in ["natural", "template"]}
 picked = by_kind["natural"][::20][:5] + by_kind["template"][::24][:5]
 show_table(
@@ -458,7 +469,7 @@ print(
     f"모두 맞힘 {100 * whole:.1f}%, 하나라도 맞힘 {100 * some:.1f}%"
 )
 assert whole < some
-test_found, test_loss = find_answers(best_reader, test_set)
+test_found, test_loss = find_answers(trained, test_set)
 test_em, test_f1 = score_pairs(test_found)
 fact_em, fact_f1 = score_facts(test_found)
 print(f"시험 데이터: 손실 {test_loss:.2f}")

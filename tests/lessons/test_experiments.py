@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.experiments.sam_accumulation.fits import fit_digits
+from grader.experiments.sam_accumulation.vectors import flat
 from tests.places import ROOT
 
 EXPERIMENTS = sorted((ROOT / "grader" / "experiments").rglob("*.py"))
@@ -19,3 +21,13 @@ def test_experiments_import_nothing_heavy_but_torch(path: Path) -> None:
     asked = f"import sys, {module}; print([name for name in {HEAVY} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=ROOT)
     assert said.stdout.strip() == "[]"
+
+
+def test_models_trained_side_by_side_do_not_mix() -> None:
+    """Lesson 04 trains a model for each seed at once: each comes out as if it had been trained alone."""
+    data = {"epochs": 2, "count": 60, "noise": 0.2, "batch_size": 20, "rho": 0.2, "decay": 0.01}
+    together, (alone,) = fit_digits([0, 1], **data), fit_digits([1], **data)  # type: ignore[arg-type]
+    other, same = (flat(fitted.model.parameters()) for fitted in together)
+    expected = flat(alone.model.parameters())
+    assert (same - expected).norm() < 1e-5 < (other - expected).norm()
+    assert abs(together[1].test_accuracy - alone.test_accuracy) < 0.1

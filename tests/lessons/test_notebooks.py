@@ -81,11 +81,9 @@ def test_no_variable_of_a_lesson_is_called_like_an_exercise(part: Part) -> None:
 
 
 MOST_CELLS, MOST_CHARACTERS, MOST_LINES = 45, 8_000, 15
-NOT_PARTED = ("03_bells_and_whistles",)
-"""Lessons that are still one notebook."""
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if part.values[0].lesson not in NOT_PARTED])
+@pytest.mark.parametrize("part", PARTS)
 def test_a_part_is_one_sitting(part: Part) -> None:
     """Cells, characters to read, and lines of a cell that is not an exercise; something graded in each part."""
     notebook = nbformat.read(part.notebook, as_version=4)

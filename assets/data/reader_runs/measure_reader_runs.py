@@ -16,7 +16,7 @@ from typing import Any
 
 from grader.experiments.sam_accumulation.answers import find_answers, score_facts, score_pairs
 from grader.experiments.sam_accumulation.passages import Example, dev_set, test_set
-from grader.experiments.sam_accumulation.reading_runs import train_reader
+from grader.experiments.sam_accumulation.reading_runs import reader_rise, train_reader
 
 HERE = Path(__file__).resolve().parent
 RUNS = HERE / "runs.json"
@@ -39,15 +39,20 @@ def trained(
     dev: Sequence[Example] = dev_set,
     test: Sequence[Example] = test_set,
     **setting: float,
-) -> dict[str, float]:
-    """One training: losses, EM and F1 (per question and per fact) after the epoch with the lowest dev loss."""
+) -> Run:
+    """One training: what each epoch came to, and of the epoch with the lowest dev loss its scores and sharpness.
+
+    EM and F1 are per question and per fact; `one_step` and `ten_steps` are the rises of the training loss.
+    """
     model, history = train_reader(epochs=epochs, seed=seed, **setting)
-    result: dict[str, float] = {"train_loss": history[-1].train_loss, "seconds": history[-1].seconds}
+    result = {"train_loss": history[-1].train_loss, "seconds": history[-1].seconds}
+    result["one_step"], result["ten_steps"] = reader_rise(model, 0.1, 1), reader_rise(model, 0.3, 10)
     for split, examples in (("dev", dev), ("test", test)):
         found, result[f"{split}_loss"] = find_answers(model, examples)
         result[f"{split}_em"], result[f"{split}_f1"] = score_pairs(found)
         result[f"{split}_fact_em"], result[f"{split}_fact_f1"] = score_facts(found)
-    return {name: round(value, 3) for name, value in result.items()}
+    log = [[round(value, 3) for value in epoch] for epoch in history]
+    return {**{name: round(value, 3) for name, value in result.items()}, "log": log}
 
 
 def measure(runs: list[Run]) -> None:

@@ -1,18 +1,17 @@
 """Replace the learner's `lr_at` by a right one while `train_gpt` is played.
 
 `train_gpt` calls `lr_at`, which is an exercise of its own. Without the replacement, a wrong `lr_at` would cost points
-in both exercises.
+in both exercises. A submission that holds only the notebook of `train_gpt` has none: it is lent the same function.
 
-The stand-in does only what `train_gpt` needs: it knows cosine decay and does not check `decay`. It cannot be handed in
-as an answer to `lr_at`, because this module is sent into the sandbox with the driver of `train_gpt`, after `lr_at` has
-been played (see `grader/sandbox/parcels.py`).
+The stand-in cannot be handed in as an answer to `lr_at`, because it is sent into the sandbox with the driver of
+`train_gpt`, after `lr_at` has been played (see `grader/sandbox/parcels.py`).
 """
 
-import cmath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from grader.exercises.fixtures.lent_schedule import lent_lr_at
 from grader.exercises.fixtures.stand_ins import globals_of
 from grader.observe.play import Stage
 from grader.observe.program import STUDENT_ERRORS
@@ -21,7 +20,7 @@ from grader.observe.values import as_number
 _LR_AT = "lr_at"
 """Name of the learner's function that is replaced."""
 _MISSING = object()
-"""Takes the place of the learner's `lr_at` if there is none. It cannot be called, so it counts as wrong."""
+"""Takes the place of the learner's `lr_at` if there is none."""
 _WRONG_LR_AT_NOTE = (
     "`train_gpt`가 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
     "`lr_at`부터 고쳐 보세요."
@@ -41,8 +40,8 @@ _SHORT_SCHEDULE: dict[str, Any] = {
 def replace_lr_at(stage: Stage, train_gpt: Callable[..., Any]) -> Iterator[None]:
     """Replace the `lr_at` that the learner's `train_gpt` calls by the stand-in inside this context.
 
-    If the stand-in was called, and the learner's own `lr_at` is wrong or absent, add a note to the program's warnings.
-    A note costs no points.
+    If the stand-in was called and the learner has written an `lr_at` that is wrong or empty, add a note to the
+    program's warnings. A note costs no points.
     """
     learner_globals = globals_of(train_gpt)
     learner_lr_at = learner_globals.get(_LR_AT, _MISSING)
@@ -51,7 +50,7 @@ def replace_lr_at(stage: Stage, train_gpt: Callable[..., Any]) -> Iterator[None]
     def noting_stand_in(*args: Any, **kwargs: Any) -> float:
         nonlocal was_called
         was_called = True
-        return _stand_in(*args, **kwargs)
+        return lent_lr_at(*args, **kwargs)
 
     learner_globals[_LR_AT] = noting_stand_in
     try:
@@ -61,33 +60,11 @@ def replace_lr_at(stage: Stage, train_gpt: Callable[..., Any]) -> Iterator[None]
             learner_globals.pop(_LR_AT, None)
         else:
             learner_globals[_LR_AT] = learner_lr_at
+    if not was_called or learner_lr_at is _MISSING:
+        return
     warnings = stage.program.warnings
-    if was_called and _WRONG_LR_AT_NOTE not in warnings and not _agrees_with_stand_in(learner_lr_at):
+    if _WRONG_LR_AT_NOTE not in warnings and not _agrees_with_stand_in(learner_lr_at):
         warnings.append(_WRONG_LR_AT_NOTE)
-
-
-def _stand_in(
-    step: int,
-    warmup_steps: int,
-    total_steps: int,
-    initial_lr: float,
-    peak_lr: float,
-    min_lr: float,
-    decay: str = "cosine",
-) -> float:
-    """Return the learning rate of a step: linear warm-up, then cosine decay, whatever `decay` says."""
-    if step < warmup_steps:
-        return initial_lr + step * (peak_lr - initial_lr) / warmup_steps
-    decay_steps = total_steps - 1 - warmup_steps
-    if step - warmup_steps >= decay_steps:
-        return min_lr
-    # cos(πt), as the real part of exp(iπt); t goes from 0 to 1 during the decay.
-    cosine = cmath.exp(1j * cmath.pi * (step - warmup_steps) / decay_steps).real
-    return (peak_lr + min_lr + (peak_lr - min_lr) * cosine) / 2
-
-
-# A learner who calls it with wrong arguments reads this name in Python's message.
-_stand_in.__qualname__ = _LR_AT
 
 
 def _agrees_with_stand_in(learner_lr_at: Any) -> bool:
@@ -97,7 +74,8 @@ def _agrees_with_stand_in(learner_lr_at: Any) -> bool:
     """
     try:
         return all(
-            abs(as_number(learner_lr_at(step, **_SHORT_SCHEDULE)) - _stand_in(step, **_SHORT_SCHEDULE)) < 1e-6
+            abs(as_number(learner_lr_at(step, **_SHORT_SCHEDULE)) - lent_lr_at(step, **_SHORT_SCHEDULE))
+            < 1e-6
             for step in range(_SHORT_SCHEDULE["total_steps"])
         )
     except STUDENT_ERRORS:

@@ -38,7 +38,7 @@ from grader.observe.recorder import Recorder
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import yes_or_no
 
-driver = Driver("train_gpt", cost=2)  # each scenario makes several updates and evaluations
+driver = Driver("train_gpt", cost=2, lends=("lr_at",))  # each scenario makes several updates and evaluations
 
 _WARMUP_STEPS = 2
 """The warm-up ends in the middle of the first epoch, at a batch of large gradients."""

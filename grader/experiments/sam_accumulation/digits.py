@@ -66,13 +66,6 @@ def noisy_digits(seed: int, count: int, noise: float) -> tuple[Tensor, Tensor, T
     return x_train[rows], targets.to(device), shuffled[count:].to(device), generator
 
 
-@torch.no_grad()
-def accuracy(model: nn.Module, inputs: Tensor, targets: Tensor) -> float:
-    """Return the accuracy in percent; nan without inputs."""
-    right: Tensor = model(inputs).argmax(dim=1) == targets
-    return float(100 * right.float().mean())
-
-
 class SometimesSkips(nn.Module):
     """A classifier that skips its middle layer in half of its forward passes."""
 

@@ -3,7 +3,7 @@
 import json
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from statistics import mean
@@ -107,6 +107,11 @@ def stored_runs() -> list[dict[str, Any]]:
         asset_path("data", "reader_runs", "runs.json").read_text(encoding="utf-8")
     )
     return runs
+
+
+def stored_log(run: Mapping[str, Any]) -> list[Epoch]:
+    """Return what each epoch of a stored training came to."""
+    return [Epoch(*epoch) for epoch in run["log"]]
 
 
 def reader_rise(model: nn.Module, rho: float, steps: int) -> float:

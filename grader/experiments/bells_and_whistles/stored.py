@@ -1,0 +1,78 @@
+"""Trainings over six seeds: a few run now, the others were measured before and are read from a file.
+
+How they were measured: `assets/data/schedule_runs/measure_schedule_runs.py`, which calls the same functions.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from grader.experiments.bells_and_whistles.training import Log, climb_then, short_run
+from grader.paths import asset_path
+
+Run = dict[str, Any]
+"""What a training came to: numbers, and curves if it ran just now."""
+
+SEEDS = 6
+
+
+@cache
+def _stored() -> dict[str, list[Run]]:
+    stored: dict[str, list[Run]] = json.loads(
+        asset_path("data", "schedule_runs", "runs.json").read_text(encoding="utf-8")
+    )
+    return stored
+
+
+def six_seeds(key: str, run: Callable[[int], Run], *, live: int) -> list[Run]:
+    """Call run(seed) for the first `live` seeds and read what the others came to; `key` names the training."""
+    runs = [run(seed) for seed in range(live)] + _stored()[key][live:]
+    assert len(runs) == SEEDS
+    return runs
+
+
+def summary(log: Log, val_loss: float, warmup: int) -> Run:
+    """Reduce a training to a few numbers; the curves are left out of the file."""
+    losses, norms = log
+    early, late = norms[:warmup] or [0.0], norms[warmup:]
+    return {
+        "train": sum(losses[-10:]) / 10,
+        "val": val_loss,
+        "over_early": sum(norm > 1 for norm in early) / len(early),
+        "over_late": sum(norm > 1 for norm in late) / len(late),
+        "largest_early": max(early),
+        "summit": norms.index(max(norms)),
+        "curve": losses,
+        "norms": norms,
+    }
+
+
+def schedule_key(shape: str, *, peak: float, warmup: int, total: int, clip_from: float = math.inf) -> str:
+    """Return the name of a schedule's trainings in the file."""
+    return f"{shape} peak={peak} warmup={warmup} total={total} clip_from={clip_from}"
+
+
+def schedule_run(
+    seed: int, shape: str, *, peak: float, warmup: int, total: int, clip_from: float = math.inf
+) -> Run:
+    """Train the small GPT along one schedule of `climb_then`."""
+    rates = climb_then(shape, peak=peak, warmup=warmup, total=total)
+    return summary(*short_run(rates, seed, clip_from=clip_from), warmup)
+
+
+def schedule_runs(shape: str, *, live: int = 2, **settings: Any) -> list[Run]:
+    """Return what one schedule comes to over six seeds; `settings` are those of `schedule_run`."""
+    key = schedule_key(shape, **settings)
+    return six_seeds(key, lambda seed: schedule_run(seed, shape, **settings), live=live)
+
+
+def each(runs: Iterable[Run], what: str = "train") -> list[float]:
+    """Return one value of each run."""
+    return [run[what] for run in runs]
+
+
+def spelled(values: Sequence[float], digits: int = 2) -> str:
+    """Return the values in one line."""
+    return " · ".join(f"{value:.{digits}f}" for value in values)
