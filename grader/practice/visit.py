@@ -232,7 +232,7 @@ def opening(on: date) -> str:
 
 
 def closing(on: date, again: str = "grader clinic", more: str = "grader clinic --more") -> tuple[str, ...]:
-    """Return the closing lines: what is left for today, when the next mistake comes back, and where scripts are examined.
+    """Return the closing lines: what is left, when the next mistake comes back, and what examines one's own scripts.
 
     Args:
         on: today.

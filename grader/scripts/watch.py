@@ -122,7 +122,9 @@ class Watch:
         """Count an update, and end the watch if enough was seen."""
         self.facts.updates += 1
         done = self.facts.updates
-        if done >= _FIRST_LOOK and done.bit_count() == 1:  # a script may end, and its model be gone, at any time
+        if (
+            done >= _FIRST_LOOK and done.bit_count() == 1
+        ):  # a script may end at any time, and its model with it
             with self.working():
                 for number in range(len(self.parameters.references)):
                     self.moved(number)

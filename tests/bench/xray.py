@@ -90,9 +90,12 @@ def main() -> None:
         memory = 0
         for _ in range(3 if large else ROUNDS):
             for way, times in rounds.items():
-                with redirect_stderr(io.StringIO()), xray(updates=10**6) if way == "watched" else nullcontext() as look:
+                with (
+                    redirect_stderr(io.StringIO()),
+                    xray(updates=10**6) if way == "watched" else nullcontext() as look,
+                ):
                     done = train(model, batch, updates)
-                times += done.seconds[1:]
+                times.extend(done.seconds[1:])
                 losses.append(done.losses)
                 if look is not None:
                     memory = sketch_bytes(look._session.watch)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.xray.running import watched
+from tests.xray.unseen_cases import UNSEEN_CASES
 from tests.xray.update_cases import UPDATE_CASES
 
 HEAD = """import torch
@@ -831,6 +832,7 @@ for _ in range(8):
 """,
     ),
     *UPDATE_CASES,
+    *UNSEEN_CASES,
 ]
 
 
