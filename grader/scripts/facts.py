@@ -98,8 +98,7 @@ class LossComputed(Event):
     value: "Tensor | None" = None
     target_rows: "Tensor | None" = None
     """A hash of each row of the targets."""
-    filled: float = 0.0
-    """Share of targets of real numbers that are zeros at the ends of rows of different lengths."""
+    filled: float = 0.0  # share of real-valued targets that are zeros at the ends of rows
 
 
 @dataclass(kw_only=True, slots=True)
@@ -277,8 +276,7 @@ class LoaderBegan(Event):
     pass_: int
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""
-    changed: tuple[str, ...] = ()
-    """Tensors and arrays of its dataset whose values differ from those when the pass before began."""
+    changed: tuple[str, ...] = ()  # what its dataset holds that has changed since the pass before began
 
 
 @dataclass(kw_only=True, slots=True)

@@ -1,6 +1,6 @@
 """Measure xray on all scripts and their mended twins: `python -m tests.xray.measure ["said about it"]`.
 
-Prints what was found and writes `measured.json` beside this file.
+Prints what was found and writes `measured.json` beside this file; what its `before` says of first looks is kept.
 """
 
 import json
@@ -63,8 +63,10 @@ def main() -> None:
         "called_wrong": sum(bool(row["called_wrong"]) for row in rows),
         "seconds": round(sum(row["seconds"] for row in rows), 1),
     }
-    text = json.dumps({"total": total, "scripts": rows}, indent=1, ensure_ascii=False)
-    (HERE / "measured.json").write_text(text + "\n", encoding="utf-8")
+    kept = HERE / "measured.json"
+    before = json.loads(kept.read_text(encoding="utf-8")).get("before", []) if kept.is_file() else []
+    text = json.dumps({"total": total, "before": before, "scripts": rows}, indent=1, ensure_ascii=False)
+    kept.write_text(text + "\n", encoding="utf-8")
     print(total)
 
 
