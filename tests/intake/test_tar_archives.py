@@ -52,14 +52,16 @@ def test_no_path_leads_outside(path: str, tmp_path: Path) -> None:
     assert not (tmp_path / "evil.py").exists()
 
 
-@pytest.mark.parametrize("type_", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+@pytest.mark.parametrize("type_", [tarfile.SYMTYPE, tarfile.LNKTYPE], ids=["symlink", "hardlink"])
 def test_links_are_not_made(type_: bytes, tmp_path: Path) -> None:
     found = _unpacked(tmp_path, _tar(("hw.py", b"", type_)))
     assert _written(tmp_path) == {}
     assert "링크라서" in found.unreadable[0].message
 
 
-@pytest.mark.parametrize("type_", [tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE])
+@pytest.mark.parametrize(
+    "type_", [tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE], ids=["fifo", "char", "block"]
+)
 def test_devices_and_pipes_become_empty_files(type_: bytes, tmp_path: Path) -> None:
     _unpacked(tmp_path, _tar(("hw.py", b"", type_)))
     assert _written(tmp_path) == {"hw.py": b""}
@@ -87,7 +89,9 @@ def test_too_many_entries_are_refused(tmp_path: Path) -> None:
     assert "너무 많이" in found.unreadable[0].message
 
 
-@pytest.mark.parametrize("data", [b"", b"x", _tar(("hw.py", CODE, tarfile.REGTYPE))[:60]])
+@pytest.mark.parametrize(
+    "data", [b"", b"x", _tar(("hw.py", CODE, tarfile.REGTYPE))[:60]], ids=["empty", "one-byte", "cut"]
+)
 def test_a_broken_one_is_told(data: bytes, tmp_path: Path) -> None:
     found = _unpacked(tmp_path, data)
     assert _written(tmp_path) == {}
