@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grader.notebook.predictions import predict, reveal
     from grader.notebook.progress_page import progress
     from grader.practice.clinic_cell import clinic
-    from grader.practice.drill import drill
+    from grader.practice.drill_cell import drill
     from grader.scripts.with_block import xray
 
 __version__ = VERSION

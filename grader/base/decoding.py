@@ -9,8 +9,8 @@ from pathlib import Path
 from grader.base.files import NotRegular, open_folder_below, open_regular
 from grader.base.names import ENCODINGS, display_name
 
-MAX_FILE_BYTES = 20 * 1024 * 1024
-"""Maximum size of a file in bytes. A notebook with many plots stays below it; a larger file holds data, not code."""
+MAX_FILE_BYTES = 100 * 1024 * 1024
+"""Maximum size of a file in bytes: GitHub's own, too. A notebook of a hundred plots stays below it."""
 
 _BOMS = (  # UTF-32 before UTF-16, because its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8"),
@@ -47,7 +47,7 @@ def read_text(path: Path, root: Path | None = None) -> str:
     Raises:
         ReadError: the file cannot be opened, is not a regular file, is larger than `MAX_FILE_BYTES`, or is not text.
     """
-    text = _decoded(_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
+    text = _decoded(read_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
     if "\0" in text:
         raise ReadError("텍스트 파일이 아니에요(NUL 문자가 있어요). 파일을 열어 UTF-8로 다시 저장해 주세요.")
     return unix_lines(text)
@@ -61,8 +61,12 @@ def unix_lines(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _bytes(path: Path, root: Path | None) -> bytes:
-    """Return the bytes of a file, at most `MAX_FILE_BYTES`, even if it grows while it is read."""
+def read_bytes(path: Path, root: Path | None = None) -> bytes:
+    """Return the bytes of a regular file, at most `MAX_FILE_BYTES`, even if it grows while it is read.
+
+    Raises:
+        ReadError: as `read_text`, except that any bytes are accepted.
+    """
     try:
         with os.fdopen(_opened(path, root), "rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -8,7 +8,7 @@ FOLDER = Path(__file__).resolve().parent.parent
 NOTEBOOK_FUNCTIONS = {
     "check": "notebook.check",
     "clinic": "practice.clinic_cell",
-    "drill": "practice.drill",
+    "drill": "practice.drill_cell",
     "hint": "notebook.check",
     "microscope": "notebook.microscope",
     "predict": "notebook.predictions",

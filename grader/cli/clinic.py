@@ -2,19 +2,23 @@
 
 import random
 import time
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from grader.base.errors import CommandError
-from grader.cli.drill import file_text
+from grader.cli.drill import asked, file_text, is_terminal
 from grader.cli.progress import DataDir
 from grader.cli.terminal import out, say
+from grader.report.plain_text import one_line
 
 if TYPE_CHECKING:
     from grader.practice.visit import Answer, Visit
+
+_Key = TypeVar("_Key", int, str)
 
 
 def clinic(
@@ -27,7 +31,10 @@ def clinic(
     ] = None,
     real: Annotated[bool, typer.Option("--real", help="공개 저장소에 실제로 있었던 버그를 고쳐요")] = False,
     more: Annotated[bool, typer.Option("--more", help="오늘 볼 것을 다 봤어도 새 코드를 더 받아요")] = False,
-    folder: Annotated[Path, typer.Option(help="고칠 파일을 둘 폴더")] = Path("clinic"),
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="고칠 파일을 둘 폴더. 주지 않으면 레슨 곁의 clinic", show_default=False),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """틀린 함수를 찾아 고쳐요. 내가 했던 실수는 며칠 뒤에 다시 나와요."""
@@ -51,16 +58,27 @@ def clinic(
         if seen and not _wants_another(time.monotonic() - began):
             break
         seen += 1
-        if not _go_through(visit, folder):
+        if not _go_through(visit, folder or _folder_beside_lessons()):
             break
     for line in closing(today) if name is None and not real else ():
         _tell(line)
 
 
+def _folder_beside_lessons() -> Path:
+    """Return the folder `clinic` in the learner's folder, from where the command runs; else in the current one."""
+    from grader.course.reading import load_course
+
+    places = [part.place for part in load_course().parts]
+    for folder in (Path(), Path("hanstep"), Path("..")):
+        if any((folder / place).is_file() for place in places):
+            return folder / "clinic"
+    return Path("clinic")
+
+
 def _tell(line: str) -> None:
     from grader.report.text import prose
 
-    out.print(prose(line), soft_wrap=True)
+    out.print(prose(line), soft_wrap=line.startswith("https://"))
 
 
 def _go_through(visit: "Visit", folder: Path) -> bool:
@@ -70,17 +88,20 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         True to go on with the next case.
     """
     file = _hand_out(visit, folder)
-    keys = ["고치고 저장했으면 Enter", "답 보기 a", "그만두기 q"]
-    if visit.question is not None:
-        keys.insert(1, "줄과 증상 고르기 m")
+    keys = {"": "Enter 고치고 저장했어요", "m": "m 틀린 곳 짚기", "a": "a 답 보기", "q": "q 그만두기"}
+    if not visit.can_be_pointed_at:
+        del keys["m"]
     while True:
-        answered = _ask(f"{' · '.join(keys)}: ")
+        answered = asked(f"{' · '.join(keys.values())}: ")
         if answered is None or answered == "q":
             say("여기까지 할게요. 이 코드는 기록하지 않았어요.")
             return False
+        if answered not in keys:
+            say(f"'{one_line(answered, 20)}'라는 키는 없어요.")
+            continue
         if answered == "a":
             reply = visit.given_up()
-        elif answered == "m" and visit.question is not None:
+        elif answered == "m":
             reply = _marked(visit)
         else:
             reply = _judged(visit, file)
@@ -91,7 +112,7 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
 
 
 def _hand_out(visit: "Visit", folder: Path) -> Path:
-    """Write the case's file under a free name, show its code, and return the path."""
+    """Write the case's file, show its code, and return the path; a file of an earlier case is used again."""
     from rich.panel import Panel
     from rich.syntax import Syntax
 
@@ -101,7 +122,7 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
     if folder.is_file():
         raise CommandError(f"폴더가 아니라 파일이에요: {folder}. 고칠 파일을 둘 폴더를 주세요: --folder 폴더")
     name, number = visit.case.exercise.name, 1
-    while (file := folder / f"{name}{'' if number == 1 else f'_{number}'}.py").exists():
+    while not _is_free(file := folder / f"{name}{'' if number == 1 else f'_{number}'}.py"):
         number += 1
     write_whole(file, marked(visit.case.text, "clinic"))
     for line in visit.introduction:
@@ -112,6 +133,18 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
     out.print(Panel(shown))
     say(f"편집기에서 고칠 파일: {file}")
     return file
+
+
+def _is_free(file: Path) -> bool:
+    """Return True if there is no file, or one that the clinic wrote: a file of the learner's own is left alone."""
+    from grader.submission.practice_files import is_marked
+
+    if not file.exists():
+        return True
+    try:
+        return is_marked(file_text(file), "clinic")
+    except CommandError:
+        return False
 
 
 def _judged(visit: "Visit", file: Path) -> "Answer":
@@ -125,8 +158,7 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
         return Answer((str(error),), over=False)
     if unmarked(source).rstrip() == visit.case.text.rstrip():
         return Answer((f"아직 그대로예요. 고치고 저장했는지 확인해 보세요: {file}",), over=False)
-    with out.status("확인하는 중이에요"):
-        feedback = judged(visit.case.exercise, source)
+    feedback = judged(visit.case.exercise, source, lambda: out.status("확인하는 중이에요"))
     if feedback is None:
         gone = f"{visit.case.exercise.name} 함수를 읽지 못했어요. 들여쓰기와 괄호를 확인해 보세요."
         return Answer((gone,), over=False)
@@ -134,31 +166,52 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
 
 
 def _marked(visit: "Visit") -> "Answer":
+    """Let the learner point at the wrong line, and at the symptom if there is a question about it."""
     from grader.practice.visit import Answer
 
-    assert visit.question is not None  # the key is offered only if there is a question
-    line = _ask("틀린 줄의 번호 (빠진 줄이 있으면 그 앞이나 뒤의 줄): ") or ""
-    if not line.isdecimal():
-        return Answer(("줄의 번호를 숫자로 적어 주세요.",), over=False)
-    say(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
-    for letter, text in visit.question.choices.items():
-        say(f"  {letter}: {text}")
-    letter = _ask(f"증상 ({', '.join(visit.question.choices)}): ") or ""
-    if letter not in visit.question.choices:
-        return Answer((f"{', '.join(visit.question.choices)} 가운데 하나를 적어 주세요.",), over=False)
-    return visit.marked(int(line), letter)
+    line = _chosen(
+        "틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", _lines_of_the_body(visit)
+    )
+    if line is None:
+        return Answer(("고르지 않았어요.",), over=False)
+    if visit.question is None:
+        return visit.marked(line)
+    letter = _chosen(
+        f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?", visit.question.choices
+    )
+    return Answer(("고르지 않았어요.",), over=False) if letter is None else visit.marked(line, letter)
+
+
+def _lines_of_the_body(visit: "Visit") -> dict[int, str]:
+    """Return the lines of code, by number, from the function's first line on and without its docstring."""
+    import ast
+
+    lines = dict(enumerate(visit.case.text.splitlines(), start=1))
+    definition = ast.parse(visit.case.text).body[-1]
+    assert isinstance(definition, ast.FunctionDef | ast.ClassDef)  # a case is one function or class
+    documented = [n for n in ast.walk(definition) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    told = [n.body[0] for n in documented if ast.get_docstring(n) is not None]
+    hidden = {number for text in told for number in range(text.lineno, (text.end_lineno or text.lineno) + 1)}
+    return {
+        n: text for n, text in lines.items() if n >= definition.lineno and n not in hidden and text.strip()
+    }
+
+
+def _chosen(question: str, options: Mapping[_Key, str]) -> _Key | None:
+    """Return the key that the learner chooses: in a terminal from a menu, else by typing it; None if none."""
+    if is_terminal():
+        from grader.cli.choices import choose
+
+        return choose(question, options)
+    say(question)
+    for key, text in options.items():
+        say(f"  {key}: {text}")
+    typed = asked("고른 것: ")
+    return next((key for key in options if str(key) == typed), None)
 
 
 def _wants_another(seconds: float) -> bool:
     from grader.practice.drill import time_in_words
 
-    answered = _ask(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
+    answered = asked(f"지금까지 {time_in_words(seconds)}. 다음으로 가려면 Enter, 그만두려면 q: ")
     return answered is not None and answered != "q"
-
-
-def _ask(prompt: str) -> str | None:
-    """Return the typed line in lower case; None at the end of the input."""
-    try:
-        return input(prompt).strip().lower()
-    except EOFError:
-        return None

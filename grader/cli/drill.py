@@ -1,17 +1,23 @@
 """Define `grader drill`: write an exercise's function from memory against the clock, here or in an editor."""
 
+import os
 import select
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader.base.errors import CommandError
 from grader.cli.terminal import out, say
-from grader.practice.best_times import BestTimes
+from grader.practice.best_times import Best, BestTimes
+
+if TYPE_CHECKING:
+    from grader.course.course import Exercise
+    from grader.course.feedback import Feedback
 
 _FIRST = "train_step"
 
@@ -34,7 +40,7 @@ def drill(
     from grader.practice import drill as drilling
 
     exercise = load_course().exercise(name)
-    template = drilling.blank(exercise)
+    drilling.signature_and_docstring(exercise)  # refuses a class
     if blank is not None:
         _write_blank(blank, drilling.blank_file(exercise))
         say(f"빈 틀을 만들었어요: {blank}")
@@ -48,31 +54,120 @@ def drill(
             f"새 파일로 해 보세요: grader drill {name} --file drill_{name}.py"
         )
     times = BestTimes()
-    _introduce(name, template if file is None else "", times)
-    ask = _typed if file is None else _from_editor(file)
-    seconds = 0.0
+    if note := drilling.set_aside_note(times):
+        say(note)
+    again = True
+    while again:
+        _introduce(exercise, times, shown=file is None)
+        seconds = _until_right(
+            exercise, _editor(exercise, file, times.of.get(name)), in_file=file is not None
+        )
+        before = times.record(name, seconds)
+        say(drilling.result(seconds, before))
+        if line := drilling.recent_times(times.of[name]):
+            say(line)
+        again = file is None and is_terminal() and asked("한 번 더 하려면 Enter, 끝내려면 q: ") == ""
+        if again:
+            out.clear()  # the answer still stands there
+    _table(times)
+
+
+def is_terminal() -> bool:
+    """Return True if a learner sits before a terminal that can move its cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def clock_line(seconds: float, best: float | None) -> str:
+    """Return what the clock shows: the time, and the time to beat."""
+    from grader.practice.drill import time_in_words
+
+    minutes, rest = divmod(int(seconds), 60)
+    goal = "첫 기록에 도전해요" if best is None else f"최고 기록 {time_in_words(best)}"
+    return f"{minutes}:{rest:02} · {goal}"
+
+
+Ask = Callable[[str, int | None, float], str | None]
+"""Gets the text as it was handed in last, the line at fault if known, and the seconds so far; returns the new text."""
+
+
+def _until_right(exercise: "Exercise", ask: Ask, *, in_file: bool) -> float:
+    """Let the learner write until the function is right; return the seconds spent on writing.
+
+    Raises:
+        typer.Exit: the learner gave up.
+    """
+    from grader.practice import drill as drilling
+    from grader.report.text import print_summary
+
+    seconds, written, at = 0.0, "", None
     while True:
         began = time.monotonic()
-        written = ask()
+        new = ask(written, at, seconds)
         seconds += time.monotonic() - began  # judging does not count as the learner's time
-        if written is None:
+        if new is None:
             say("드릴을 그만뒀어요. 기록은 남기지 않았어요.")
             raise typer.Exit(1)
-        with out.status("확인하는 중이에요"):
-            source = drilling.with_body(exercise, written) if file is None else written
-            feedback = drilling.judged(exercise, source)
+        written = new
+        source = written if in_file else drilling.with_body(exercise, written)
+        feedback = drilling.judged(exercise, source, lambda: out.status("확인하는 중이에요"))
         if feedback is None:
-            say(f"{name} 정의를 읽지 못했어요. 들여쓰기와 괄호를 확인해 보세요.")
+            say(f"{exercise.name} 정의를 읽지 못했어요. 들여쓰기와 괄호를 확인해 보세요.")
+        elif feedback.status == "passed":
+            out.print("[bold green]✓ 통과했어요[/bold green]")
+            return seconds
         else:
-            from grader.report.text import print_feedback
+            from grader.learner.settings import as_chosen
 
-            print_feedback(out, feedback)
-            if feedback.status == "passed":
-                break
-        again = "처음부터 다시 써 보세요." if file is None else "고치고 저장해 보세요."
+            print_summary(out, as_chosen(feedback, Path.cwd()))
+            at = _line_to_mend(feedback, drilling.first_line(exercise))
+        again = "고치고 저장해 보세요." if in_file else _AGAIN[is_terminal()]
         say(f"지금까지 {drilling.time_in_words(seconds)}. {again} 시계가 다시 가요.")
-    say(drilling.result(seconds, times.record(name, seconds)))
-    _table(times)
+
+
+def _line_to_mend(feedback: "Feedback", first_line: int) -> int | None:
+    """Return the line of the body, from 1, at whose end the repair is typed; None if none is known."""
+    if feedback.line is None:
+        return None
+    named = feedback.diagnosis.mistakes[:1]
+    missing_before = any(mistake.before and mistake.line == feedback.line for mistake in named)
+    return max(0, feedback.line - first_line + 1 - missing_before)
+
+
+_AGAIN = {True: "쓴 것은 그대로 있어요. 고쳐서 다시 내 보세요.", False: "처음부터 다시 써 보세요."}
+
+
+def _editor(exercise: "Exercise", file: Path | None, best: Best | None) -> Ask:
+    """Return how the learner is asked for the function: in the terminal, line by line from a pipe, or in a file."""
+    if file is not None:
+        say(f"편집기에서 {file}을 채우고 저장하세요. 지금부터 시간을 재요.")
+    elif not is_terminal():
+        return lambda *_: _typed()
+    from grader.cli import drill_editor
+    from grader.practice.drill import first_line
+
+    def ask(text: str, at: int | None, seconds: float) -> str | None:
+        began = time.monotonic() - seconds
+
+        def clock() -> str:
+            return clock_line(time.monotonic() - began, None if best is None else best.seconds)
+
+        if file is None:
+            return drill_editor.edit(text, first_line=first_line(exercise), clock=clock, at=at)
+        answer = drill_editor.wait(_SAVED, clock) if is_terminal() else asked(_SAVED)
+        return None if answer is None or answer == "q" else file_text(file)
+
+    return ask
+
+
+_SAVED = "저장했으면 Enter, 그만두려면 q를 쓰고 Enter: "
+
+
+def asked(prompt: str) -> str | None:
+    """Return the typed line in lower case; None at the end of the input."""
+    try:
+        return input(prompt).strip().lower()
+    except EOFError:
+        return None
 
 
 def _write_blank(path: Path, template: str) -> None:
@@ -99,22 +194,41 @@ def file_text(path: Path) -> str:
         ) from error
 
 
-def _introduce(name: str, template: str, times: BestTimes) -> None:
+def _introduce(exercise: "Exercise", times: BestTimes, *, shown: bool) -> None:
+    """Show the exercise, with `shown` its first lines too, and wait until the learner is ready."""
     from rich.panel import Panel
     from rich.syntax import Syntax
 
-    from grader.practice.drill import set_aside_note, time_in_words
+    from grader.practice.drill import first_line, signature_and_docstring, time_in_words
 
-    if note := set_aside_note(times):
-        say(note)
-    best = times.of.get(name)
+    best = times.of.get(exercise.name)
     record = "아직 없어요" if best is None else f"{time_in_words(best.seconds)} ({best.on})"
-    out.print(f"드릴 [bold]{name}[/bold] · 가장 빠른 기록: {record}", highlight=False)
-    if template:
-        shown = template[: template.index("    # 여기에")].strip()
-        out.print(Panel(Syntax(shown, "python", background_color="default", word_wrap=True)))
-        say("함수 안의 줄을 기억만으로 쓰세요. 함수 안의 첫 들여쓰기는 쓰지 않아도 돼요.")
+    out.print(f"드릴 [bold]{exercise.name}[/bold] · 가장 빠른 기록: {record}", highlight=False)
+    if not shown:
+        return
+    code = signature_and_docstring(exercise).rstrip()
+    start = first_line(exercise) - len(code.splitlines())
+    numbered = Syntax(
+        code, "python", line_numbers=True, start_line=start, background_color="default", word_wrap=True
+    )
+    out.print(Panel(numbered))
+    say("함수 안의 줄을 기억만으로 쓰세요. 함수 안의 첫 들여쓰기는 쓰지 않아도 돼요.")
+    if not is_terminal():
         say("다 쓰면 빈 줄에서 Enter를 눌러요. 아무것도 쓰지 않고 Enter를 누르면 그만둬요.")
+        return
+    loading = threading.Thread(target=_load)  # while the learner reads and writes
+    loading.start()
+    if asked("준비되면 Enter를 누르세요. 그때부터 시간을 재요. ") is None:
+        raise typer.Exit(1)
+    loading.join()
+    out.rule("[bold green]시작![/bold green]", align="left", style="green")
+
+
+def _load() -> None:
+    """Import what judging needs."""
+    from grader.grading.warm import warm_up
+
+    warm_up()
 
 
 def _typed() -> str | None:
@@ -139,19 +253,6 @@ def _more_is_pasted() -> bool:
         return bool(select.select([sys.stdin], [], [], 0.05)[0])
     except (OSError, ValueError):  # Windows selects sockets only
         return False
-
-
-def _from_editor(file: Path) -> Callable[[], str | None]:
-    say(f"편집기에서 {file}을 채우고 저장하세요. 지금부터 시간을 재요.")
-
-    def ask() -> str | None:
-        try:
-            answer = input("저장했으면 Enter, 그만두려면 q를 쓰고 Enter: ")
-        except EOFError:
-            return None
-        return None if answer.strip().lower() == "q" else file_text(file)
-
-    return ask
 
 
 def _table(times: BestTimes) -> None:

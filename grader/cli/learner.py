@@ -122,8 +122,9 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
     with without_gc_for_good():
         from grader.course.reading import load_course
         from grader.grading.own_file import OwnFile, proposal
-        from grader.learner.earned import recorded_check
+        from grader.learner.earned import added, recorded_check
         from grader.learner.progress import Progress
+        from grader.learner.settings import as_chosen
         from grader.report.text import print_feedback, print_standing
 
         course = load_course()
@@ -144,10 +145,14 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
         empty = f"{file}의 연습 문제를 아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
         raise NothingToCheck(" ".join((*own.notes, empty)))
     learner = Progress.load()
+    gains = []
     for feedback in feedbacks:
-        gain = recorded_check(learner, feedback, own.source(feedback.exercise))
-        print_feedback(out, feedback)
-        print_standing(out, gain.lines)
+        gains.append(recorded_check(learner, feedback, own.source(feedback.exercise)))
+        told = as_chosen(feedback, file.parent)
+        print_feedback(out, told)
+        if told is not feedback:
+            say(f"고칠 것은 힌트가 차례로 알려 줘요: grader hint {feedback.exercise}")
+    print_standing(out, added(gains).lines)
     proposed = proposal(file, own.close_names)
     for notice in (*own.notes, *([proposed] if proposed else []), *learner.take_notices()):
         say(notice)

@@ -33,8 +33,13 @@ class LessonRow:
 
     @property
     def begun(self) -> bool:
-        """True if any of its exercises was checked or a hint of it shown."""
-        return any(history.checks or history.hints for _, history in self.exercises)
+        """True if any of its exercises was checked, or a hint of it shown, or put back after a pass."""
+        return any(history.checks or history.hints_shown or history.is_reset for _, history in self.exercises)
+
+    @property
+    def passed(self) -> int:
+        """Number of graded exercises that have passed since their last reset."""
+        return sum(history.passed for exercise, history in self.exercises if exercise in self.lesson.counted)
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ class Overview:
     """Open ones first, each group with the most recently met first."""
     achievements: tuple[AchievementRow, ...]
     """Won ones first, then the others by how near they are."""
+    reset: int
+    """Number of exercises that were put back after a pass and have not passed again."""
     streak: int
     days: int
     minutes: int
@@ -98,6 +105,7 @@ def overview(learner: Progress) -> Overview:
         tuple(_lesson_row(lesson, learner) for lesson in course.lessons),
         tuple(sorted(_mistake_rows(course, learner), key=lambda row: row.mastered)),
         tuple(sorted(_achievement_rows(learner, reached), key=lambda row: (not row.won, -row.share_done))),
+        sum(entry.is_reset for name, entry in history.exercises.items() if name in course.exercises),
         learner.streak(),
         len(history.days),
         round(history.seconds / 60),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,9 @@ _MOST_LOCKED = 4
 _WIDEST = 90
 
 
+RESET_STAYS = "되돌린 연습 문제 {}개를 다시 풀 수 있어요. XP와 업적, 넘어선 실수는 그대로 남아요."
+
+
 def progress() -> Shown:
     """Show how far the learner has come: level, lessons, next exercise, mistakes, achievements."""
     content = overview(Progress.load())
@@ -36,6 +40,7 @@ def progress_html(content: Overview, *, links: bool = True) -> str:
         links=links,
         kinds=KIND_NAMES,
         most=_MOST_MISTAKES,
+        reset=RESET_STAYS.format(content.reset) if content.reset else "",
         time=duration(content.minutes) if content.minutes else "",
         won=sum(row.won for row in content.achievements),
     )
@@ -68,6 +73,8 @@ def _blocks(content: Overview, width: int) -> Iterator[RenderableType]:
         yield Padding(Text("여는 명령: grader next", "dim"), (0, 0, 0, 5))
     yield Text()
     yield _lessons(content, width)
+    if content.reset:
+        yield Padding(Text(RESET_STAYS.format(content.reset), "dim"), (0, 0, 0, 3))
     yield from _mistakes(content)
     yield from _achievements(content)
 
@@ -80,7 +87,7 @@ def _level(content: Overview, width: int) -> Iterator[RenderableType]:
     name = Text.assemble((f"레벨 {reached.number} ", "dim"), (reached.level.name, "bold cyan"))
     head.add_row(name, Text(f"{reached.xp:,} XP", "bold"))
     yield head
-    yield _bar(reached.share, width, "cyan")
+    yield Padding(_bar(reached.share, width, "cyan"), 0)  # alone, it would not end its line
     onward = reached.following
     yield Text(
         "마지막 레벨이에요."
@@ -95,31 +102,38 @@ def _level(content: Overview, width: int) -> Iterator[RenderableType]:
         yield Text(" · ".join(facts))
 
 
-def _bar(share: float, width: int, style: str) -> Text:
-    full = int(share * width)
-    return Text.assemble(("━" * full, style), ("─" * (width - full), "dim"))
+def _bar(share: float, width: int, style: str) -> RenderableType:
+    return ProgressBar(
+        total=1,
+        completed=share,
+        width=width,
+        style="bright_black",
+        complete_style=style,
+        finished_style=style,
+    )
 
 
 def _lessons(content: Overview, width: int) -> RenderableType:
     table = Table.grid(padding=(0, 1), expand=True)
     for ratio in (None, 1, None, None):
-        table.add_column(ratio=ratio, no_wrap=ratio is None)
-    passed = {e.name for row in content.lessons for e, done in row.exercises if done.passed}
+        table.add_column(ratio=ratio, no_wrap=ratio is None, justify="left" if ratio else "right")
     for row in content.lessons:
+        every = len(row.lesson.counted)
         bar = _bar(row.percent / 100, max(6, width // 5), "green")
-        table.add_row(row.lesson.id, Text(row.lesson.title, "bold"), bar, f"{row.percent:>3}%")
-        finished = all(e.name in passed for e in row.lesson.counted)
-        if not row.begun or finished:
+        count = Text.assemble((f"{row.passed}/{every}", "dim"), f" {row.percent:>3}%")
+        table.add_row(row.lesson.id, Text(row.lesson.title, "bold"), bar, count)
+        if not row.begun or row.passed == every:
             continue
         for exercise, done in row.exercises:
             title = " ".join(
                 filter(None, (KIND_NAMES.get(exercise.kind), without_code_marks(exercise.title)))
             )
             counts = [
+                "전에 통과" if done.is_reset else "",
                 f"확인 {done.checks}" if done.checks else "",
-                f"힌트 {done.hints}" if done.hints else "",
+                f"힌트 {done.hints_shown}" if done.hints_shown else "",
             ]
-            mark, style = ("✓", "green") if done.passed else ("·", "dim")
+            mark, style = ("✓", "green") if done.passed else ("↺" if done.is_reset else "·", "dim")
             line = Text.assemble((f"{mark} ", style), title, (f" ({exercise.name})", "dim"))
             table.add_row("", line, Text(" ".join(filter(None, counts)), "dim"), "")
     return table

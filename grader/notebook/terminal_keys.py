@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_HANGUL = str.maketrans("ㅜㅗㄱㅂ", "nhrq")
+_HANGUL = str.maketrans("ㅜㅗㅇㄱㅂ", "nhdrq")
 """Characters that the same keys type on a Korean keyboard in Hangul mode."""
 
 

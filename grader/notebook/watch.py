@@ -1,13 +1,13 @@
 """Run `grader watch`: check one exercise at every save, and go on to the next one when it passes.
 
 The current exercise is the first one in the file that does not pass; a key skips it. When one passes, the reason why it
-passed is shown.
+passed is shown. Keys are read during a check, too: those that make its result needless end it, and so does a save.
 """
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -22,27 +22,47 @@ from grader.course.reading import load_course
 from grader.grading.own_file import OwnFile
 from grader.learner.earned import PassNotes, pass_notes, recorded_check
 from grader.learner.progress import Progress
+from grader.learner.settings import as_chosen
 from grader.notebook.hints import next_hints
 from grader.notebook.terminal_keys import pressed_keys
 from grader.report.plain_text import without_code_marks
-from grader.report.text import print_feedback, print_indented, print_standing
+from grader.report.text import (
+    has_figures,
+    print_checks,
+    print_figures,
+    print_indented,
+    print_standing,
+    print_summary,
+)
 
 _LOOK_EVERY = 100
 """Milliseconds between looking for keys and saves."""
-_KEYS = (("n", "다음 문제"), ("h", "힌트"), ("r", "다시 확인"), ("q", "끝내기"))
+_CHECKING = "확인하는 중이에요."
+_ENDING = "nrq"
+"""Keys that end a running check."""
+
+
+class CheckAbandonedError(KeyboardInterrupt):
+    """A key or a save has made the result of the running check needless.
+
+    Like Ctrl-C, of which it is a kind, it passes through everything that handles the errors of a check.
+    """
 
 
 def watch_file(file: Path, console: Console, names: Mapping[str, str] | None = None) -> None:
     """Check the file, which exists, until the learner quits. For `names`, see `OwnFile`."""
-    watch = Watch(file, load_course(), console, names)
     with _interruptible() as interrupted, pressed_keys() as pressed:
-        watch.look()
+        watch = Watch(file, load_course(), console, names, pressed)
+        with suppress(CheckAbandonedError):
+            watch.look()
         for _ in _ticks(file, interrupted):
-            for key in pressed():
+            for key in watch.take_keys():
                 if key == "q":
                     return
-                watch.press(key)
-            watch.look_if_saved()
+                with suppress(CheckAbandonedError):
+                    watch.press(key)
+            with suppress(CheckAbandonedError):
+                watch.look_if_saved()
     if interrupted.is_set():
         raise KeyboardInterrupt
 
@@ -52,7 +72,7 @@ def _interruptible() -> Iterator[threading.Event]:
     """Yield an event that is set at Ctrl-C, which also raises KeyboardInterrupt as usual.
 
     The exception alone is not enough: Python drops exceptions raised while an object is being finalised, and the
-    learner's Ctrl-C would then do nothing.
+    learner's Ctrl-C would then do nothing. Meanwhile `_ABANDON` raises CheckAbandonedError.
     """
     happened = threading.Event()
 
@@ -60,11 +80,20 @@ def _interruptible() -> Iterator[threading.Event]:
         happened.set()
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupt)
+    def abandon(number: int, frame: FrameType | None) -> NoReturn:
+        raise CheckAbandonedError
+
+    handlers = {signal.SIGINT: interrupt} | ({} if _ABANDON is None else {_ABANDON: abandon})
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield happened
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_ABANDON: signal.Signals | None = getattr(signal, "SIGUSR1", None)
+"""Signal by which a thread ends the check that the main thread runs; None on Windows, where it goes on."""
 
 
 def _ticks(file: Path, stop: threading.Event) -> Iterator[object]:
@@ -87,10 +116,24 @@ class Watch:
     """State of the screen, and how a save or a key changes it."""
 
     def __init__(
-        self, file: Path, course: Course, console: Console, names: Mapping[str, str] | None = None
+        self,
+        file: Path,
+        course: Course,
+        console: Console,
+        names: Mapping[str, str] | None = None,
+        pressed: Callable[[], str] = lambda: "",
     ) -> None:
-        """Store the arguments; nothing is read or shown yet. For `names`, see `OwnFile`."""
+        """Store the arguments; nothing is read or shown yet.
+
+        Args:
+            file: the learner's file.
+            course: the course.
+            console: where the screen is drawn.
+            names: see `OwnFile`.
+            pressed: returns the keys pressed since its last call.
+        """
         self._file, self._course, self._console, self._names = file, course, console, names
+        self._pressed, self._waiting = pressed, ""
         self._seen: bytes | None = None
         self._own: OwnFile | None = None
         self._current: Exercise | None = None
@@ -99,11 +142,17 @@ class Watch:
         """Names of the exercises that have passed, in this order; they are checked again only once all have passed."""
         self._just_passed: list[tuple[Feedback, PassNotes]] = []
         self._messages: list[str] = []
+        self._view = 0
+        """Index in `_views` of what is shown of the feedback."""
+
+    def take_keys(self) -> str:
+        """Return the keys pressed since the last call, those pressed during a check included."""
+        keys, self._waiting = self._waiting + self._pressed(), ""
+        return keys
 
     def look_if_saved(self) -> None:
         """Check again if the file's content has changed."""
-        now = _content(self._file)
-        if now is not None and now != self._seen:
+        if self._is_saved():
             self.look()
 
     def look(self) -> None:
@@ -124,9 +173,12 @@ class Watch:
         elif key == "n" and self._own is not None:
             self._just_passed, self._messages = [], []
             self._skip()
+        elif key == "d" and self._feedback is not None:
+            self._view = (self._view + 1) % len(_views(self._feedback))
+            self._draw()
         elif key == "h" and self._current is not None:
-            has_hints = bool(self._current.hints)
-            self._messages = [next_hints(self._current).text if has_hints else "보너스 문제라 힌트가 없어요."]
+            hints = next_hints(self._current)
+            self._messages = ["보너스 문제라 정해 둔 힌트가 없어요." if hints is None else hints.text]
             self._draw()
 
     def _read(self) -> bool:
@@ -177,7 +229,11 @@ class Watch:
     def _passes(self, exercise: Exercise) -> bool:
         """Check one exercise; return True to go on to the next one. One that does not pass becomes the current one."""
         assert self._own is not None
-        feedbacks = self._own.check((exercise,), meanwhile=lambda: self._console.status("확인하는 중이에요"))
+        try:
+            feedbacks = self._own.check((exercise,), meanwhile=self._listening)
+        except CheckAbandonedError:
+            self._current, self._feedback = exercise, None  # the next key, or the save, starts from here
+            raise
         if not feedbacks:  # a warm-up or bonus task that was not begun
             return True
         (feedback,) = feedbacks
@@ -185,12 +241,41 @@ class Watch:
         gain = recorded_check(learner, feedback, self._own.source(exercise.name))
         self._messages += learner.take_notices()
         if feedback.status != "passed":
-            self._current, self._feedback = exercise, feedback
+            self._current, self._feedback, self._view = exercise, feedback, 0
             return False
         if gain.first or exercise is self._current:
             self._just_passed.append((feedback, pass_notes(self._course, exercise, learner, gain)))
         self._passed[exercise.name] = None
         return True
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Show that a check runs; a thread reads the keys, and ends the check if its result is not wanted any more."""
+        over = threading.Event()
+
+        def listen() -> None:
+            while not over.wait(_LOOK_EVERY / 1000):
+                self._waiting += self._pressed()
+                if "h" in self._waiting or "d" in self._waiting:
+                    status.update(f"{_CHECKING} 끝나면 보여 드려요.")
+                if any(key in _ENDING for key in self._waiting) or self._is_saved():
+                    if _ABANDON is not None:
+                        signal.pthread_kill(threading.main_thread().ident or 0, _ABANDON)
+                    return
+
+        listener = threading.Thread(target=listen, daemon=True)
+        with self._console.status(_CHECKING) as status:
+            listener.start()
+            try:
+                yield
+            finally:
+                over.set()
+                listener.join()
+
+    def _is_saved(self) -> bool:
+        """Return True if the file's content is not the one that is being checked."""
+        now = _content(self._file)
+        return now is not None and now != self._seen
 
     # ---- what is seen ----------------------------------------------------------------------------
 
@@ -203,11 +288,15 @@ class Watch:
             console.rule()
         self._draw_head()
         for feedback, notes in self._just_passed:
-            console.print(Text(f"✓ {without_code_marks(feedback.title)} 통과", "bold green"))
-            print_standing(console, (feedback.because, *notes.gains))
+            passed = " · ".join((f"✓ {without_code_marks(feedback.title)} 통과", *notes.gains[:1]))
+            console.print(Text(passed, "bold green"))
+        if self._just_passed:
+            won = [line for _, notes in self._just_passed for line in notes.gains[1:]]
+            print_standing(console, (self._just_passed[-1][0].because, *won))
             console.print()
         if self._feedback is not None:
-            print_feedback(console, self._feedback)
+            told = as_chosen(self._feedback, self._file.parent)
+            _views(told)[self._view](console, told)
         elif not finished:
             return
         elif self._own is not None:
@@ -217,7 +306,11 @@ class Watch:
             print_indented(console, text, by=2)
             console.print()
         if console.is_terminal:
-            keys = "  ".join(f"{key} {name}" for key, name in _KEYS)
+            more: tuple[str, ...] = ()
+            if self._feedback is not None:
+                views = _views(self._feedback)
+                more = (_VIEW_KEYS[views[(self._view + 1) % len(views)]],)
+            keys = "  ".join(("n 다음 문제", "h 힌트", *more, "r 다시 확인", "q 끝내기"))
             console.print(Text(f"{keys}  · 저장하면 다시 확인해요", "dim"))
 
     def _draw_head(self) -> None:
@@ -231,6 +324,20 @@ class Watch:
             place += f" · 레슨 {lesson.id} {lesson.title}"
         self._console.print(Text(place, "dim"))
         self._console.print()
+
+
+View = Callable[[Console, Feedback], None]
+_VIEW_KEYS: dict[View, str] = {
+    print_summary: "d 처음으로",
+    print_checks: "d 자세히",
+    print_figures: "d 잰 것",
+}
+"""Parts of a feedback, each short enough for a screen -> the key that leads to it."""
+
+
+def _views(feedback: Feedback) -> list[View]:
+    """Return the parts to show one after another."""
+    return [print_summary, print_checks, *([print_figures] if has_figures(feedback) else [])]
 
 
 def _content(file: Path) -> bytes | None:

@@ -48,6 +48,30 @@ def with_particle(text: str, forms: str) -> str:
     return text + particle(text, forms)
 
 
+def in_past(sentence: str) -> str:
+    """Return a Korean sentence in 해요체 in the past tense; one that is in it already stays.
+
+    The present ends in a stem that has taken 아 or 어, and 요. The past adds ㅆ to that stem, then 어요.
+    """
+    stem = sentence.removesuffix("요")
+    for present, past in (("이에", "이었"), ("니에", "니었"), ("예", "였")):  # 이다 and 아니다
+        if stem.endswith(present):
+            return f"{stem.removesuffix(present)}{past}어요"
+    is_past = len(stem) > 1 and _jongseong(stem[-2]) == _SSANG_SIOT and not stem.endswith("있어")
+    if stem == sentence or is_past or _jongseong(stem[-1]) != 0:
+        return sentence
+    return f"{stem[:-1]}{chr(ord(stem[-1]) + _SSANG_SIOT)}어요"
+
+
+_SSANG_SIOT = 20
+"""Number of ㅆ among the final consonants of Unicode's Hangul syllables; 0 is none."""
+
+
+def _jongseong(syllable: str) -> int | None:
+    """Return the number of a syllable's final consonant; None for what is no Hangul syllable."""
+    return (ord(syllable) - 0xAC00) % 28 if "가" <= syllable <= "힣" else None
+
+
 def one_of(titles: Sequence[str]) -> str:
     """Join alternative titles, which are sentences: one stays as it is, several become `「…」 또는 「…」`."""
     return titles[0] if len(titles) == 1 else " 또는 ".join(f"「{title}」" for title in titles)

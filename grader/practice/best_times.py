@@ -14,6 +14,7 @@ from grader.paths import user_folder
 _MOST_BYTES = 2**20
 """Maximum bytes read from the file."""
 _DAY = 86_400.0
+_MOST_RECENT = 5
 
 
 class Best(Struct, frozen=True):
@@ -23,6 +24,8 @@ class Best(Struct, frozen=True):
     on: date
     tries: int = 1
     """Number of right answers so far, slower ones included."""
+    recent: tuple[float, ...] = ()
+    """Seconds of the last right answers, the newest last; files of version 0.2.0 have none."""
 
 
 class BestTimes:
@@ -53,11 +56,14 @@ class BestTimes:
             The best before this one; None for the first right answer.
         """
         before = self.of.get(exercise)
-        if before is None:
-            self.of[exercise] = Best(seconds, date.today())
-        else:
-            fastest = Best(seconds, date.today()) if seconds < before.seconds else before
-            self.of[exercise] = msgspec.structs.replace(fastest, tries=before.tries + 1)
+        best = this = Best(seconds, date.today(), recent=(seconds,))
+        if before is not None:
+            best = msgspec.structs.replace(
+                this if seconds < before.seconds else before,
+                tries=before.tries + 1,
+                recent=(*before.recent, seconds)[-_MOST_RECENT:],
+            )
+        self.of[exercise] = best
         with suppress(OSError):  # in a read-only home, the drill goes on without a record
             write_whole(self.path(), msgspec.json.encode(self.of))
         return before

@@ -112,18 +112,31 @@ def _page(visit: Visit, head: list[str]) -> Shown:
     """Show a case: its introduction, its code with line numbers, and the choices of symptoms."""
     name, code = _name(visit), visit.case.named(_name(visit))
     title, *lines = visit.introduction
-    lines = [*filter(None, head), *lines, f"아래에 생긴 셀에서 고쳐 실행하세요. {_WITHOUT_CELL.format(name)}"]
+    lines = [*filter(None, head), *lines]
+    below = [f"아래에 생긴 셀에서 고쳐 실행하세요. {_WITHOUT_CELL.format(name)}"]
     choices: list[str] = []
-    if visit.question is not None:
-        lines.append(
-            '고치지 않고 짚어도 돼요: `clinic(line=줄 번호, symptom="글자")`. '
+    if visit.can_be_pointed_at:
+        what, call = "줄", "clinic(line=줄 번호)"
+        if visit.question is not None:
+            what, call = "줄과 증상", 'clinic(line=줄 번호, symptom="글자")'
+        below.append(
+            f"고치지 않고 짚어도 돼요. 틀린 {what}을 누르거나 `{call}`를 실행하세요. "
             "줄이 빠졌으면 그 앞이나 뒤의 줄을 짚으세요."
         )
-        lines.append(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
+    if visit.question is not None:
+        below.append(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
         choices = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
     numbered = "\n".join(f"{n:>3}  {text}" for n, text in enumerate(code.splitlines(), start=1))
-    page = note_html(lines, title=title, choices=choices, code=code, numbered=True)
-    return Shown(page, "\n".join([title, *lines, *choices, "", numbered]))
+    page = note_html(
+        lines,
+        title=title,
+        code=code,
+        below=below,
+        choices=choices,
+        numbered=True,
+        pick=visit.can_be_pointed_at,
+    )
+    return Shown(page, "\n".join([title, *lines, *below, *choices, "", numbered]))
 
 
 _WITHOUT_CELL = (

@@ -7,27 +7,18 @@ import ast
 import re
 import tempfile
 import textwrap
-import time
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
 
-from grader.base.errors import CommandError, HanstepError, NothingToCheck
+from grader.base.errors import CommandError, NothingToCheck
 from grader.course.course import Course, Exercise
 from grader.course.exercise_cell import exercise_of
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
-from grader.learner.progress import Progress
-from grader.notebook.check import judge_in_kernel
-from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
 from grader.practice.typed_body import as_body
-from grader.report.html import feedback_html, note_html
-from grader.report.plain_text import one_line
-from grader.report.text import feedback_text
-from grader.submission.practice_cells import exercise_meant, own_name
 from grader.submission.practice_files import marked, unmarked
 
 FIRST = "train_step"
@@ -63,6 +54,11 @@ def blank(exercise: Exercise) -> str:
     return with_body(exercise, _TO_DO)
 
 
+def first_line(exercise: Exercise) -> int:
+    """Return the number of the line at which the function's body begins in the text of `blank`."""
+    return (_IMPORTS + signature_and_docstring(exercise)).count("\n") + 1
+
+
 def blank_file(exercise: Exercise) -> str:
     """Return the text of `blank` marked as a drill, to be opened in an editor."""
     return marked(blank(exercise), "drill")
@@ -81,8 +77,16 @@ def with_body(exercise: Exercise, body: str) -> str:
     return _IMPORTS + signature_and_docstring(exercise) + as_body(body)
 
 
-def judged(exercise: Exercise, source: str) -> Feedback | None:
+def judged(
+    exercise: Exercise, source: str, meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext
+) -> Feedback | None:
     """Judge a file with this text as `grader check` would, in a process of its own.
+
+    Args:
+        exercise: the exercise that the file is to solve.
+        source: text of the file.
+        meanwhile: context manager entered while the function runs. It may start threads; a thread that runs already
+            makes judging seconds slower, because then no process can be forked.
 
     Returns:
         None if the text does not define the function.
@@ -96,7 +100,7 @@ def judged(exercise: Exercise, source: str) -> Feedback | None:
             own = OwnFile(file, load_course())
         except NothingToCheck:
             return None
-        feedbacks = own.check((exercise,)) if own.source(exercise.name) else ()
+        feedbacks = own.check((exercise,), meanwhile=meanwhile) if own.source(exercise.name) else ()
     return next(iter(feedbacks), None)
 
 
@@ -117,74 +121,18 @@ def result(seconds: float, before: Best | None) -> str:
     return f"{time_in_words(seconds)} 걸렸어요. 가장 빠른 기록은 {time_in_words(before.seconds)}예요."
 
 
+def recent_times(best: Best) -> str:
+    """Return the last times in Korean, the newest last; empty for the first one."""
+    if len(best.recent) < 2:
+        return ""
+    return "최근 기록: " + " → ".join(map(time_in_words, best.recent))
+
+
 def set_aside_note(times: BestTimes) -> str:
     """Return a Korean note if the kept times could not be read; else an empty text."""
     if times.set_aside is None:
         return ""
     return f"지난 드릴 기록을 읽을 수 없어 다른 이름으로 옮겨 두었어요: {times.set_aside}. 기록은 처음부터 다시 쌓여요."
-
-
-# ---- in a notebook ---------------------------------------------------------------------------------------
-
-_started: dict[str, float] = {}
-"""When the clock of each exercise was started, in seconds of `time.monotonic`."""
-
-
-def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
-    """Start the clock for an exercise, or hand in what was written. Neither counts as an answer to the exercise.
-
-    Args:
-        exercise: its name, to start the clock; the function itself, to stop it. For a wrong function, the usual
-            feedback is shown and the clock goes on.
-    """
-    now = time.monotonic()
-    try:
-        if isinstance(exercise, str):
-            return _begin(load_course().exercise(exercise), now)
-        if not callable(exercise):
-            return message(
-                "drill에는 연습 문제의 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 "
-                f"(받은 값: {one_line(repr(exercise), 60)}). "
-                '예: drill("train_step")으로 시작하고, drill(train_step_drill)로 끝내요.'
-            )
-        written = str(getattr(exercise, "__name__", type(exercise).__name__))
-        name = exercise_meant(written, load_course().exercises) or written
-        drilled = load_course().exercise(name)
-        if name not in _started:
-            return message(f'시계가 아직 멈춰 있어요. 먼저 새 셀에서 drill("{name}")을 실행해 주세요.')
-        feedback = judge_in_kernel(drilled, exercise)
-    except HanstepError as error:
-        return message(str(error))
-    left = len(drilled.hints) - Progress.load().history.exercise(name).hints
-    shown = Shown(feedback_html(feedback, total_hints=left, folded=True), feedback_text(feedback), feedback)
-    if not shown.passed:
-        return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
-    seconds = now - _started.pop(name)
-    times = BestTimes()
-    before = times.record(name, seconds)
-    return _under(" ".join(filter(None, (result(seconds, before), set_aside_note(times)))), shown)
-
-
-def _begin(exercise: Exercise, now: float) -> Shown:
-    """Start the clock, put the blank function into a new cell and show it."""
-    name = own_name(exercise.name, "drill")
-    template = re.sub(rf"(?m)^def {exercise.name}\b", f"def {name}", blank(exercise))
-    _started[exercise.name] = now
-    new_cell(f"{template.rstrip()}\n\n\ndrill({name})")
-    best = BestTimes().of.get(exercise.name)
-    notes = (
-        f"아래에 생긴 셀에 `{name}` 함수를 기억만으로 쓰고 그 셀을 실행하세요. "
-        f"이름이 달라서 내 답 `{exercise.name}`은 그대로 남아요. "
-        f"셀이 생기지 않았으면 새 셀에 쓰고 `drill({name})`을 실행하세요.",
-        "" if best is None else f"가장 빠른 기록: {time_in_words(best.seconds)} ({best.on})",
-    )
-    title, lines = "시계가 가고 있어요", [*filter(None, notes)]
-    return Shown(note_html(lines, title=title, code=template), "\n".join([f"{title}.", *lines, "", template]))
-
-
-def _under(line: str, shown: Shown) -> Shown:
-    """Return what `check` shows, with the line above it."""
-    return replace(shown, html=f"{note_html([line])}{shown.html}", text=f"{line}\n{shown.text}")
 
 
 def _starter(course: Course, exercise: Exercise) -> str:

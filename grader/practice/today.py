@@ -1,7 +1,7 @@
 """Choose the clinic's cases for one day: mistakes that are due, then new ones, for about five minutes.
 
 A case is nearly the exercise's answer. So cases come only from exercises that have passed, or from one that the learner
-asks for by name.
+asks for by name; before anything has passed, from the course's first warm-up, which earns no points.
 """
 
 import random
@@ -49,6 +49,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     """
     every = appointments(learner.events, course)
     open_ = {exercise.name for exercise in candidates(learner, course)}
+    open_ |= {event.what.partition("/")[0] for event in learner.events if event.kind == "clinic"}
     mine = [appointment for appointment in every if appointment.exercise in open_]
     due = [appointment for appointment in mine if appointment.due <= on]
     later = [appointment.due for appointment in mine if appointment.due > on]
@@ -66,9 +67,13 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
 
 
 def candidates(learner: Progress, course: Course) -> list[Exercise]:
-    """Return the exercises from which cases may be drawn: those that have passed and are short."""
+    """Return the exercises from which new cases may be drawn: those that have passed and are short.
+
+    If nothing has passed yet, the first warm-up.
+    """
     passed = {name for name, history in learner.history.exercises.items() if history.ever_passed}
-    return [e for e in course.exercises.values() if e.name in passed and is_short(e)]
+    short = [e for e in course.exercises.values() if (e.name in passed or e.kind == "warmup") and is_short(e)]
+    return [e for e in short if e.name in passed] or short[:1]
 
 
 def returning(appointment: Appointment, course: Course, chance: random.Random) -> Case | None:

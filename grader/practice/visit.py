@@ -13,6 +13,7 @@ from grader.learner.earned import gain_since
 from grader.learner.event import happened
 from grader.learner.progress import Progress
 from grader.learner.rewards import standing
+from grader.observe.wording import in_past
 from grader.practice.case import Case, is_short
 from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
 from grader.practice.schedule import appointments
@@ -55,6 +56,11 @@ class Visit:
         self._met = met
 
     @property
+    def can_be_pointed_at(self) -> bool:
+        """True if the wrong line can be pointed at, and not only mended."""
+        return len(self.case.mistakes) == 1 and bool(self.case.lines)
+
+    @property
     def introduction(self) -> tuple[str, ...]:
         """Korean lines shown before the code; the first one is the title."""
         exercise, bug = self.case.exercise, self.bug
@@ -72,29 +78,37 @@ class Visit:
         self._wrong += 1
         return Answer(still_wrong(feedback), over=False)
 
-    def marked(self, line: object, letter: object) -> Answer:
-        """Take the line and the symptom that the learner points out; what can be neither counts as no try."""
-        if self.question is None:
-            return Answer(("이 코드는 줄을 고르는 문제가 아니에요. 코드를 고쳐 주세요.",), over=False)
+    def marked(self, line: object, letter: object = "") -> Answer:
+        """Take the line and the symptom that the learner points out; what can be neither counts as no try.
+
+        Where no question about symptoms is asked, the line alone counts.
+        """
         letter = letter.strip().lower() if isinstance(letter, str) else letter
         if refused := self._refused(line, letter):
             return Answer((refused,), over=False)
-        right_line, right_symptom = line in self.case.lines, letter == self.question.answer
+        right_line = line in self.case.lines
+        right_symptom = self.question is None or letter == self.question.answer
         if right_line and right_symptom:
             return self._close(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
         self._wrong += 1
         if right_line:
-            return Answer(("줄은 맞았어요. 증상은 그것이 아니에요.",), over=False)
-        if right_symptom:
-            return Answer((f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요.",), over=False)
-        return Answer((f"{line}번째 줄도 아니고, 그 증상도 아니에요.",), over=False)
+            reply = "줄은 맞았어요. 증상은 그것이 아니에요."
+        elif self.question is None:
+            reply = f"{line}번째 줄 때문은 아니에요."
+        elif right_symptom:
+            reply = f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요."
+        else:
+            reply = f"{line}번째 줄도 아니고, 그 증상도 아니에요."
+        return Answer((reply,), over=False)
 
     def _refused(self, line: object, letter: object) -> str:
         """Return a Korean line on what is no line of the code, or no symptom to choose; empty if both are."""
+        if not self.can_be_pointed_at:
+            return "이 코드는 줄을 고르는 문제가 아니에요. 코드를 고쳐 주세요."
         last, letters = len(self.case.text.splitlines()), [*self.question.choices] if self.question else []
         if not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= last:
             return f"줄 번호는 1부터 {last}까지의 정수로 적어 주세요 (받은 값: {one_line(repr(line), 60)})."
-        if letter not in letters:
+        if letters and letter not in letters:
             wanted = f"증상은 {', '.join(letters)} 가운데 한 글자로 적어 주세요"
             return f"{wanted} (받은 값: {one_line(repr(letter), 60)})."
         return ""
@@ -112,7 +126,9 @@ class Visit:
         name = self.case.exercise.name
         learner.record([happened("clinic", f"{name}/{m.id}", **detail) for m in self.case.mistakes])
         told = zip(self.case.mistakes, self.case.explanations(), strict=True)
-        lines = [first, *(f"{mistake.title}. {explain}" for mistake, explain in told)]
+        # What has been mended was a mistake; in code that was pointed at, or given up, it still is one.
+        tense = in_past if how == "mend" else str
+        lines = [first, *(f"{tense(mistake.title)}. {explain}" for mistake, explain in told)]
         if self.bug is not None:
             lines += [f"실제로는: {self.bug.cost}", self.bug.link]
         lines += gain_since(learner, before, first=False).lines
@@ -228,11 +244,14 @@ def opening(on: date) -> str:
     plan = today(Progress.load(), load_course(), on)
     parts = [f"다시 볼 실수 {len(plan.due)}개"] if plan.due else []
     parts += [f"새 코드 {plan.fresh}개"] if plan.fresh else []
-    return f"오늘의 클리닉: {', '.join(parts)} (약 {MINUTES}분)" if parts else ""
+    if not parts:
+        return ""
+    line = f"오늘의 클리닉: {', '.join(parts)} (약 {MINUTES}분)"
+    return line if Progress.load().passed else f"{line}. 연습 문제를 통과하면 그 코드로도 나와요."
 
 
 def closing(on: date, again: str = "grader clinic", more: str = "grader clinic --more") -> tuple[str, ...]:
-    """Return the closing lines: what is left for today, and when the next mistake comes back.
+    """Return the closing lines: what is left, when the next mistake comes back, and what examines one's own scripts.
 
     Args:
         on: today.
@@ -255,6 +274,7 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
         lines.append(f"다음에 볼 실수 {plan.coming}개는 {on_day(plan.following)}에 나와요.")
     if plan.waiting:
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
+    lines.append("당신의 스크립트를 진찰받기: `grader xray train.py`")
     return tuple(lines)
 
 

@@ -18,7 +18,18 @@ from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 from grader.report.printed import printed
 
-__all__ = ["class_table", "feedback_text", "hint_text", "print_feedback", "print_indented", "print_standing"]
+__all__ = [
+    "class_table",
+    "feedback_text",
+    "has_figures",
+    "hint_text",
+    "print_checks",
+    "print_feedback",
+    "print_figures",
+    "print_indented",
+    "print_standing",
+    "print_summary",
+]
 
 _STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold red", "missing": "bold"}
 _LABEL = "dim"
@@ -52,25 +63,49 @@ def print_feedback(console: Console, feedback: Feedback) -> None:
     console.print(Group(*_blocks(feedback, console.width)), highlight=False)
 
 
+def print_summary(console: Console, feedback: Feedback) -> None:
+    """Print what a learner needs first: the mistake, its line and how to go on; of several mistakes, the first one."""
+    blocks = (*_head(feedback), *_told(feedback, first_only=True), *_notes(feedback), Text())
+    console.print(Group(*blocks), highlight=False)
+
+
+def print_checks(console: Console, feedback: Feedback) -> None:
+    """Print the headline, the checks, and the mistakes after the first one."""
+    others = list(enumerate(feedback.diagnosis.mistakes, start=1))[1:]
+    blocks = [*_head(feedback), *_checks(feedback, console.width)]
+    blocks += [block for number, named in others for block in _mistake(named, number, "")]
+    console.print(Group(*blocks, Text()), highlight=False)
+
+
+def print_figures(console: Console, feedback: Feedback) -> None:
+    """Print the headline, what was measured, and what the function printed; see `has_figures`."""
+    blocks = [*_head(feedback), *_evidence(feedback, console.width), *_output(feedback)]
+    console.print(Group(*blocks, Text()), highlight=False)
+
+
+def has_figures(feedback: Feedback) -> bool:
+    """Return True if `print_figures` has more to print than the headline."""
+    return any(True for blocks in (_evidence(feedback, 80), _output(feedback)) for _ in blocks)
+
+
 def print_standing(console: Console, lines: Iterable[str]) -> None:
     """Print lines about the learner's progress below a feedback."""
     for line in lines:
         console.print(_indented(prose(line)), highlight=False)
 
 
-def hint_text(title: str, seen: Sequence[str], total: int, *, lead: str = "") -> str:
+def hint_text(title: str, seen: Sequence[tuple[str, str]], total: int) -> str:
     """Return the hints shown so far as text, the newest last.
 
     Args:
         title: the exercise's title.
-        seen: the course's hints shown so far.
-        total: number of hints the exercise has; the last one is the answer.
-        lead: a line to begin with, before the hints.
+        seen: the hints shown so far: (name, text); most have no name.
+        total: number of hints that there are.
     """
-    lines = [lead] if lead else []
-    for number, text in enumerate(seen, start=1):
-        answer = " (정답)" if number == total else ""
-        lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}")
+    lines = []
+    for number, (name, text) in enumerate(seen, start=1):
+        named = f" · {name}" if name else ""
+        lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{named}")
         body = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
         lines += [f"  {line}".rstrip() for line in body]
     return "\n".join(lines)
@@ -85,6 +120,18 @@ def print_indented(console: Console, text: str, *, by: int = 0) -> None:
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     """Yield the parts of a feedback from top to bottom."""
+    yield from _head(feedback)
+    if feedback.status in ("failed", "error"):
+        yield from _checks(feedback, width)
+    yield from _told(feedback)
+    yield from _evidence(feedback, width)
+    yield from _notes(feedback)
+    yield from _output(feedback)
+    yield Text()
+
+
+def _head(feedback: Feedback) -> Iterable[RenderableType]:
+    """Yield the exercise, its points and the headline."""
     head = words.headline(feedback)
     style = _STYLES.get(feedback.status, "bold yellow")
     first = Text.assemble(
@@ -101,8 +148,10 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         yield _indented(prose(head.body))
     if feedback.because:
         yield _indented(prose(feedback.because))
-    if feedback.status in ("failed", "error"):
-        yield from _checks(feedback, width)
+
+
+def _told(feedback: Feedback, *, first_only: bool = False) -> Iterable[RenderableType]:
+    """Yield the place, the mistakes and what to do, with `first_only` of several mistakes the first one."""
     yield from _place(feedback)
     pasted = feedback.diagnosis.pasted
     if pasted is not None:
@@ -113,7 +162,7 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         if untold:
             yield _indented(prose(f"→ {pasted.hint}"))
     mistakes = feedback.diagnosis.mistakes
-    for number, named in enumerate(mistakes, start=1):
+    for number, named in enumerate(mistakes[:1] if first_only else mistakes, start=1):
         yield from _mistake(
             named, number if len(mistakes) > 1 else None, words.place_beside_exception(feedback)
         )
@@ -132,11 +181,11 @@ def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     step = words.next_step(feedback)
     if step:
         yield _indented(prose(step))
-    yield from _evidence(feedback, width)
+
+
+def _notes(feedback: Feedback) -> Iterable[RenderableType]:
     for note in feedback.notes:
         yield _indented(prose(f"* {plain_text.one_line(note, 600)}"))
-    yield from _output(feedback)
-    yield Text()
 
 
 def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
@@ -168,13 +217,16 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
 
 
 def _mistake(named: NamedMistake, number: int | None, own_place: str) -> Iterable[RenderableType]:
+    if number is None and not (named.explain or named.hint or own_place):
+        return
     yield Text()
     if own_place:
         yield _indented(prose(own_place, _LABEL))
     if number is not None:
         place = words.mistake_place(named)
         yield _indented(prose(f"{number}. {words.either(named)}{f' ({place})' if place else ''}", "bold"))
-    yield _indented(prose(named.explain))
+    if named.explain:
+        yield _indented(prose(named.explain))
     if named.hint:
         yield _indented(prose(f"→ {named.hint}"))
 

@@ -28,6 +28,12 @@ def unmarked(text: str) -> str:
     return "\n".join("" if _MARKED.fullmatch(line.strip()) else line for line in text.split("\n"))
 
 
+def is_marked(text: str, tool: str) -> bool:
+    """Return True if the text has the line that `marked` added for this tool."""
+    found = (_MARKED.fullmatch(line.strip()) for line in text.split("\n"))
+    return any(mark is not None and mark["tool"] == tool for mark in found)
+
+
 def tool_of(name: str, text: str, exercises: Collection[str]) -> str | None:
     """Return the tool that wrote a `.py` file, `drill` or `clinic`; None for a file of the learner's own.
 

@@ -191,6 +191,7 @@ def _parts_to_reset(course: Course, name: str, place: Path) -> list[Part]:
 
     Raises:
         CourseError: the name is neither an exercise nor a notebook nor a lesson.
+        StartError: it is a lesson, and `place` is a notebook of another name than its parts.
     """
     if (exercise := course.exercises.get(name)) is not None:
         return [course.lesson(exercise.lesson).part_of(name)]
@@ -198,9 +199,14 @@ def _parts_to_reset(course: Course, name: str, place: Path) -> list[Part]:
     if named := [part for part in course.parts if part.name == stem]:
         return named
     lesson = course.lesson(_lesson_key(course, stem))
-    if place.is_file():
-        return [part for part in lesson.parts if part.name == place.stem] or list(lesson.parts[:1])
-    return list(lesson.parts)
+    if not place.is_file():
+        return list(lesson.parts)
+    if place.suffix == ".ipynb" and place.stem not in {part.name for part in lesson.parts}:
+        raise StartError(
+            f"레슨 {lesson.id}의 노트북이 아니에요: {place}. 되돌릴 노트북의 이름을 적어 주세요: "
+            f"{', '.join(part.name for part in lesson.parts)}"
+        )
+    return [part for part in lesson.parts if part.name == place.stem] or list(lesson.parts[:1])
 
 
 def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:

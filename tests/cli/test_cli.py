@@ -24,6 +24,7 @@ from grader.course import reading
 from grader.course.reading import load_course
 from grader.grading import SEED, grade_submission
 from grader.grading.grading_run import GradingRun
+from grader.judging.solution import exercise_source
 from grader.submission.submission import Submission
 from tests.observe.five_lines import RIGHT
 from tests.places import ROOT
@@ -83,9 +84,12 @@ def test_a_misspelt_exercise_is_guessed(ended: Ended) -> None:
 
 
 def test_a_check_counts_in_the_progress(ended: Ended, tmp_path: Path) -> None:
-    (tmp_path / "hw.py").write_text(RIGHT, encoding="utf-8")
+    other = exercise_source(load_course().exercise("zero_gradients"))
+    (tmp_path / "hw.py").write_text(f"{RIGHT}\n\n{other}", encoding="utf-8")
     code, said = ended("check", str(tmp_path / "hw.py"))
     assert code == 0, said
+    assert len(re.findall(r"\+\d+ XP", said)) == 1, "all that was earned stands in one place, below the cards"
+    assert said.index("(zero_gradients)") < said.index("XP")
     _, said = ended("progress")
     (row,) = [line for line in said.splitlines() if "(train_step)" in line]
     assert "✓" in row

@@ -3,8 +3,10 @@
 import html
 import json
 import re
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from grader import progress
 from grader.course.reading import load_course
@@ -13,6 +15,7 @@ from grader.learner.next_section import next_exercise, section
 from grader.learner.overview import duration, overview
 from grader.learner.progress import Progress
 from grader.learner.rewards import load_rewards
+from grader.notebook.progress_page import print_progress
 from tests.places import ROOT
 
 COURSE = load_course()
@@ -36,6 +39,9 @@ def test_a_beginner_sees_what_comes_first() -> None:
         assert "약 15분" in text
         assert f"업적 0/{len(load_rewards().achievements)}" in text
         assert "★ " not in text
+    console = Console(width=120, force_terminal=True, record=True, file=StringIO())
+    print_progress(console, overview(Progress.load()))
+    assert any(line.startswith("다음 레벨") for line in console.export_text().splitlines()), "below the bar"
 
 
 def test_it_shows_lessons_mistakes_and_the_next_thing() -> None:
@@ -62,6 +68,26 @@ def test_one_who_has_done_everything_is_told_so() -> None:
     assert "모든 연습 문제를 통과했어요" in shown.text
     assert "모든 연습 문제를 통과했어요" in shown.html
     assert all(row.percent == 100 for row in overview(Progress.load()).lessons)
+
+
+def test_a_reset_is_followed() -> None:
+    """What was passed before it is not passed now; the page says so, and what stays."""
+    lesson = COURSE.lesson("01")
+    names = [e.name for e in lesson.counted]
+    record(*(("check", name, {"passed": True}) for name in names))
+    done = progress()
+    for text in (done.text, plain(done.html)):
+        assert f"{len(names)}/{len(names)}" in text
+        assert "되돌린" not in text
+    for name in names[:2]:
+        Progress.load().forget(name)
+    shown = progress()
+    for text in (shown.text, plain(shown.html)):
+        assert f"{len(names) - 2}/{len(names)}" in text
+        assert text.count("전에 통과") == 2
+        assert "되돌린 연습 문제 2개를 다시 풀 수 있어요" in " ".join(text.split())
+    Progress.load().record_check(names[0], passed=True)
+    assert progress().text.count("전에 통과") == 1
 
 
 def test_trouble_with_the_file_is_told_there() -> None:

@@ -37,7 +37,7 @@ class Terminal:
         import pty
 
         self._ours, theirs = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "60"}
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "45"}
         command = [sys.executable, "-m", "grader", "watch", str(file)]
         self.process = subprocess.Popen(
             command,
@@ -67,6 +67,16 @@ class Terminal:
             if all(text in screen for text in texts) and "끝내기" in screen.splitlines()[-1]:
                 return screen
         raise AssertionError(f"not seen: {texts}\n{self.screen()}")
+
+    def checking(self, seconds: float = 30) -> None:
+        """Wait until a check has run for a while."""
+        deadline, seen = time.monotonic() + seconds, 0
+        while seen < 10:
+            assert time.monotonic() < deadline, self.screen()
+            if select.select([self._ours], [], [], 0.05)[0]:
+                new = os.read(self._ours, 65_536).decode("utf-8", "replace")
+                self._screens += new
+                seen += "확인하는 중이에요" in new
 
     def screen(self) -> str:
         """What stands there since it was cleared last."""
@@ -117,6 +127,12 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     screen = terminal.until("(zero_gradients)")
     assert "(train_step_extras)" not in screen
     assert "힌트" not in screen.splitlines()[0]
+    assert "✗ 그레이디언트 비우기" not in screen, "the mistake and its line come first"
+    assert len(screen.splitlines()) < 20
+    terminal.press("d")
+    assert len(terminal.until("✗ 그레이디언트 비우기", "d 처음으로").splitlines()) <= 45
+    terminal.press("ㅇ")
+    assert "✗ 그레이디언트 비우기" not in terminal.until("d 자세히")
     terminal.press("n")
     terminal.until("(train_step_extras)")
 
@@ -134,8 +150,15 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     save(file, HEAD + STEP.replace("    opt.zero_grad()\n", "") + "\n\n" + EXTRAS + "\n\n" + ZERO)
     terminal.until("(train_step)", "`opt.zero_grad()`")
 
+    endless = EMPTY.replace("raise NotImplementedError", "while True: pass")
+    save(file, HEAD + endless + WRONG_ZERO)
+    terminal.checking()
+    terminal.press("n")  # it would take until the time limit
+    terminal.until("(zero_gradients)", seconds=9)
+    terminal.press("n")
+    terminal.checking()
     terminal.press("q")
-    assert terminal.process.wait(timeout=30) == 0
+    assert terminal.process.wait(timeout=5) == 0
 
 
 def test_ctrl_c_ends_it_and_leaves_the_terminal_as_it_was(file: Path, terminal: Terminal) -> None:

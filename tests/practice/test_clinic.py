@@ -8,14 +8,19 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
 from grader import clinic
+from grader.cli.choices import choose
 from grader.cli.main import run
 from grader.course.reading import load_course
 from grader.judging.solution import exercise_source
 from grader.learner.event import happened
 from grader.learner.progress import Progress
 from grader.notebook.check import judge_in_kernel
+from grader.observe.wording import in_past
 from grader.practice import clinic_cell
 
 RIGHT = exercise_source(load_course().exercise("train_step"))
@@ -216,10 +221,8 @@ def test_leaving_in_the_middle_keeps_nothing(
     monkeypatch.chdir(tmp_path)
     typed(monkeypatch, "m", "ten", "q")
     assert run(["clinic", "accumulate"]) == 0
-    assert run(["clinic"]) == 0
     said = capsys.readouterr().out
     assert "기록하지 않았어요" in said
-    assert "먼저 하나를 통과해" in said
     assert kept() == []
 
 
@@ -248,6 +251,102 @@ def test_what_cannot_be_handed_out(
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
+def test_on_day_one_the_warm_up_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing has passed yet; a warm-up earns no points, so that its code may be seen."""
+    monkeypatch.chdir(tmp_path)
+    typed(monkeypatch, "q")
+    assert run(["clinic"]) == 0
+    said = capsys.readouterr().out
+    assert "오늘의 클리닉: 새 코드 3개" in said
+    assert "새 코드 · mend_step" in said
+
+
+def test_its_file_lies_with_the_lessons_and_is_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = load_course().parts[0]
+    (tmp_path / "hanstep" / part.place).parent.mkdir(parents=True)
+    (tmp_path / "hanstep" / part.place).write_bytes(part.notebook.read_bytes())
+    for place in (tmp_path, tmp_path / "hanstep", (tmp_path / "hanstep" / part.place).parent):
+        monkeypatch.chdir(place)
+        typed(monkeypatch, "q")
+        assert run(["clinic", "train_step"]) == 0
+    capsys.readouterr()
+    (file,) = tmp_path.rglob("*.py")
+    assert file == tmp_path / "hanstep" / "clinic" / "train_step.py"
+
+
+def test_what_is_no_key_is_no_hand_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed(monkeypatch, "?", "q")
+    assert run(["clinic", "mend_step"]) == 0
+    said = capsys.readouterr().out
+    assert "'?'라는 키는 없어요" in said
+    assert "아직 그대로예요" not in said
+
+
+def test_a_line_is_enough_where_symptoms_do_not_differ() -> None:
+    """`mend_step` has one scenario; most of its mistakes look alike in it."""
+    visit = None
+    while visit is None or len(visit.case.mistakes) > 1:
+        shown = clinic("mend_step")
+        visit = clinic_cell._state.open
+        assert visit is not None
+    assert visit.question is None
+    assert "data-hanstep-line" in shown.html
+    wrong = next(n for n in range(1, 20) if n not in visit.case.lines)
+    assert clinic(line=wrong).text == f"{wrong}번째 줄 때문은 아니에요."
+    assert clinic(line=min(visit.case.lines)).text.startswith("찾았어요!")
+
+
+def test_what_is_mended_was_a_mistake() -> None:
+    """The code at hand is right by then."""
+    clinic("train_step")
+    visit = clinic_cell._state.open
+    assert visit is not None
+    told = clinic(function(RIGHT)).text
+    for mistake in visit.case.mistakes:
+        assert f"{in_past(mistake.title)}." in told
+        assert f"{mistake.title}." not in told or in_past(mistake.title) == mistake.title
+
+
+@pytest.mark.parametrize(
+    ("now", "then"),
+    [
+        ("`opt.step()`이 없어요", "`opt.step()`이 없었어요"),
+        ("조건이 있어요", "조건이 있었어요"),
+        ("스텝마다 시드를 정해요", "스텝마다 시드를 정했어요"),
+        ("계산 그래프가 끊겼어요", "계산 그래프가 끊겼어요"),
+        ("평가 모드예요", "평가 모드였어요"),
+        ("배율이 0이에요", "배율이 0이었어요"),
+        ("마지막이 아니에요", "마지막이 아니었어요"),
+        ("하나씩 세요", "하나씩 셌어요"),
+    ],
+)
+def test_the_past_of_a_sentence(now: str, then: str) -> None:
+    assert in_past(now) == then
+
+
+def test_every_title_has_a_past() -> None:
+    titles = {m.title for e in load_course().exercises.values() for m in e.mistakes}
+    assert [t for t in titles if not in_past(t).endswith("어요")] == []
+    assert [t for t in titles if (ord(in_past(t)[-3]) - 0xAC00) % 28 != 20] == []  # ㅆ
+
+
+def test_line_and_symptom_by_click_in_a_terminal() -> None:
+    """A click, or arrows and Enter, or the first letters of the line: its number."""
+    options = {8: "loss = 1", 9: "loss.backward()", 10: "opt.step()"}
+    for keys, chosen in (("\r", 8), ("\x1b[B\x1b[B\r", 10), ("9\r", 9), ("10\r", 10), ("\x03", None)):
+        with create_pipe_input() as pipe:
+            pipe.send_text(keys)
+            with create_app_session(input=pipe, output=DummyOutput()):
+                assert choose("어느 줄?", options) == chosen
+
+
 def test_a_real_bug_and_its_story(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -267,7 +366,7 @@ def test_a_real_bug_and_its_story(
     assert "실제로 있었던 버그 · 테니스" in said
     assert "SyntaxError" in said or "문법" in said
     assert "고쳤어요!" in said
-    assert re.search(r"실제로는: .*\nhttps://github.com/", said)
+    assert re.search(r"(?s)실제로는: .*\nhttps://github.com/", said)
     assert kept() == [("train_step/missing-zero-grad", 2)]
     assert Progress.load().history.real_bugs == {"tennis-court-7"}
 

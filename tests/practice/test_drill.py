@@ -20,7 +20,8 @@ from grader.course.reading import load_course
 from grader.learner.progress import Progress
 from grader.notebook import own_answers
 from grader.practice import drill as drilling
-from grader.practice.best_times import BestTimes
+from grader.practice import drill_cell
+from grader.practice.best_times import Best, BestTimes
 from tests.sample_programs import sample
 
 WITHOUT_CLEARING = """\
@@ -50,6 +51,28 @@ def test_a_wrong_try_then_another_right_order(
     assert "`opt.zero_grad()`가 없어요" in said
     assert said.index("시계가 다시 가요") < said.index("통과했어요") < said.index("첫 기록이에요")
     assert BestTimes().of["train_step"].tries == 1
+
+
+def test_in_a_terminal_what_was_typed_stays(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a slip its name and line, no figures, and the same text with the cursor where a line is missing."""
+    given: list[tuple[str, int | None]] = []
+
+    def edit(text: str, *, first_line: int, clock: object, at: int | None = None) -> str:
+        given.append((text, at))
+        return WITHOUT_CLEARING if len(given) == 1 else CLEARING_AT_THE_END
+
+    answers = iter(["", "q"])
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(answers))
+    monkeypatch.setattr("grader.cli.drill.is_terminal", lambda: True)
+    monkeypatch.setattr("grader.cli.drill_editor.edit", edit)
+    assert run(["drill"]) == 0
+    assert given == [("", None), (WITHOUT_CLEARING, 1)]
+    said = capsys.readouterr().out
+    assert "`opt.zero_grad()`가 없어요" in said
+    assert "처음 갈라지는 곳" not in said
+    assert "첫 기록이에요" in said
 
 
 def test_giving_up_and_text_that_is_no_python(
@@ -120,8 +143,10 @@ def test_the_best_time_is_kept() -> None:
         assert before is not None
         assert before.seconds == best
     kept = BestTimes().of["train_step"]
-    assert (kept.seconds, kept.tries) == (20.0, 4)
-    assert "새 기록" in drilling.result(20.0, BestTimes().of["train_step"].__class__(30.0, kept.on))
+    assert (kept.seconds, kept.tries, kept.recent) == (20.0, 4, (30.0, 40.0, 20.0, 25.0))
+    BestTimes.path().write_text('{"fit": {"seconds": 20.0, "on": "2026-11-01", "tries": 3}}', "utf-8")
+    assert BestTimes().of["fit"].recent == (), "kept by an earlier version"
+    assert "새 기록" in drilling.result(20.0, Best(30.0, kept.on))
     assert "새 기록" not in drilling.result(40.0, kept)
     assert drilling.time_in_words(59.96) == "1분 0.0초"
 
@@ -163,21 +188,21 @@ def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """The name starts the clock, the function stops it when it is right."""
     names: dict[str, object] = {}
     exec("def train_step(model, opt, loss_fn, xb, yb):\n    pass\n", names)
-    assert "시계가 아직" in drilling.drill(names["train_step"]).text  # type: ignore[arg-type]
-    begun = drilling.drill()
+    assert "시계가 아직" in drill_cell.drill(names["train_step"]).text  # type: ignore[arg-type]
+    begun = drill_cell.drill()
     assert "def train_step_drill(" in begun.text
     assert "raise NotImplementedError" in begun.html
-    wrong = drilling.drill(names["train_step"])  # type: ignore[arg-type]
+    wrong = drill_cell.drill(names["train_step"])  # type: ignore[arg-type]
     assert not wrong.passed
     assert "시계는 계속" in wrong.text
     source = drilling.with_body(load_course().exercise("train_step"), CLEARING_AT_THE_END)
     exec(source, names)
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + 61.0)
-    right = drilling.drill(names["train_step"])  # type: ignore[arg-type]
+    right = drill_cell.drill(names["train_step"])  # type: ignore[arg-type]
     assert right.passed
     assert re.search(r"^1분 \d+\.\d초 걸렸어요. 첫 기록", right.text)
-    assert drilling.drill("no_such").text.startswith("'no_such'라는 연습 문제는 없어요")
+    assert drill_cell.drill("no_such").text.startswith("'no_such'라는 연습 문제는 없어요")
 
 
 # ---- the learner's own function beside it ----------------------------------------------------------------
@@ -206,7 +231,7 @@ def ran(kernel: InteractiveShell, source: str) -> Any:
 
 def test_a_drill_has_a_function_of_its_own(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
     cells: list[str] = []
-    monkeypatch.setattr(drilling, "new_cell", cells.append)
+    monkeypatch.setattr(drill_cell, "new_cell", cells.append)
     ran(shell, ANSWER)
     ran(shell, "drill()")
     (text,) = cells
@@ -285,5 +310,5 @@ def test_a_file_with_its_answer_in_a_drill_cell_is_told(
 @pytest.mark.parametrize("value", [5, None, ["train_step"]])
 def test_what_is_no_exercise_is_told_what_drill_takes(value: object) -> None:
     """`drill(5)` was told that there is no exercise called 'int', and asked whether it meant 'fit'."""
-    said = drilling.drill(value).text  # type: ignore[arg-type]
+    said = drill_cell.drill(value).text  # type: ignore[arg-type]
     assert f"연습 문제의 이름이나 드릴 셀에 쓴 함수를 넘겨 주세요 (받은 값: {value!r})" in said

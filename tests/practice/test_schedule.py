@@ -9,7 +9,7 @@ from grader.course.reading import load_course
 from grader.learner.event import LearnerEvent, in_order
 from grader.learner.progress import Progress
 from grader.practice.schedule import Appointment, appointments
-from grader.practice.today import today
+from grader.practice.today import candidates, today
 from grader.practice.visit import closing, opening
 
 COURSE = load_course()
@@ -97,9 +97,9 @@ def test_a_clock_far_off_breaks_nothing() -> None:
 
 def test_todays_list_has_what_is_due_and_then_new_ones() -> None:
     learner = Progress.load()
-    assert today(learner, COURSE, FIRST).fresh == 0, "nothing has passed: a case would tell the answer"
-    assert opening(FIRST) == ""
-    assert "먼저 하나를 통과해" in closing(FIRST)[0]
+    assert [e.name for e in candidates(learner, COURSE)] == ["mend_step"], "other cases would tell an answer"
+    assert opening(FIRST) == "오늘의 클리닉: 새 코드 3개 (약 5분). 연습 문제를 통과하면 그 코드로도 나와요."
+    assert "3개 남았어요" in closing(FIRST)[0]
     learner.record([made(0, "missing-step")])
     assert today(learner, COURSE, FIRST + timedelta(1)).waiting == 1
     learner.record([event(0.01, "check", "train_step", passed=True)])
@@ -114,3 +114,12 @@ def test_todays_list_has_what_is_due_and_then_new_ones() -> None:
     assert (today(learner, COURSE, done).due, today(learner, COURSE, done).fresh) == ((), 0)
     assert today(learner, COURSE, done, more=True).fresh == 3
     assert any("다음에 볼 실수" in line for line in closing(done))
+
+
+def test_what_the_clinic_has_shown_comes_back_before_it_has_passed() -> None:
+    """`grader clinic train_step` says on which day; its code has been seen already."""
+    learner = Progress.load()
+    learner.record([mended(0, "missing-step")])
+    day = only(*learner.events).due
+    assert [one.mistake for one in today(learner, COURSE, day).due] == ["missing-step"]
+    assert "train_step" not in [e.name for e in candidates(learner, COURSE)]

@@ -234,5 +234,10 @@ def test_resets_that_cannot_be_done_say_why_and_change_nothing(course: Course, f
     python.write_text("x", encoding="utf-8")
     with pytest.raises(StartError, match=r"\.ipynb"):
         reset(python, "add")
+    other = folder / "other.ipynb"
+    other.write_text(notebook(("check", "내 것")), encoding="utf-8")
+    with pytest.raises(StartError, match=r"레슨 01의 노트북이 아니에요.*1_add"):
+        reset(other, "01")
+    assert sources(other) == ["내 것"], "part 1 was written over it"
     assert work.read_text(encoding="utf-8") == "{깨진 노트북"
     assert not list(folder.glob("*백업*"))

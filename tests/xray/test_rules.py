@@ -66,6 +66,28 @@ for _ in range(8):
 """,
     ),
     (
+        "parameters-in-no-optimizer",
+        """def main():
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+    optimizer = torch.optim.SGD(model[2].parameters(), lr=0.1)  # BUG
+    for _ in range(8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+main()
+""",
+        """def main():
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+    model[0].requires_grad_(False)
+    optimizer = torch.optim.SGD(model[2].parameters(), lr=0.1)
+    for _ in range(8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+main()
+""",
+    ),
+    (
         "mse-broadcast",
         """for _ in range(8):
     optimizer.zero_grad()

@@ -1,12 +1,12 @@
 // A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, makes room for
-// the lesson on a narrow screen, has the choices of predictions clicked (predictions.js), and puts buttons below the
-// cards of checks (cards.js).
+// the lesson on a narrow screen, has the choices of predictions clicked (predictions.js), puts buttons below the cards
+// of checks (cards.js), and follows drill and clinic (practice.js).
 (() => {
   const sheet = document.createElement("link");
   sheet.rel = "stylesheet";
   sheet.href = new URL("lessons.css", document.currentScript.src);
   document.head.append(sheet);
-  const loaded = ["predictions.js", "cards.js"].map((name) => {
+  const loaded = ["predictions.js", "cards.js", "practice.js"].map((name) => {
     const script = document.createElement("script");
     script.src = new URL(name, document.currentScript.src);
     document.head.append(script);
@@ -25,7 +25,9 @@
       followed.add(cell);
       cell.model.stateChanged.connect((_, change) => {
         mark(cell);
-        if (change.name === "executionCount" && change.newValue) window.hanstepCards?.ran(app, notebook, cell);
+        if (change.name !== "executionCount" || !change.newValue) return;
+        window.hanstepCards?.ran(app, notebook, cell);
+        window.hanstepPractice?.ran(app, notebook, cell);
       });
     }
   };

@@ -1,0 +1,131 @@
+// Drill and clinic bring a cell of their own. A drill's cell is written in at once, with a clock in its corner until the
+// function is right; on a clinic's card, line and symptom are clicked.
+(() => {
+  const BEGINS = /^(drill|clinic)\((?!\w+_(?:drill|clinic)\b|line\b|answer\b)/m;
+  const HANDS_IN = /^(drill|clinic)\(\w+_(?:drill|clinic)\)/m;
+  const BLANK = "# 여기에 코드를 쓰세요\n    raise NotImplementedError";
+  const source = (cell) => cell.model.sharedModel.getSource();
+  const outputText = (cell) => JSON.stringify(cell.model.outputs?.toJSON?.() ?? []);
+
+  const activate = async (app, notebook, cell) => {
+    notebook.activeCellIndex = notebook.widgets.indexOf(cell);
+    notebook.deselectAll();
+    await app.commands.execute("notebook:enter-edit-mode");
+    cell.editor?.focus();
+  };
+
+  const wait = () => new Promise((again) => setTimeout(again, 150));
+  const done = async (notebook) => {
+    await wait(); // JupyterLab goes on to the next cell first
+    while (notebook.parent?.sessionContext?.session?.kernel?.status === "busy") await wait();
+    await wait(); // and renders the output
+  };
+
+  // ---- the drill's cell and clock ----------------------------------------------------------------
+
+  const writeIn = async (app, notebook, cell) => {
+    await activate(app, notebook, cell);
+    cell.node.scrollIntoView({ block: "nearest" });
+    const start = source(cell).indexOf(BLANK);
+    if (start < 0 || !cell.editor) return;
+    const [from, to] = [start, start + BLANK.length].map((offset) => cell.editor.getPositionAt(offset));
+    cell.editor.setSelection({ start: from, end: to }); // the first key replaces it
+  };
+
+  const clocks = new WeakMap();
+  const startClock = (cell) => {
+    const node = document.createElement("div");
+    node.className = "hanstep-clock";
+    node.setAttribute("role", "timer");
+    const began = Date.now();
+    const tick = () => {
+      const seconds = Math.floor((Date.now() - began) / 1000);
+      node.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    };
+    tick();
+    cell.node.prepend(node);
+    const timer = setInterval(() => (cell.isDisposed ? clearInterval(timer) : tick()), 250);
+    clocks.set(cell, { node, timer });
+  };
+
+  const stopClock = (cell, seconds) => {
+    const clock = clocks.get(cell);
+    if (!clock) return;
+    clearInterval(clock.timer);
+    clocks.delete(cell);
+    clock.node.dataset.done = seconds;
+    clock.node.textContent = `✓ ${seconds}초`;
+  };
+
+  // ---- the clinic's card -------------------------------------------------------------------------
+
+  const point = async (app, notebook, cell, line, symptom) => {
+    const there = notebook.widgets.find((one) => /^clinic\(line=/.test(source(one)));
+    let marking = there;
+    if (!marking) {
+      notebook.activeCellIndex = notebook.widgets.indexOf(cell);
+      await app.commands.execute("notebook:insert-cell-below");
+      marking = notebook.widgets[notebook.activeCellIndex];
+    }
+    const call = symptom ? `clinic(line=${line}, symptom="${symptom}")` : `clinic(line=${line})`;
+    marking.model.sharedModel.setSource(call);
+    notebook.activeCellIndex = notebook.widgets.indexOf(marking);
+    notebook.deselectAll();
+    await app.commands.execute("notebook:run-cell");
+    marking.node.scrollIntoView({ block: "nearest" });
+  };
+
+  const makeClickable = (app, notebook, cell) => {
+    const card = cell.node.querySelector(".jp-OutputArea-output [data-hanstep-line]")?.closest("[lang]");
+    if (!card || card.dataset.hanstepClickable) return;
+    card.dataset.hanstepClickable = "yes";
+    const kinds = ["line", "symptom"].map((kind) => [...card.querySelectorAll(`[data-hanstep-${kind}]`)]);
+    const chosen = kinds.map(() => null); // some cases have no symptoms to choose from
+    kinds.forEach((items, kind) => {
+      for (const item of items) {
+        item.setAttribute("role", "button");
+        item.setAttribute("aria-pressed", "false");
+        item.tabIndex = 0;
+        const act = (event) => {
+          if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
+          event.preventDefault();
+          event.stopPropagation();
+          chosen[kind] = item;
+          for (const one of items) one.setAttribute("aria-pressed", String(one === item));
+          if (kinds.every((all, at) => !all.length || chosen[at]))
+            point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1]?.dataset.hanstepSymptom);
+        };
+        item.addEventListener("click", act);
+        item.addEventListener("keydown", act);
+      }
+    });
+  };
+
+  // ------------------------------------------------------------------------------------------------
+
+  // Called when a cell has got its number; it may still run.
+  const ran = async (app, notebook, cell) => {
+    const begins = BEGINS.exec(source(cell))?.[1];
+    const handsIn = HANDS_IN.exec(source(cell))?.[1];
+    if (!begins && !handsIn) return;
+    await done(notebook);
+    const output = cell.node.querySelector(".jp-OutputArea-output");
+    if (handsIn === "drill") {
+      const time = /data-hanstep-time=\\"([\d.]+)/.exec(outputText(cell))?.[1];
+      if (time) return stopClock(cell, time);
+      if (!clocks.has(cell)) return;
+      await activate(app, notebook, cell);
+      output?.scrollIntoView({ block: "nearest" });
+    } else if (begins === "drill") {
+      const next = notebook.widgets[notebook.widgets.indexOf(cell) + 1];
+      if (!next || !HANDS_IN.test(source(next)) || !source(next).includes(BLANK)) return;
+      startClock(next);
+      await writeIn(app, notebook, next);
+    } else if (begins === "clinic") {
+      makeClickable(app, notebook, cell);
+      output?.scrollIntoView({ block: "nearest" });
+    }
+  };
+
+  window.hanstepPractice = { ran };
+})();

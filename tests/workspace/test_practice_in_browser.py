@@ -1,0 +1,56 @@
+"""Drill and clinic in JupyterLab: a clock beside the cell that one writes in; line and symptom are clicked."""
+
+import re
+import shutil
+from typing import Any
+
+import pytest
+
+from tests.workspace.conftest import Started
+from tests.workspace.test_road_in_browser import LESSON, Notebook
+
+pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
+
+BODY = "loss = loss_fn(model(xb), yb)\n    loss.backward()\n    opt.step()\n    return loss.item()"
+
+
+def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
+    shutil.rmtree(lab.progress, ignore_errors=True)
+    page.set_default_timeout(25_000)
+    page.goto(f"{lab.address}/lab/tree/{LESSON.parts[-1].place}")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기 >> visible=true")
+    lesson = Notebook(page)
+    first = lesson.cells.filter(has=page.locator(".cm-content")).first  # the ones before are folded
+    first.wait_for()
+    lesson.write(first, "from grader import clinic, drill\ndrill()")
+    page.keyboard.press("Shift+Enter")
+    clock = page.locator(".hanstep-clock")
+    clock.filter(has_text=re.compile(r"0:0\d")).wait_for()
+    page.keyboard.insert_text(BODY)  # nothing was clicked: the cell is written in
+    page.keyboard.press("Shift+Enter")
+    writing = lesson.cell("drill(train_step_drill)")
+    writing.locator(".jp-Cell-outputArea", has_text="시계는 계속 가고 있어요").wait_for()
+    assert "NotImplementedError" not in writing.inner_text()
+    page.wait_for_timeout(500)  # JupyterLab goes on to the next cell before the focus comes back
+    page.keyboard.insert_text("  # still here")
+    assert "# still here" in writing.inner_text()
+    whole = "\n".join(writing.locator(".cm-line").all_inner_texts()).replace(
+        "opt.step()", "opt.step(); opt.zero_grad()"
+    )
+    lesson.write(writing, whole)
+    page.keyboard.press("Shift+Enter")
+    page.locator(".hanstep-clock[data-done]").wait_for()
+    assert "걸렸어요" in writing.inner_text()
+
+    lesson.write(first, 'clinic("mend_step")')
+    lesson.runs = 3
+    lines = page.locator("[data-hanstep-line]")
+    for _ in range(8):
+        lesson.run(first)
+        page.wait_for_timeout(300)
+        if lines.count():
+            break  # a pair of mistakes is mended, not pointed at
+    page.locator("[data-hanstep-clickable]").wait_for()
+    lines.last.click()
+    marked = lesson.cell("clinic(line=")
+    marked.locator(".jp-Cell-outputArea", has_text=re.compile("찾았어요|번째 줄 때문은 아니에요")).wait_for()
