@@ -47,7 +47,7 @@ def read_text(path: Path, root: Path | None = None) -> str:
     Raises:
         ReadError: the file cannot be opened, is not a regular file, is larger than `MAX_FILE_BYTES`, or is not text.
     """
-    text = _decoded(_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
+    text = _decoded(read_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
     if "\0" in text:
         raise ReadError("텍스트 파일이 아니에요(NUL 문자가 있어요). 파일을 열어 UTF-8로 다시 저장해 주세요.")
     return unix_lines(text)
@@ -61,8 +61,12 @@ def unix_lines(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _bytes(path: Path, root: Path | None) -> bytes:
-    """Return the bytes of a file, at most `MAX_FILE_BYTES`, even if it grows while it is read."""
+def read_bytes(path: Path, root: Path | None = None) -> bytes:
+    """Return the bytes of a regular file, at most `MAX_FILE_BYTES`, even if it grows while it is read.
+
+    Raises:
+        ReadError: as `read_text`, except that any bytes are accepted.
+    """
     try:
         with os.fdopen(_opened(path, root), "rb") as file:
             size = os.fstat(file.fileno()).st_size

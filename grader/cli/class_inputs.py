@@ -1,14 +1,17 @@
-"""Read and check what `grade` and `mark` both need: policy, marks by hand, roster, submissions.
+"""Read and check what `grade` and `mark` both need: policy, marks by hand, extensions, roster, submissions.
 
-Rules are tried before anything is run. Roster, policy and marks by hand are kept beside the results, so that the next
+Rules are tried before anything is run. Roster, groups and rules are kept beside the results, so that the next
 run finds them there.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.base.files import require_class, require_file, write_whole
+from grader.base.names import listed
 from grader.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
     from grader.intake.receive import Received
 
 
-ROSTER, POLICY, OVERRIDES = "roster.csv", "policy.toml", "overrides.csv"
-"""Names under which the instructor's files are kept in the report's folder."""
+ROSTER, GROUPS, POLICY, OVERRIDES = "roster.csv", "groups.csv", "policy.toml", "overrides.csv"
+EXTENSIONS = "extensions.csv"
+"""Names under which the instructor's files are kept in the report's folder; an Excel workbook ends in `.xlsx` there."""
+_WORKBOOK = ".xlsx"
 
 
 def require_inputs(submissions: Path, files: "Iterable[Path | None]") -> None:
@@ -39,21 +44,28 @@ def require_inputs(submissions: Path, files: "Iterable[Path | None]") -> None:
             require_file(file)
 
 
-def read_rules(policy: Path | None, overrides: Path | None) -> "Rules":
-    """Read policy and marks by hand; None stands for a missing file.
+def read_rules(policy: Path | None, overrides: Path | None, extensions: Path | None = None) -> "Rules":
+    """Read policy, marks by hand and extensions; None stands for a missing file.
 
     Raises:
         HanstepError: a file cannot be read, or has invalid content.
     """
+    from grader.gradebook.extensions import extensions_of_policy, read_extensions
     from grader.gradebook.marking import Rules
     from grader.gradebook.overrides import read_overrides
-    from grader.gradebook.policy import read_policy
+    from grader.gradebook.policy import Policy, read_policy
 
+    read = None if policy is None else read_policy(policy)
+    order = (read or Policy()).order
     return Rules(
-        None if policy is None else read_policy(policy),
+        read,
         () if overrides is None else read_overrides(overrides),
         str(policy),
         str(overrides),
+        (
+            *(() if read is None else extensions_of_policy(read, str(policy))),
+            *(() if extensions is None else read_extensions(extensions, order)),
+        ),
     )
 
 
@@ -69,21 +81,21 @@ def receive_class(
     Args:
         submissions: folder or archive to grade.
         out: the report's folder.
-        given: paths of roster, policy and marks by hand as given on the command line, by kept name.
+        given: paths of roster, groups and rules as given on the command line, by kept name.
         lessons: lessons to grade; empty for all.
         course: the course, whose names the rules refer to.
 
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
+    from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
-    from grader.intake.roster import read_roster
 
     used = given_or_kept(out, given)
     tell_kept(given, used)
-    rules = read_rules(used[POLICY], used[OVERRIDES])
-    listed = used[ROSTER]
-    received = receive(submissions, None if listed is None else read_roster(listed), tuple(course.exercises))
+    rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS])
+    roster = read_class_list(used[ROSTER], used[GROUPS])
+    received = receive(submissions, roster, tuple(course.exercises))
     for line in received.notes:
         say(line)
     _try_rules(rules, received, lessons or course.lessons, course)
@@ -95,28 +107,48 @@ def given_or_kept(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path
     """Return for each file name the given path, else the copy kept by an earlier run, else None."""
     found: dict[str, Path | None] = {}
     for name, path in given.items():
-        kept = out / name
-        found[name] = path if path is not None else kept if kept.is_file() else None
+        kept = (out / name, (out / name).with_suffix(_WORKBOOK))
+        found[name] = path if path is not None else next((one for one in kept if one.is_file()), None)
     return found
 
 
 def keep_files(out: Path, files: Mapping[str, Path | None]) -> None:
-    """Copy these files into `out`. Call it after they have been read without an error.
+    """Copy these files into `out`, with their times. Call it after they have been read without an error.
 
     Raises:
         OSError: a file cannot be written.
     """
     for name, path in files.items():
-        kept = out / name
-        if path is not None and not (kept.exists() and kept.samefile(path)):
-            write_whole(kept, path.read_bytes())
+        if path is None:
+            continue
+        data = path.read_bytes()
+        kept, other = out / name, (out / name).with_suffix(_WORKBOOK)
+        if data.startswith(b"PK"):
+            kept, other = other, kept
+        if not (kept.exists() and kept.samefile(path)):
+            write_whole(kept, data)
+            os.utime(kept, (path.stat().st_atime, path.stat().st_mtime))
+            other.unlink(missing_ok=True)
 
 
 def tell_kept(given: "dict[str, Path | None]", used: "dict[str, Path | None]") -> None:
-    """Say which files of an earlier run are used again; an instructor may have forgotten them."""
-    again = [str(used[name]) for name in given if given[name] is None and used[name] is not None]
-    if again:
-        say(f"전에 쓴 파일을 다시 써요: {', '.join(again)}. 쓰지 않으려면 지우고 다시 실행해 주세요.")
+    """Say which files of an earlier run are used again, and how old they are; an instructor may have forgotten them."""
+    again = [used[name] for name in given if given[name] is None]
+    shown = [f"{path} ({_age(path)})" for path in again if path is not None]
+    if shown:
+        say(f"전에 쓴 파일을 다시 써요: {', '.join(shown)}. 쓰지 않으려면 지우고 다시 실행해 주세요.")
+
+
+def _age(path: Path) -> str:
+    """Return when a file was last changed, in Korean: `2026-03-20에 저장, 12일 전`."""
+    changed = datetime.fromtimestamp(path.stat().st_mtime)
+    seconds = max(0.0, (datetime.now() - changed).total_seconds())
+    ago = "방금"
+    for size, unit in ((86_400, "일"), (3_600, "시간"), (60, "분")):
+        if seconds >= size:
+            ago = f"{int(seconds // size)}{unit} 전"
+            break
+    return f"{changed:%Y-%m-%d}에 저장, {ago}"
 
 
 def tell_marks(result: "ClassResult") -> None:
@@ -124,8 +156,18 @@ def tell_marks(result: "ClassResult") -> None:
     marks = [s.mark for s in result.submissions if s.mark is not None]
     if marks:
         changed = sum(bool(mark.reasons) for mark in marks)
+        excused = sum(mark.score is None for mark in marks)
+        excused += sum(a.mark is not None and a.mark.score is None for a in result.absent)
+        more = f" 면제는 {excused:,}명이에요." if excused else ""
         say(
-            f"최종 점수: {len(marks):,}명 (만점 {marks[0].max_score:g}). 까닭이 적힌 학생은 {changed:,}명이에요."
+            f"최종 점수: {len(marks):,}명 (만점 {marks[0].max_score:g}). "
+            f"까닭이 적힌 학생은 {changed:,}명이에요.{more}"
+        )
+    doubtful = [f"{a.person.id} {a.person.name}" for a in result.absent if a.in_doubt and a.mark is None]
+    if marks and doubtful:
+        say(
+            f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful)}. "
+            "명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
         )
 
 

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from grader.base.errors import CommandError
-from grader.cli.class_inputs import OVERRIDES, POLICY, ROSTER, receive_class, require_inputs, tell_marks
+from grader.cli.class_inputs import (
+    EXTENSIONS,
+    GROUPS,
+    OVERRIDES,
+    POLICY,
+    ROSTER,
+    receive_class,
+    require_inputs,
+    tell_marks,
+)
 from grader.cli.terminal import complain, err, out, say
 from grader.cli.terminal import device as device_for
 from grader.grading.warm import without_gc_for_good
@@ -53,9 +62,15 @@ def grade(
             "--changed-only", help="지난 채점 뒤에 새로 냈거나 바뀐 것만 채점하고 나머지는 그대로 둬요"
         ),
     ] = False,
-    roster: Annotated[Path | None, typer.Option(help="명단(CSV): 학번, 이름, 분반")] = None,
+    roster: Annotated[Path | None, typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조")] = None,
+    groups: Annotated[
+        Path | None, typer.Option(help="모둠(CSV, xlsx): 학번, 조. 명단에 조가 없을 때")
+    ] = None,
     policy: Annotated[Path | None, typer.Option(help="점수 정책(policy.toml)")] = None,
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
+    extensions: Annotated[
+        Path | None, typer.Option(help="마감을 늘려 주었거나 면제한 학생(CSV): 학번, 마감, 면제, 까닭")
+    ] = None,
     ray: Annotated[
         str | None, typer.Option(help="Ray 클러스터의 주소: auto, 10.0.0.5:6379, local(이 컴퓨터)")
     ] = None,
@@ -66,7 +81,8 @@ def grade(
             f"이 운영 체제({sys.platform})에서는 반을 채점할 수 없어요. Linux나 WSL 2에서 실행해 주세요. "
             "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
         )
-    require_inputs(submissions, (roster, policy, override))
+    given = {ROSTER: roster, GROUPS: groups, POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions}
+    require_inputs(submissions, given.values())
     from grader.course.reading import load_course
 
     course = load_course()
@@ -99,9 +115,7 @@ def grade(
     chosen_seed = _check_options(sandbox, seed, package or ())
     refuse_inside(out_dir, submissions)
     with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
-        received, rules = receive_class(
-            submissions, out_dir, {ROSTER: roster, POLICY: policy, OVERRIDES: override}, lessons, course
-        )
+        received, rules = receive_class(submissions, out_dir, given, lessons, course)
         students = [submission.student for submission in received.submissions]
         run = GradingRun(
             course,

@@ -1,12 +1,15 @@
 """Define the commands that follow `grade`: `mark`, `export`, `autograder` and `similar`."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader.base.errors import CommandError
+from grader.base.names import listed
 from grader.cli.class_inputs import (
+    EXTENSIONS,
     OVERRIDES,
     POLICY,
     given_or_kept,
@@ -21,9 +24,12 @@ from grader.cli.terminal import complain, say
 if TYPE_CHECKING:
     from grader.course.course import Course
     from grader.course.feedback import ClassResult
+    from grader.gradebook.export.filling import Filled
 
 _REPORT = typer.Argument(help="grader grade가 결과를 쓴 폴더")
 _LESSON = typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")
+_MOST_CHANGES = 40
+"""Maximum number of changed or kept marks that are listed."""
 _DEFAULT_FILES = {
     "canvas": "canvas.csv",
     "moodle": "moodle.csv",
@@ -36,6 +42,9 @@ def mark(
     report: Annotated[Path, _REPORT] = Path("report"),
     policy: Annotated[Path | None, typer.Option(help="점수 정책(policy.toml)")] = None,
     override: Annotated[Path | None, typer.Option(help="직접 준 점수(overrides.csv)")] = None,
+    extensions: Annotated[
+        Path | None, typer.Option(help="마감을 늘려 주었거나 면제한 학생(CSV): 학번, 마감, 면제, 까닭")
+    ] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     _read_result(report)  # first without the lock: refuse a folder without results before locking it
@@ -47,10 +56,11 @@ def mark(
     course = load_course()
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = _read_result(report)
-        given = {POLICY: policy, OVERRIDES: override}
+        given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions}
         used = given_or_kept(report, given)
         tell_kept(given, used)
-        result = marked(result, read_rules(used[POLICY], used[OVERRIDES]), tuple(course.exercises))
+        rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS])
+        result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)
     tell_marks(result)
@@ -66,6 +76,9 @@ def export(
     column: Annotated[str | None, typer.Option(help="점수를 채울 열의 이름 (--template과 함께)")] = None,
     assignment: Annotated[str | None, typer.Option(help="Canvas 과제의 이름. 예: '과제 1 (12345)'")] = None,
     file: Annotated[Path | None, typer.Option(help="쓸 파일. 주지 않으면 결과 폴더 안")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="이미 있는 점수와 면제(EX)도 바꿔요 (--template과 함께)")
+    ] = False,
 ) -> None:
     """결과를 Canvas, Moodle, JUnit, GitHub가 읽는 파일로 바꿔요."""
     from grader.base.files import write_whole
@@ -81,6 +94,10 @@ def export(
         raise CommandError(
             "--column은 --template과 함께 써요. 점수를 채울 파일을 --template으로 알려 주세요."
         )
+    if overwrite and template is None:
+        raise CommandError(
+            "--overwrite는 --template과 함께 써요. 점수를 바꿀 파일을 --template으로 알려 주세요."
+        )
     result = _read_result(report)
     target = file or report / _DEFAULT_FILES[to]
     if to == "github":
@@ -93,29 +110,56 @@ def export(
         write_whole(target, junit_xml(result).encode("utf-8", "replace"))
     else:
         title = assignment or _title(load_course(), result)
-        text, left_out = _table(result, to, template, column, title)
-        write_whole(target, text.encode("utf-8", "replace"))
-        if left_out:
-            from grader.base.names import listed
-
+        table = _table(result, to, template, column, title, overwrite=overwrite)
+        write_whole(target, table.text.encode("utf-8", "replace"))
+        if template is not None:
+            _tell_changes(table)
+        for warning in table.warnings:
+            complain(warning)
+        if table.left_out:
             complain(
-                f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(left_out)}. "
+                f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(table.left_out)}. "
                 "번호가 있는 명단을 --roster로 주고 다시 채점하거나, 직접 적어 주세요."
             )
     say(f"파일: {target}")
 
 
 def _table(
-    result: "ClassResult", to: str, template: Path | None, column: str | None, title: str
-) -> tuple[str, tuple[str, ...]]:
+    result: "ClassResult", to: str, template: Path | None, column: str | None, title: str, *, overwrite: bool
+) -> "Filled":
     from grader.gradebook.export.canvas import canvas_csv, fill_canvas_export
+    from grader.gradebook.export.filling import Filled
     from grader.gradebook.export.moodle import fill_moodle_worksheet, moodle_csv
     from grader.gradebook.export.rows import rows
 
     found = rows(result)
-    if to == "canvas":
-        return canvas_csv(found, title) if template is None else fill_canvas_export(found, template, column)
-    return moodle_csv(found) if template is None else fill_moodle_worksheet(found, template, column)
+    if template is not None:
+        fill = fill_canvas_export if to == "canvas" else fill_moodle_worksheet
+        return fill(found, template, column, overwrite=overwrite)
+    return Filled(*(canvas_csv(found, title) if to == "canvas" else moodle_csv(found)))
+
+
+def _tell_changes(table: "Filled") -> None:
+    """Say what becomes of the marks in the system: how many are new, changed or kept, and each that was there."""
+    from grader.gradebook.export.filling import OVERWRITABLE
+    from grader.report.plain_text import one_line
+
+    new = [change for change in table.changes if not change.kept and change.old in ("", "-")]
+    there = [change for change in table.changes if change not in new]
+    kept = Counter(change.kept for change in there if change.kept)
+    why = f" ({', '.join(f'{reason} {count:,}명' for reason, count in kept.items())})" if kept else ""
+    say(
+        f"빈칸에 적은 점수 {len(new):,}명, 바꾼 점수 {len(there) - kept.total():,}명, "
+        f"그대로 둔 점수 {kept.total():,}명{why}"
+    )
+    for change in there[:_MOST_CHANGES]:
+        say(
+            f"  {one_line(change.who, 80)}: {change.old} → {change.new}{' (그대로 둠)' if change.kept else ''}"
+        )
+    if len(there) > _MOST_CHANGES:
+        say(f"  … {len(there) - _MOST_CHANGES:,}명 더 있어요.")
+    if any(reason in OVERWRITABLE for reason in kept):
+        say("이미 있는 것까지 바꾸려면 --overwrite를 더해 다시 내보내 주세요.")
 
 
 def _title(course: "Course", result: "ClassResult") -> str:
@@ -155,24 +199,28 @@ def similar(
     submissions: Annotated[
         Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더, LMS에서 받은 것")
     ],
-    roster: Annotated[Path | None, typer.Option(help="명단(CSV): 학번, 이름, 분반")] = None,
+    roster: Annotated[Path | None, typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조")] = None,
+    groups: Annotated[
+        Path | None, typer.Option(help="모둠(CSV, xlsx): 학번, 조. 명단에 조가 없을 때")
+    ] = None,
     least: Annotated[int, typer.Option("--least", help="이만큼(%) 닮은 쌍부터", min=1, max=100)] = 50,
     most: Annotated[int, typer.Option("--most", help="많아도 이만큼만", min=1)] = 50,
     file: Annotated[Path, typer.Option("--out", help="쓸 파일")] = Path("similar.html"),
 ) -> None:
     """이름만 바꾼 것처럼 닮은 제출물을 찾아요. 판정이 아니라 살펴볼 곳이에요."""
-    require_inputs(submissions, (roster,))
+    require_inputs(submissions, (roster, groups))
     from grader.base.files import write_whole
     from grader.classroom.similarity.fingerprints import similar_pairs
     from grader.classroom.similarity.page import similar_page, where
     from grader.classroom.similarity.student_code import known_texts, student_code
     from grader.course.reading import load_course
+    from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
-    from grader.intake.roster import read_roster
 
     course = load_course()
-    received = receive(submissions, None if roster is None else read_roster(roster), tuple(course.exercises))
-    programs = {s.student: student_code(s) for s in received.submissions}
+    received = receive(submissions, read_class_list(roster, groups), tuple(course.exercises))
+    copies = set(received.copies)
+    programs = {s.student: student_code(s) for s in received.submissions if s.student not in copies}
     pairs = similar_pairs(tuple(programs.values()), known_texts(course), least / 100)
     write_whole(file, similar_page(pairs[:most], programs, len(programs), len(pairs)))
     for pair in pairs[:most]:

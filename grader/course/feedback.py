@@ -289,6 +289,8 @@ class Person:
     """Canvas's number for the student."""
     moodle_id: str = ""
     """The number after `Participant` in Moodle's worksheet."""
+    group: str = ""
+    """Group (조) that the roster puts the student in; empty if it tells none."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,8 @@ class ExerciseMark:
 class Mark:
     """The mark that goes to the LMS: the score after the policy and after marks given by hand."""
 
-    score: float
+    score: float | None
+    """None for a student who is excused (면제): no mark is written, and none is counted."""
     max_score: float
     exercises: tuple[ExerciseMark, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -322,6 +325,8 @@ class Absent:
     person: Person
     mark: Mark | None = None
     """Set only if a mark was given by hand, or if the policy gives zero for a missing submission."""
+    in_doubt: bool = False
+    """True if the work of a group that nobody was matched with may be this person's; the policy then gives no zero."""
 
 
 @dataclass(frozen=True)

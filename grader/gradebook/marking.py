@@ -5,22 +5,23 @@ exercises, sum (by weights of lessons if there are any), scale to `out_of`, subt
 hand replaces everything. Each step that changed something leaves a Korean reason.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
 from grader.base.errors import HanstepError
 from grader.base.names import listed
-from grader.course.feedback import ClassResult, ExerciseMark, Mark, SubmissionResult
-from grader.gradebook.overrides import Override, OverrideError, by_student
-from grader.gradebook.policy import Lateness, Policy, check_names, check_sections
+from grader.course.feedback import Absent, ClassResult, ExerciseMark, Feedback, Mark, SubmissionResult
+from grader.gradebook.extensions import Extension
+from grader.gradebook.extensions import by_student as extensions_by_student
+from grader.gradebook.overrides import Override, OverrideError
+from grader.gradebook.overrides import by_student as overrides_by_student
+from grader.gradebook.policy import Policy, check_names, check_sections
+from grader.gradebook.times import Times
 from grader.report.plain_text import one_line, points
 
 _DAY = timedelta(days=1)
-_SHORT_TIME = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})[T ]+(\d{1,2}):(\d{2})(?::(\d{2}))?")
-"""Matches times as spreadsheets write them: `2026-3-28 0:30`."""
 
 
 class TimeError(HanstepError):
@@ -29,12 +30,14 @@ class TimeError(HanstepError):
 
 @dataclass(frozen=True)
 class Rules:
-    """The policy and the marks by hand, with the paths they were read from, for messages."""
+    """The policy, the marks by hand and the extensions, with the paths they were read from, for messages."""
 
     policy: Policy | None = None
     overrides: tuple[Override, ...] = ()
     policy_path: str = "policy.toml"
     overrides_path: str = "overrides.csv"
+    extensions: tuple[Extension, ...] = ()
+    """Personal deadlines and excuses, those of the policy included."""
 
 
 def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResult:
@@ -48,6 +51,7 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     Raises:
         PolicyError: the policy names something that does not exist.
         OverrideError: a mark by hand cannot be assigned to a student, or is larger than the full mark.
+        ExtensionError: a personal deadline cannot be assigned to a student.
         TimeError: there is a deadline, and a time that cannot be read.
     """
     lesson_of = {f.exercise: f.lesson for s in result.submissions for f in s.feedbacks}
@@ -55,21 +59,23 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     check_names(policy, lesson_of, known, rules.policy_path)
     people = (*(s.person for s in result.submissions), *(absent.person for absent in result.absent))
     check_sections(policy, {person.section for person in people if person is not None}, rules.policy_path)
-    by_hand = by_student(rules.overrides, _known_as(result), list(lesson_of), rules.overrides_path)
-    has_rules = rules.policy is not None or bool(rules.overrides)
-    refuse_unread(s for s in result.submissions if policy.lateness(_section(s)).deadline is not None)
+    known_as = _known_as(result)
+    by_hand = overrides_by_student(rules.overrides, known_as, list(lesson_of), rules.overrides_path)
+    extended = extensions_by_student(rules.extensions, known_as)
+    has_rules = rules.policy is not None or bool(rules.overrides) or bool(rules.extensions)
+    times = _times(result.submissions, policy, extended)
+    marker = _Marker(policy, rules, times)
     submissions = []
     for submission in result.submissions:
-        mark = _mark(submission, policy, by_hand.get(_key(submission), ()), rules) if has_rules else None
+        key = _key(submission)
+        mark = marker.mark(submission, by_hand.get(key, ()), extended.get(key)) if has_rules else None
         submissions.append(replace(submission, mark=mark))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
-    absent = [
-        replace(
-            absent_person,
-            mark=_absent_mark(policy, full, by_hand.get(f"absent {absent_person.person.id}", ()), rules),
-        )
-        for absent_person in result.absent
-    ]
+    absent = []
+    for one in result.absent:
+        key = f"absent {one.person.id}"
+        mark = marker.absent_mark(one, full, by_hand.get(key, ()), extended.get(key), result.submissions)
+        absent.append(replace(one, mark=mark))
     return replace(result, submissions=tuple(submissions), absent=tuple(absent))
 
 
@@ -95,64 +101,164 @@ def _known_as(result: ClassResult) -> dict[str, list[str]]:
     return {name: keys for name, keys in found.items() if name}
 
 
-def _mark(submission: SubmissionResult, policy: Policy, by_hand: Sequence[Override], rules: Rules) -> Mark:
-    """Compute one student's mark with its reasons, in the order that the module describes."""
-    given = {override.exercise: override for override in by_hand}
-    reasons: list[str] = []
-    exercises = _exercises(submission, policy, given, rules)
-    for override in by_hand:
-        if override.exercise:
-            own = next(e for e in exercises if e.exercise == override.exercise)
-            reasons.append(
-                f"{override.exercise}: {points(own.score)}/{points(own.max_score)}점을 직접 주었어요. {override.reason}"
-            )
-    exercises, dropped = _dropped(exercises, policy)
-    reasons += [f"세지 않은 연습: {', '.join(dropped)}"] if dropped else []
-    lesson_of = {f.exercise: f.lesson for f in submission.feedbacks}
-    # The full mark is the same for all students, even if each one's lowest exercises are different ones.
-    _, full = _summed([e for e in exercises if e.exercise not in policy.drop.exercises], lesson_of, policy)
-    score, reachable = _summed([e for e in exercises if not e.dropped], lesson_of, policy)
-    score = score / reachable * full if reachable else 0.0
-    if policy.out_of is not None:
-        score, full = (score / full * policy.out_of if full else 0.0), policy.out_of
-    percent, why = _late_penalty(submission, policy)
-    if why:
-        score *= 1 - percent / 100
-        reasons.append(why)
-    whole = given.get("")
-    if whole is not None:
-        score = _checked_score(whole, full, rules)
-        reasons.append(f"전체 {points(score)}점을 직접 주었어요. {whole.reason}")
-    return Mark(_rounded(score), _rounded(full), tuple(exercises), tuple(reasons))
+@dataclass(frozen=True)
+class _Marker:
+    """Computes marks, one student at a time."""
 
+    policy: Policy
+    rules: Rules
+    times: Mapping[str, datetime]
+    """Times of handing in by their texts."""
 
-def _exercises(
-    submission: SubmissionResult, policy: Policy, given: Mapping[str, Override], rules: Rules
-) -> list[ExerciseMark]:
-    """Return the exercises with the policy's points and the scores given by hand."""
-    found = []
-    for feedback in submission.feedbacks:
-        full = policy.points.get(feedback.exercise, feedback.max_score)
-        share = feedback.score / feedback.max_score if feedback.max_score else 0.0
-        override = given.get(feedback.exercise)
-        score = share * full if override is None else _checked_score(override, full, rules)
-        reason = "" if override is None else override.reason
-        found.append(ExerciseMark(feedback.exercise, _rounded(score), _rounded(full), reason=reason))
-    return found
-
-
-def _checked_score(override: Override, full: float, rules: Rules) -> float:
-    if override.score > full + 1e-9:
-        raise OverrideError(
-            f"{rules.overrides_path} {override.line}번째 줄: {points(override.score)}점은 만점 {points(full)}점보다 "
-            "커요. 점수를 확인해 주세요."
+    def mark(
+        self, submission: SubmissionResult, by_hand: Sequence[Override], extension: Extension | None
+    ) -> Mark:
+        """Compute one student's mark with its reasons, in the order that the module describes."""
+        policy = self.policy
+        given = {override.exercise: override for override in by_hand}
+        reasons: list[str] = []
+        exercises = self._exercises(submission, given, reasons)
+        exercises, dropped = _dropped(exercises, policy)
+        reasons += [f"세지 않은 연습: {', '.join(dropped)}"] if dropped else []
+        lesson_of = {f.exercise: f.lesson for f in submission.feedbacks}
+        # The full mark is the same for all students, even if each one's lowest exercises are different ones.
+        counted = [e for e in exercises if e.exercise not in policy.drop.exercises]
+        _, full = _summed(counted, lesson_of, policy)
+        score, reachable = _summed([e for e in exercises if not e.dropped], lesson_of, policy)
+        is_excused = bool(counted) and not reachable and any(o.score is None for o in by_hand)
+        score = score / reachable * full if reachable else 0.0
+        if policy.out_of is not None:
+            score, full = (score / full * policy.out_of if full else 0.0), policy.out_of
+        whole = given.get("")
+        is_let_off = (whole is not None and whole.score is None) or (
+            extension is not None and extension.excused
         )
-    return override.score
+        percent, why = (0.0, "") if is_let_off else self._late_penalty(submission, extension)
+        if why:
+            score *= 1 - percent / 100
+            reasons.append(why)
+        if whole is not None:
+            is_excused = whole.score is None
+            score, why = self._by_hand(whole, score, full, "전체")
+            reasons.append(why)
+        elif extension is not None and extension.excused:
+            is_excused = True
+            reasons.append(f"면제예요. {extension.reason}".rstrip())
+        return Mark(None if is_excused else _rounded(score), _rounded(full), tuple(exercises), tuple(reasons))
+
+    def _exercises(
+        self, submission: SubmissionResult, given: Mapping[str, Override], reasons: list[str]
+    ) -> list[ExerciseMark]:
+        """Return the exercises with the policy's points and the scores given by hand; add to the reasons."""
+        found = []
+        for feedback in submission.feedbacks:
+            full = self.policy.points.get(feedback.exercise, feedback.max_score)
+            score = (feedback.score / feedback.max_score if feedback.max_score else 0.0) * full
+            override = given.get(feedback.exercise)
+            own = ExerciseMark(feedback.exercise, _rounded(score), _rounded(full))
+            if override is not None:
+                score, why = self._by_hand(override, score, full, feedback.exercise)
+                reasons.append(why)
+                is_excused = override.score is None
+                own = replace(own, score=_rounded(score), reason=override.reason, dropped=is_excused)
+            found.append(own)
+        return found
+
+    def _by_hand(self, override: Override, score: float, full: float, what: str) -> tuple[float, str]:
+        """Return the score after a mark by hand, and the Korean reason.
+
+        Args:
+            override: the mark, the change, or the excuse.
+            score: what was computed.
+            full: full mark; changes end there, and at zero.
+            what: Korean name or exercise that the reason begins with.
+
+        Raises:
+            OverrideError: the mark is larger than the full mark.
+        """
+        if override.score is None:
+            return score, f"{what}: 면제예요. {override.reason}"
+        if override.is_change:
+            after = min(max(score + override.score, 0.0), full)
+            verb = "더해" if override.score >= 0 else "빼서"
+            return after, (
+                f"{what}: {points(abs(override.score))}점을 {verb} {points(after)}/{points(full)}점이에요. "
+                f"{override.reason}"
+            )
+        if override.score > full + 1e-9:
+            raise OverrideError(
+                f"{self.rules.overrides_path} {override.line}번째 줄: {points(override.score)}점은 만점 "
+                f"{points(full)}점보다 커요. 점수를 확인해 주세요."
+            )
+        shown = f"{what}: {points(override.score)}/{points(full)}점"
+        if override.exercise == "":
+            shown = f"전체 {points(override.score)}점"
+        return override.score, f"{shown}을 직접 주었어요. {override.reason}"
+
+    def absent_mark(
+        self,
+        absent: Absent,
+        full: float,
+        by_hand: Sequence[Override],
+        extension: Extension | None,
+        submissions: Sequence[SubmissionResult],
+    ) -> Mark | None:
+        """Return the mark of a student who handed in nothing; None if the policy leaves it blank.
+
+        Marks of single exercises count as for others; the exercises without one are worth nothing.
+        """
+        if any(one.exercise for one in by_hand):
+            nothing = SubmissionResult("", _nothing_done(submissions), person=absent.person)
+            mark = self.mark(nothing, by_hand, extension)
+            return replace(mark, reasons=("낸 것이 없어요.", *mark.reasons))
+        if by_hand:
+            score, why = self._by_hand(by_hand[0], 0.0, full, "전체")
+            excused = by_hand[0].score is None
+            return Mark(None if excused else _rounded(score), full, reasons=(why,))
+        if extension is not None and extension.excused:
+            return Mark(None, full, reasons=(f"면제예요. {extension.reason}".rstrip(),))
+        if self.policy.missing == "zero" and not absent.in_doubt:
+            return Mark(0.0, full, reasons=("낸 것이 없어요.",))
+        return None
+
+    def _late_penalty(self, submission: SubmissionResult, extension: Extension | None) -> tuple[float, str]:
+        """Return the lateness penalty in percent and its Korean reason; 0 and empty if it was in time."""
+        policy = self.policy
+        rule = policy.lateness(_section(submission))
+        until = None if extension is None else extension.until
+        deadline = until or rule.deadline
+        came = self.times.get(submission.handed_in)
+        if came is None or deadline is None:
+            if not submission.late or (extension is not None and extension.excused):
+                return 0.0, ""
+            percent = min(rule.per_day if rule.marked is None else rule.marked, rule.most)
+            return percent, f"늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
+        over = _aware(came, policy) - _aware(deadline, policy)
+        name = "마감"
+        if until is not None:
+            name = f"늘려 준 마감({until:%Y-%m-%d %H:%M})"
+        if over <= timedelta(minutes=rule.grace_minutes):
+            was_late = rule.deadline is not None and _aware(came, policy) > _aware(rule.deadline, policy)
+            return 0.0, f"{name} 안에 냈어요." if until is not None and was_late else ""
+        if rule.closed_after_days is not None and over > rule.closed_after_days * _DAY:
+            return 100.0, f"{name}보다 {points(rule.closed_after_days)}일 넘게 늦어서 받지 않아요."
+        days = ceil(over / _DAY)
+        percent = min(days * rule.per_day, rule.most)
+        return percent, f"{name}보다 {days}일 늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
+
+
+def _nothing_done(submissions: Sequence[SubmissionResult]) -> tuple[Feedback, ...]:
+    """Return the feedback on the graded exercises of somebody who did none of them."""
+    graded = {f.exercise: f for submission in submissions for f in submission.feedbacks}
+    return tuple(
+        replace(f, status="missing", checks=tuple(replace(check, passed=False) for check in f.checks))
+        for f in graded.values()
+    )
 
 
 def _dropped(exercises: Sequence[ExerciseMark], policy: Policy) -> tuple[list[ExerciseMark], list[str]]:
     """Mark the dropped exercises; return all exercises, and the names of the dropped ones."""
-    out = {e.exercise for e in exercises if e.exercise in policy.drop.exercises}
+    out = {e.exercise for e in exercises if e.dropped or e.exercise in policy.drop.exercises}
     left = [e for e in exercises if e.exercise not in out and e.max_score > 0]
     # At least one exercise stays. Of equally bad ones drop the one worth most: that is best for the student.
     worst = sorted(left, key=lambda e: (e.score / e.max_score, -e.max_score))
@@ -178,35 +284,8 @@ def _summed(
     return score, full
 
 
-def _late_penalty(submission: SubmissionResult, policy: Policy) -> tuple[float, str]:
-    """Return the lateness penalty in percent and its Korean reason; 0 and empty if the submission was in time."""
-    rule = policy.lateness(_section(submission))
-    over = _time_past_deadline(submission, rule, policy)
-    if over is None:
-        if not submission.late:
-            return 0.0, ""
-        percent = min(rule.per_day if rule.marked is None else rule.marked, rule.most)
-        return percent, f"늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
-    if over <= timedelta(minutes=rule.grace_minutes):
-        return 0.0, ""
-    if rule.closed_after_days is not None and over > rule.closed_after_days * _DAY:
-        return 100.0, f"마감보다 {points(rule.closed_after_days)}일 넘게 늦어서 받지 않아요."
-    days = ceil(over / _DAY)
-    percent = min(days * rule.per_day, rule.most)
-    return percent, f"마감보다 {days}일 늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
-
-
 def _section(submission: SubmissionResult) -> str:
     return submission.person.section if submission.person else ""
-
-
-def _time_past_deadline(submission: SubmissionResult, rule: Lateness, policy: Policy) -> timedelta | None:
-    """Return how much later than the deadline the work came; None if either time is unknown."""
-    if rule.deadline is None or not submission.handed_in.strip():
-        return None
-    came = read_time(submission.handed_in)
-    assert came is not None  # `marked` has refused times that cannot be read
-    return _aware(came, policy) - _aware(rule.deadline, policy)
 
 
 def _aware(when: datetime, policy: Policy) -> datetime:
@@ -217,20 +296,6 @@ def _aware(when: datetime, policy: Policy) -> datetime:
         return when.replace(tzinfo=UTC)
 
 
-def _absent_mark(policy: Policy, full: float, by_hand: Sequence[Override], rules: Rules) -> Mark | None:
-    """Return the mark of a student who handed in nothing; None if the policy leaves it blank."""
-    part = next((one for one in by_hand if one.exercise), None)
-    if part is not None:
-        raise OverrideError(
-            f"{rules.overrides_path} {part.line}번째 줄: 낸 것이 없는 학생에게는 '전체' 점수만 줄 수 있어요."
-        )
-    if by_hand:
-        score = _checked_score(by_hand[0], full, rules)
-        reason = f"전체 {points(score)}점을 직접 주었어요. {by_hand[0].reason}"
-        return Mark(_rounded(score), full, reasons=(reason,))
-    return Mark(0.0, full, reasons=("낸 것이 없어요.",)) if policy.missing == "zero" else None
-
-
 def _rounded(value: float) -> float:
     return round(value, 4)
 
@@ -238,29 +303,46 @@ def _rounded(value: float) -> float:
 # ---- times of handing in ------------------------------------------------------------------------------
 
 
-def read_time(text: str) -> datetime | None:
-    """Parse a time as rosters and systems write it; without a time zone if none is written. None: not parseable."""
-    try:
-        if short := _SHORT_TIME.fullmatch(text.strip()):
-            return datetime(*(int(number or 0) for number in short.groups()))  # type: ignore[arg-type]
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-
-
-def refuse_unread(submissions: Iterable[SubmissionResult]) -> None:
-    """Refuse times that cannot be read, so that none is taken for being in time; empty ones are accepted.
+def _times(
+    submissions: Sequence[SubmissionResult], policy: Policy, extended: Mapping[str, Extension]
+) -> dict[str, datetime]:
+    """Return the times of handing in by their texts; empty texts are left out.
 
     Raises:
-        TimeError: names each student with such a time.
+        TimeError: somebody who has a deadline has a time that cannot be read, or has a deadline of one's own and is
+            called late at an unknown time: neither may be taken for being in time.
     """
-    wrong = [s for s in submissions if s.handed_in.strip() and read_time(s.handed_in) is None]
-    if wrong:
-        rows = listed([f"{_who(s)} '{one_line(s.handed_in, 60)}'" for s in wrong])
+    read = Times.of((s.handed_in for s in submissions if s.handed_in.strip()), policy.order)
+    unread: list[str] = []
+    unclear: list[str] = []
+    untold: list[str] = []
+    for s in submissions:
+        own = extended.get(_key(s))
+        until = None if own is None else own.until
+        if s.late and not s.handed_in.strip() and until is not None:
+            untold.append(f"{_who(s)} (늘려 준 마감 {until:%Y-%m-%d %H:%M})")
+        if not s.handed_in.strip() or (until or policy.lateness(_section(s)).deadline) is None:
+            continue
+        if s.handed_in not in read.read:
+            doubtful = s.handed_in in read.unclear
+            (unclear if doubtful else unread).append(f"{_who(s)} '{one_line(s.handed_in, 60)}'")
+    if unread:
         raise TimeError(
-            f"제출 시각을 읽을 수 없어서 지각인지 알 수 없어요: {rows}. "
+            f"제출 시각을 읽을 수 없어서 지각인지 알 수 없어요: {listed(unread)}. "
             "명단의 제출 시각을 이렇게 적고 다시 채점해 주세요: 2026-03-20 23:50"
         )
+    if unclear:
+        raise TimeError(
+            f"제출 시각의 달과 날을 구별할 수 없어서 지각인지 알 수 없어요: {listed(unclear)}. "
+            'policy.toml의 맨 위에 date_order = "month-day"(3/21/2026)나 "day-month"(21/3/2026)를 적고 '
+            "다시 실행해 주세요."
+        )
+    if untold:
+        raise TimeError(
+            f"마감을 늘려 주었는데 언제 냈는지 몰라서, LMS의 지각 표시로는 지각인지 알 수 없어요: {listed(untold)}. "
+            "명단에 '제출 시각' 열을 더해 다시 채점하거나, 그 학생의 점수를 --override로 적어 주세요."
+        )
+    return dict(read.read)
 
 
 def _who(submission: SubmissionResult) -> str:

@@ -1,23 +1,24 @@
-"""Read `overrides.csv`: marks that an instructor gave by hand, each with its reason."""
+"""Read `overrides.csv`: marks, changes of marks and excuses that an instructor gave by hand, each with its reason."""
 
 import math
+import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.base.errors import HanstepError
+from grader.base.headings import find_columns
 from grader.base.names import listed
-from grader.base.tables import read_table
+from grader.base.tables import read_table, refuse_rounded_numbers, student_number
+from grader.gradebook.extensions import EXCUSED_WORDS
 from grader.report.plain_text import one_line
 
 WHOLE = ("", "전체", "total")
 """Values of the exercise column that mean the whole mark."""
-_COLUMNS = {
-    "student": ("학번", "학생", "student", "student id", "sis user id", "id"),
-    "exercise": ("연습", "연습 문제", "exercise", "assignment"),
-    "score": ("점수", "score", "mark"),
-    "reason": ("까닭", "이유", "사유", "reason", "comment"),
-}
+_FIELDS = ("id", "name", "exercise", "score", "reason")
+_CHANGE = re.compile(r"([+-])\s*(\d+(?:\.\d+)?|\.\d+)")
+"""Matches points to add or to take away: `+1`, `-0.5`."""
 
 
 class OverrideError(HanstepError):
@@ -34,8 +35,11 @@ class Override:
     """As written: the roster's number, or the name in the results."""
     exercise: str
     """Name of the exercise; empty for the whole mark."""
-    score: float
+    score: float | None
+    """None: the student is excused (면제) from this."""
     reason: str
+    is_change: bool = False
+    """True if the score is to be added to what was measured; it may be negative."""
 
 
 def read_overrides(path: Path) -> tuple[Override, ...]:
@@ -45,40 +49,53 @@ def read_overrides(path: Path) -> tuple[Override, ...]:
         TableError: the file cannot be read.
         OverrideError: a column is missing, or a line lacks a valid score or a reason.
     """
-    table = read_table(path, "직접 준 점수")
-    places = {field: table.column(*titles) for field, titles in _COLUMNS.items()}
-    missing = [
-        titles[0] for field, titles in _COLUMNS.items() if places[field] is None and field != "exercise"
-    ]
-    if missing:
+    table = read_table(path, "직접 준 점수", ("id", "score", "reason"))
+    places = find_columns(table.header, _FIELDS)
+    student_at = places["name"] if places["id"] is None else places["id"]
+    wanted = {"학번": student_at, "점수": places["score"], "까닭": places["reason"]}
+    missing = [title for title, at in wanted.items() if at is None]
+    if missing or student_at is None:
         raise OverrideError(
             f"{path}: 열이 없어요: {', '.join(missing)} (있는 열: {listed(table.header)}). "
             "첫 줄을 이렇게 적어 주세요: 학번,연습,점수,까닭"
         )
+    refuse_rounded_numbers(table, student_at, "직접 준 점수")
     found = []
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else row[at] for field, at in places.items()}
-        score = _number(cells["score"])
-        if score is None:
+        try:
+            score, is_change = _score(cells["score"])
+        except ValueError as error:
             raise OverrideError(
-                f"{path} {number}번째 줄: 점수가 0 이상의 수가 아니에요: '{one_line(cells['score'], 40)}'."
-            )
+                f"{path} {number}번째 줄: 점수가 0 이상의 수가 아니에요: '{one_line(cells['score'], 40)}'. "
+                "더하려면 +1, 빼려면 -0.5, 세지 않으려면 면제라고 적어 주세요."
+            ) from error
         if not cells["reason"]:
             raise OverrideError(
                 f"{path} {number}번째 줄: 까닭이 비어 있어요. 학생도 읽는 글이니 한 문장으로 적어 주세요."
             )
         whole = cells["exercise"].casefold() in WHOLE
         exercise = "" if whole else cells["exercise"]
-        found.append(Override(number, cells["student"], exercise, score, one_line(cells["reason"])))
+        student = student_number(cells["id"]) or cells["name"]
+        found.append(Override(number, student, exercise, score, one_line(cells["reason"]), is_change))
     return tuple(found)
 
 
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
+def _score(text: str) -> tuple[float | None, bool]:
+    """Read a cell of scores: the score, or None for 면제, and whether it is a change to what was measured.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    plain = unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").removesuffix("점").strip()
+    if plain.casefold() in EXCUSED_WORDS:
+        return None, False
+    if change := _CHANGE.fullmatch(plain):
+        return float(f"{change[1]}{change[2]}"), True
+    value = float(plain)
+    if not (math.isfinite(value) and value >= 0) or plain[0] in "+-":
+        raise ValueError(text)
+    return value, False
 
 
 def by_student(

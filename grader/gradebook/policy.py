@@ -16,6 +16,7 @@ from grader.base.decoding import ReadError, read_text
 from grader.base.errors import HanstepError
 from grader.base.names import listed, natural, short
 from grader.base.tables import why_unread
+from grader.gradebook.times import Order
 from grader.report.plain_text import one_line
 
 _Points = Annotated[float, Meta(ge=0, le=1_000_000)]
@@ -50,6 +51,16 @@ class Lateness(Struct, frozen=True, forbid_unknown_fields=True):
     sections: dict[str, dict[str, Any]] = {}
 
 
+class ExtensionEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """A personal deadline, or an excuse, as the policy writes it."""
+
+    student: str | int
+    """The roster's number, or the name in the results."""
+    until: datetime | None = None
+    excused: bool = False
+    reason: str = ""
+
+
 class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """How marks are computed."""
 
@@ -63,8 +74,11 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """`zero`: students who handed in nothing get a mark of zero; `blank`: they get no mark."""
     timezone: str = "Asia/Seoul"
     """Time zone of times written without one."""
+    date_order: str = ""
+    """Order of dates that end with the year, `04/03/2026`: `month-day` or `day-month`; empty: as other dates tell."""
     drop: Drops = Drops()
     late: Lateness = Lateness()
+    extensions: tuple[ExtensionEntry, ...] = ()
 
     def lateness(self, section: str) -> Lateness:
         """Return the rules for a section: its own values where it has some, the common ones otherwise."""
@@ -79,6 +93,12 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
         """Time zone of times written without one."""
         return ZoneInfo(self.timezone)
 
+    @property
+    def order(self) -> Order | None:
+        """Order of day and month that the policy fixes; None if it fixes none."""
+        orders: dict[str, Order] = {"month-day": "month-day", "day-month": "day-month"}
+        return orders.get(self.date_order)
+
 
 _RULES = {
     "points": "연습 문제마다 0 이상의 수로 적어 주세요: train_step = 10",
@@ -86,6 +106,9 @@ _RULES = {
     "out_of": "0보다 큰 수로 적어 주세요: out_of = 100",
     "missing": '"zero"나 "blank"로 적어 주세요.',
     "timezone": '시간대의 이름으로 적어 주세요: timezone = "Asia/Seoul"',
+    "date_order": '"month-day"(3/21/2026)나 "day-month"(21/3/2026)로 적어 주세요.',
+    "extensions": '학생마다 이렇게 적어 주세요: [[extensions]] 아래에 student = "20191234", '
+    "until = 2026-03-25T23:59:00 (면제라면 excused = true)",
     "drop": '이렇게 적어 주세요: [drop] 아래에 exercises = ["train_step"], lowest = 1',
     "exercises": '연습 문제의 이름을 따옴표와 대괄호로 적어 주세요: exercises = ["train_step"]',
     "lowest": "0 이상의 정수로 적어 주세요: lowest = 1",
@@ -137,6 +160,9 @@ def read_policy(path: Path) -> Policy:
     if policy.missing not in ("zero", "blank"):
         shown = one_line(policy.missing, _SHOWN)
         raise PolicyError(f"{path}: missing의 값이 맞지 않아요: '{shown}'. {_RULES['missing']}")
+    if policy.date_order not in ("", "month-day", "day-month"):
+        shown = one_line(policy.date_order, _SHOWN)
+        raise PolicyError(f"{path}: date_order의 값이 맞지 않아요: '{shown}'. {_RULES['date_order']}")
     try:
         _ = policy.zone
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -203,7 +229,8 @@ def _worded(error: Exception, document: Mapping[str, Any]) -> str:
     names = [part for key in keys for part in key.split(".") if part and part != "..."]
     unknown = re.search("unknown field `([^`]+)`", what)
     if unknown:
-        kind = {"late": Lateness, "drop": Drops}.get(names[0] if names else "", Policy)
+        kinds = {"late": Lateness, "drop": Drops, "extensions": ExtensionEntry}
+        kind = kinds.get(names[0] if names else "", Policy)
         known = ", ".join(kind.__struct_fields__)
         key = short(".".join([*names, unknown[1]]))
         return f"모르는 키예요: {key}.{_guess(unknown[1], kind.__struct_fields__)} 쓸 수 있는 키: {known}"

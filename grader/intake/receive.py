@@ -1,6 +1,6 @@
 """Turn a download or a plain class folder, with a roster, into the students' submissions and who handed them in."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,10 @@ class Received:
     """People in the roster who handed in nothing."""
     notes: tuple[str, ...]
     """Korean lines for the instructor: recognised system, students not in the roster, files that belong to nobody."""
+    copies: tuple[str, ...] = ()
+    """Names of students whose files are those of another one in their group, who is not among them."""
+    absent_in_doubt: frozenset[str] = frozenset()
+    """Ids of those in `absent` whose group may have handed in."""
 
 
 def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
@@ -66,33 +70,53 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
         if download.others:
             found.append(f"누가 냈는지 이름으로 알 수 없어서 채점하지 않은 것: {listed(download.others)}")
         matched = match(download.handovers, roster)
-        by_label: dict[str, Handover] = {}
-        taken: set[str] = set()
+        by_label: dict[str, tuple[Handover, Person]] = {}
         problems: dict[str, tuple[Unreadable, ...]] = {}
+        notes: dict[str, tuple[str, ...]] = {}
+        copies: list[str] = []
+        taken: set[str] = set()
         for handover in download.handovers:
-            person = matched.people[handover.key]
-            label = _label(person)
-            if label.casefold() in taken:
-                label = safe_filename(label, by_label)
-            taken.add(label.casefold())
-            by_label[label] = handover
-            problems[label] = uploads.place(handover.parts, workplace / "class" / label)
+            team = matched.teams.get(handover.key, ())
+            for number, person in enumerate(team or (matched.people[handover.key],)):
+                label = _free_label(person, taken)
+                by_label[label] = handover, person
+                notes[label] = (*_team_note(handover.name, team), *handover.notes)
+                problems[label] = uploads.place(handover.parts, workplace / "class" / label)
+                copies += [label] if number else []
         read = read_class(workplace / "class", exercise_names, uploads.read)
         return Received(
             tuple(
                 replace(
                     submission,
-                    notes=(*by_label[submission.student].notes, *submission.notes),
+                    notes=(*notes[submission.student], *submission.notes),
                     unreadable=(*submission.unreadable, *problems[submission.student]),
                 )
                 for submission in read
             ),
-            {label: matched.people[handover.key] for label, handover in by_label.items()},
-            frozenset(label for label, handover in by_label.items() if handover.late),
-            _times(roster, {label: (matched.people[h.key], h.handed_in) for label, h in by_label.items()}),
+            {label: person for label, (_, person) in by_label.items()},
+            frozenset(label for label, (handover, _) in by_label.items() if handover.late),
+            _times(roster, {label: (person, h.handed_in) for label, (h, person) in by_label.items()}),
             matched.absent,
             (*found, *matched.notes),
+            tuple(copies),
+            matched.absent_in_doubt,
         )
+
+
+def _free_label(person: Person, taken: set[str]) -> str:
+    """Return a student's name in the results that nobody has yet, and note that it is taken."""
+    label = _label(person)
+    if label.casefold() in taken:
+        label = safe_filename(label, taken)
+    taken.add(label.casefold())
+    return label
+
+
+def _team_note(name: str, team: Sequence[Person]) -> tuple[str, ...]:
+    """Return a line for the students who handed in together; empty for a single one's work."""
+    if not team:
+        return ()
+    return (f"모둠 '{name}'의 제출물이에요. 함께 낸 사람: {', '.join(person.name for person in team)}.",)
 
 
 def enrolled(result: ClassResult, received: Received) -> ClassResult:
@@ -106,7 +130,9 @@ def enrolled(result: ClassResult, received: Received) -> ClassResult:
         )
         for submission in result.submissions
     )
-    return replace(result, submissions=submissions, absent=tuple(map(Absent, received.absent)))
+    doubtful = received.absent_in_doubt
+    absent = tuple(Absent(person, in_doubt=person.id in doubtful) for person in received.absent)
+    return replace(result, submissions=submissions, absent=absent)
 
 
 def _label(person: Person) -> str:
@@ -130,8 +156,31 @@ def _receive_plain_folder(
         "zip이 아닌 압축 파일이라 채점하지 않은 것: {}. 풀어서 학생마다 폴더 하나로 두고 다시 채점해 주세요."
     )
     notes = (line.format(listed(closed)), *matched.notes) if closed else matched.notes
-    times = _times(roster, {label: (person, "") for label, person in matched.people.items()})
-    return Received(submissions, matched.people, frozenset(), times, matched.absent, notes)
+    taken = {submission.student.casefold() for submission in submissions}
+    shared: list[Submission] = []
+    people = {label: person for label, person in matched.people.items() if label not in matched.teams}
+    copies: list[str] = []
+    for submission in submissions:
+        team = matched.teams.get(submission.student, ())
+        for number, person in enumerate(team):
+            label = _free_label(person, taken)
+            note = _team_note(submission.student, team)
+            shared.append(replace(submission, student=label, notes=(*note, *submission.notes)))
+            people[label] = person
+            copies += [label] if number else []
+        if not team:
+            shared.append(submission)
+    times = _times(roster, {label: (person, "") for label, person in people.items()})
+    return Received(
+        tuple(shared),
+        people,
+        frozenset(),
+        times,
+        matched.absent,
+        notes,
+        tuple(copies),
+        matched.absent_in_doubt,
+    )
 
 
 def _times(roster: Roster | None, of: Mapping[str, tuple[Person, str]]) -> dict[str, str]:

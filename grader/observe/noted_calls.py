@@ -3,6 +3,7 @@
 import builtins
 import functools
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
         (torch.nn.utils, "clip_grad_norm_", "clip"),
         (torch.nn.utils, "clip_grad_value_", "clip"),
     ]
-    in_progress: list[str] = []
+    in_progress: list[tuple[int, str]] = []
     undo: list[Callable[[], None]] = []
     wrappers: dict[int, Any] = {}  # by identity of the function that is wrapped
     originals = []  # keeps these functions alive: otherwise another object could get the identity of one
@@ -52,7 +53,8 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
             )
             setattr(owner, name, wrapper)
             undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
-        namespace = getattr(function, "__globals__", {})
+        # A driver that calls the learner's function in a way of its own names it by `__wrapped__`.
+        namespace = getattr(getattr(function, "__wrapped__", function), "__globals__", {})
         own = namespace.get(_OWN_CLIP)
         if isinstance(own, types.FunctionType) and own is not function:
             wrappers[identity(own)] = _noting_wrapper(own, "clip", note, in_progress)
@@ -85,7 +87,7 @@ def noted_prints(note: Callable[[], None]) -> Iterator[None]:
 
 
 def _noting_wrapper(
-    original: Callable[..., Any], kind: str, note: Note, in_progress: list[str]
+    original: Callable[..., Any], kind: str, note: Note, in_progress: list[tuple[int, str]]
 ) -> Callable[..., Any]:
     """Return a function that notes an event of this kind and then calls `original`.
 
@@ -93,20 +95,21 @@ def _noting_wrapper(
         original: the function to wrap.
         kind: kind of the event.
         note: called for each event.
-        in_progress: kinds of the calls in progress, shared by all wrappers. A call inside another one of its kind is
-            not an event of its own.
+        in_progress: thread and kind of the calls in progress, shared by all wrappers. A call inside another one of
+            its kind, in the same thread, is not an event of its own.
     """
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         by_hand = original.__name__ == "grad"
-        outermost = kind not in in_progress
+        this_call = (threading.get_ident(), kind)
+        outermost = this_call not in in_progress
         if outermost:
             note(kind, by_hand)
-        in_progress.append(kind)
+        in_progress.append(this_call)
         try:
             result = original(*args, **kwargs)
         finally:
-            in_progress.pop()
+            in_progress.remove(this_call)
         if (
             by_hand and outermost
         ):  # `torch.autograd.grad` returns the gradients, so no hook on a parameter sees them

@@ -79,6 +79,9 @@ class Recorder:
         """Measures which graphs are alive at the same time; None unless `measure_memory` was called."""
         self.print_count = 0
         """Number of times the learner's function called `print`."""
+        self.hears_this_thread: Callable[[], bool] = lambda: True
+        """Returns True if events in the current thread are recorded. A driver that plays the function on several ranks
+        (threads) lets only the watched model's rank be heard."""
         self._model: nn.Module | None = None
         self._optimizer: Optimizer | None = None
         self._own_parameters: list[nn.Parameter] = []
@@ -373,7 +376,7 @@ class Recorder:
         """Add an event at the program's current line; do nothing unless the learner's function is running."""
         if kind == "gradient" and self.memory is not None:
             self.memory.gradient()
-        if self._recording and len(self.run.events) < MAX_EVENTS:
+        if self._recording and len(self.run.events) < MAX_EVENTS and self.hears_this_thread():
             line = self._current_line()
             if kind == "gradient" and line is None:
                 # On a GPU, hooks run in a thread of autograd, which has none of the program's frames.

@@ -99,3 +99,8 @@ def split_code(text: str) -> list[tuple[str, bool]]:
     """Split text into prose and inline code: [(text, is code), …]."""
     pieces = _CODE.split(text)
     return [(piece, index % 2 == 1) for index, piece in enumerate(pieces) if piece]
+
+
+def mark_points(score: float | None, full: float, between: str = "/") -> str:
+    """Format a final mark: `19.5/20`, or `면제` for a student who is excused."""
+    return "면제" if score is None else f"{points(score)}{between}{points(full)}"

@@ -20,8 +20,9 @@ SCHEMA = "hanstep.results/2"
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
 added later are empty if absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind`,
-`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line` of a mistake, `absent` of a class.
-`score` is always the measured score; `mark` is the final one after the policy and marks given by hand.
+`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line` of a mistake, `absent` of a class,
+`in_doubt` of somebody absent, `group` of a person. `score` is always the measured score; `mark` is the final one after
+the policy and marks given by hand, and its `score` is null for a student who is excused.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")

@@ -124,7 +124,10 @@ def _extras_cell(submission: SubmissionResult) -> str:
 
 def _mark_cells(person: Person | None, mark: Mark | None) -> list[str]:
     who = person or Person()
-    numbers = ["", ""] if mark is None else [plain_text.points(mark.score), plain_text.points(mark.max_score)]
+    numbers = ["", ""]
+    if mark is not None:
+        score = "면제" if mark.score is None else plain_text.points(mark.score)
+        numbers = [score, plain_text.points(mark.max_score)]
     why = "" if mark is None else " / ".join(mark.reasons)
     return [*map(spreadsheet_cell, (who.id, who.name, who.section)), *numbers, spreadsheet_cell(why)]
 
@@ -132,16 +135,17 @@ def _mark_cells(person: Person | None, mark: Mark | None) -> list[str]:
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:
     """Return the document that a Gradescope autograder writes to `results.json`: one test per exercise.
 
-    The feedback is sent as text because Gradescope's pages keep only some HTML. The score is the final mark; the tests
-    show the measured scores.
+    The feedback is sent as text because Gradescope's pages keep only some HTML. The score is the final mark, or the
+    measured one of an excused student, for which Gradescope has no word; the tests show the measured scores.
     """
     mark = submission.mark
+    score = submission.score if mark is None or mark.score is None else mark.score
     lines = list(submission.notes)
     if mark is not None:
-        final = f"최종 점수: {plain_text.points(mark.score)} / {plain_text.points(mark.max_score)}"
+        final = f"최종 점수: {plain_text.mark_points(mark.score, mark.max_score, ' / ')}"
         lines = [final, *mark.reasons, *lines]
     return {
-        "score": round(submission.score if mark is None else mark.score, 6),
+        "score": round(score, 6),
         "execution_time": round(sum(f.seconds for f in submission.feedbacks), 3),
         "output": "\n".join(plain_text.clean(line) for line in lines),
         "output_format": "text",

@@ -3,12 +3,16 @@
 import csv
 import io
 import json
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
 
 from grader.base.installing import repository
+from grader.cli.class_inputs import ROSTER, given_or_kept, keep_files
 from grader.cli.main import run
 from grader.report.results import from_json
 from grader.report.write_report import write_report
@@ -116,6 +120,7 @@ def test_github_gets_a_summary_and_notices(ended: Ended, report: Path, tmp_path:
         (("--to", "blackboard"), "--to에는"),
         (("--to", "junit", "--template", "x.csv"), "--template은"),
         (("--column", "HW"), "--column은"),
+        (("--overwrite",), "--overwrite는"),
         (("--template", "nowhere.csv"), "Canvas 성적표 파일을 읽을 수 없어요"),
     ],
 )
@@ -126,6 +131,63 @@ def test_exports_that_make_no_sense_are_said(
     assert code == 2
     assert said in printed
     assert "Traceback" not in printed
+
+
+def test_a_gradebook_says_what_changes_and_keeps_what_is_there(
+    ended: Ended, report: Path, tmp_path: Path
+) -> None:
+    gradebook = tmp_path / "grades.csv"
+    gradebook.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,과제 1 (777)\n    Points Possible,,,,,20\n"
+        "김하늘,101,20240001,,A,EX\n이서준,102,20240002,,B,\n",
+        encoding="utf-8",
+    )
+    code, said = ended("export", report, "--template", gradebook)
+    assert code == 0
+    assert "빈칸에 적은 점수 1명, 바꾼 점수 0명, 그대로 둔 점수 1명 (면제(EX) 1명)" in said
+    assert "김하늘 20240001: EX → 15 (그대로 둠)" in said
+    assert "--overwrite를 더해" in said
+    code, said = ended("export", report, "--template", gradebook, "--overwrite")
+    assert "바꾼 점수 1명, 그대로 둔 점수 0명" in said
+    assert "김하늘 20240001: EX → 15\n" in said
+    code, said = ended("export", report, "--template", gradebook, "--column", "SIS User ID")
+    assert code == 2
+    assert "과제의 점수가 아니라서" in said
+
+
+def test_mark_with_extensions_tells_old_files_with_their_age(
+    ended: Ended, report: Path, tmp_path: Path
+) -> None:
+    extensions = tmp_path / "extensions.csv"
+    extensions.write_text("학번,면제,까닭\n20240001,o,병가\n20240003,o,휴학\n", encoding="utf-8")
+    twelve_days_ago = time.time() - 12 * 86_400 - 60
+    os.utime(extensions, (twelve_days_ago, twelve_days_ago))
+    code, said = ended("mark", report, "--extensions", extensions)
+    assert code == 0, said
+    assert "면제는 2명이에요" in said
+    code, said = ended("mark", report)
+    assert code == 0, said
+    assert "extensions.csv (" in said
+    assert "에 저장, 12일 전)" in said
+    assert "면제는 2명이에요" in said
+    page = (report / "feedback" / "20240001_김하늘.html").read_text(encoding="utf-8")
+    assert "최종 점수 면제" in page
+    assert "면제예요. 병가" in page
+    assert '"면제"' in (report / "gradebook.csv").read_text(encoding="utf-8-sig")
+
+
+def test_a_workbook_is_kept_as_one_and_used_again(tmp_path: Path) -> None:
+    """Under a name with which Excel opens it; what was kept before is no second roster."""
+    book = tmp_path / "명단.xlsx"
+    Workbook().save(book)
+    (tmp_path / "old.csv").write_text("학번,이름\n", encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    keep_files(out, {ROSTER: tmp_path / "old.csv"})
+    keep_files(out, {ROSTER: book})
+    assert given_or_kept(out, {ROSTER: None}) == {ROSTER: out / "roster.xlsx"}
+    keep_files(out, {ROSTER: tmp_path / "old.csv"})
+    assert given_or_kept(out, {ROSTER: None}) == {ROSTER: out / "roster.csv"}
 
 
 def test_no_results_yet(ended: Ended, tmp_path: Path) -> None:

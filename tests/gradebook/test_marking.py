@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from grader.base.errors import HanstepError
-from grader.course.feedback import ClassResult, Mark, Person
+from grader.cli.class_inputs import read_rules
+from grader.course.feedback import Absent, ClassResult, Mark, Person
 from grader.gradebook.marking import Rules, marked
 from grader.gradebook.overrides import read_overrides
 from grader.gradebook.policy import read_policy
@@ -18,14 +19,14 @@ LONG = "9" * 5_000
 """Python reads no number of more than 4,300 digits."""
 
 
-def rules(tmp_path: Path, policy: str | None = None, overrides: str | None = None) -> Rules:
-    for name, text in (("policy.toml", policy), ("overrides.csv", overrides)):
+def rules(
+    tmp_path: Path, policy: str | None = None, overrides: str | None = None, extensions: str | None = None
+) -> Rules:
+    used = {"policy.toml": policy, "overrides.csv": overrides, "extensions.csv": extensions}
+    for name, text in used.items():
         if text is not None:
             (tmp_path / name).write_text(text, encoding="utf-8")
-    return Rules(
-        None if policy is None else read_policy(tmp_path / "policy.toml"),
-        () if overrides is None else read_overrides(tmp_path / "overrides.csv"),
-    )
+    return read_rules(*(None if text is None else tmp_path / name for name, text in used.items()))
 
 
 def marks(result: ClassResult, used: Rules) -> dict[str, tuple[float, float]]:
@@ -106,9 +107,7 @@ per_day = 25
     assert mark(result, rules(tmp_path, policy)).score == score
 
 
-@pytest.mark.parametrize(
-    "at", ["no time", "3/22/2026 0:30", "2026-13-40 00:00", "Friday, 20 March 2026, 11:50 PM"]
-)
+@pytest.mark.parametrize("at", ["no time", "26/03/22 0:30", "2026-13-40 00:00", "2026-03-20", "2.021E+08"])
 def test_a_time_that_cannot_be_read_is_not_taken_for_in_time(at: str, tmp_path: Path) -> None:
     one = graded.student("s", (4, 6, 10), Person("20240001", "s", "A"), at=at)
     result = replace(graded.a_class(), submissions=(one,))
@@ -227,6 +226,134 @@ def test_a_policy_that_can_be_meant_is_taken(policy: str, tmp_path: Path) -> Non
     assert marked(graded.a_class(), rules(tmp_path, policy), graded.KNOWN)
 
 
+LATE = "[late]\ndeadline = 2026-03-20T23:59:00\nper_day = 10\n"
+
+
+def late(tmp_path: Path, *at: str, policy: str = LATE, extensions: str | None = None) -> list[Mark | None]:
+    """Marks of students 1, 2 … who are right and handed in at these times."""
+    students = tuple(
+        graded.student(f"s{n}", (4, 6, 10), Person(f"2024000{n}", f"s{n}", "A"), at=when)
+        for n, when in enumerate(at, start=1)
+    )
+    result = replace(graded.a_class(), submissions=students)
+    return [
+        s.mark for s in marked(result, rules(tmp_path, policy, None, extensions), graded.KNOWN).submissions
+    ]
+
+
+def test_a_day_and_a_month_are_told_by_the_others_times(tmp_path: Path) -> None:
+    """`04/03/2026` alone is refused; beside 18/03/2026 it is a day of March, beside 3/18/2026 one of April."""
+    with pytest.raises(HanstepError) as error:
+        late(tmp_path, "04/03/2026 10:00")
+    assert "20240001 s1 '04/03/2026 10:00'" in str(error.value)
+    assert 'date_order = "month-day"' in str(error.value)
+    first, _ = late(tmp_path, "04/03/2026 10:00", "18/03/2026 10:00")
+    assert first is not None
+    assert first.score == 20
+    first, _ = late(tmp_path, "04/03/2026 10:00", "3/18/2026 10:00")
+    assert first is not None
+    assert first.reasons == ("마감보다 14일 늦게 냈어요: 100%를 뺐어요.",)
+    with pytest.raises(HanstepError, match="달과 날을 구별할 수 없어서"):
+        late(tmp_path, "04/03/2026 10:00", "3/18/2026 10:00", "18/03/2026 10:00")
+    (first,) = late(tmp_path, "04/03/2026 10:00", policy=f'date_order = "day-month"\n{LATE}')
+    assert first is not None
+    assert first.score == 20
+
+
+def test_personal_deadlines_and_excuses(tmp_path: Path) -> None:
+    table = "학번,마감,면제,까닭\n20240001,2026. 3. 22. 오후 11:59,,예비군\n20240002,,면제,병가\n"
+    at = ("2026-03-22 10:00", "2026-03-22 10:00", "2026-03-22 10:00")
+    first, second, third = late(tmp_path, *at, extensions=table)
+    assert first == Mark(20, 20, first.exercises, ("늘려 준 마감(2026-03-22 23:59) 안에 냈어요.",))  # type: ignore[union-attr]
+    assert second is not None
+    assert (second.score, second.reasons) == (None, ("면제예요. 병가",)), "nothing is said of lateness"
+    assert third is not None
+    assert third.score == 16
+    policy = f'{LATE}[[extensions]]\nstudent = 20240001\nuntil = 2026-03-21T12:00:00\nreason = "예비군"\n'
+    first, second = late(tmp_path, "2026-03-22 10:00", "2026-03-22 10:00", policy=policy)
+    assert first is not None
+    assert first.score == 18
+    assert "늘려 준 마감(2026-03-21 12:00)보다 1일 늦게 냈어요: 10%를 뺐어요." in first.reasons
+
+
+def test_an_extension_without_a_time_of_handing_in_is_not_guessed(tmp_path: Path) -> None:
+    """LATE of a download is late by the class's deadline, perhaps not by one's own."""
+    table = "학번,마감,까닭\n20240002,2026-03-25 23:59,예비군\n"
+    with pytest.raises(HanstepError) as error:
+        marked(graded.a_class(), rules(tmp_path, "[late]\nmarked = 10\n", None, table), graded.KNOWN)
+    assert "20240002 =1+1 (늘려 준 마감 2026-03-25 23:59)" in str(error.value)
+    assert "'제출 시각' 열" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("학번,마감,까닭\n20249999,2026-03-25 23:59,x\n", "2번째 줄: 이 학생을 찾지 못했어요: '20249999'"),
+        ("학번,마감,까닭\n20240001,내일,x\n", "2번째 줄: 마감을 읽을 수 없어요: '내일'"),
+        ("학번,마감,까닭\n20240001,,x\n", "2번째 줄: 마감도 면제도 적혀 있지 않아요"),
+        ("학번,면제,까닭\n20240001,글쎄,x\n", "면제인지 알 수 없어요: '글쎄'"),
+        ("학번,면제,까닭\n20240001,o,x\n20240001,o,y\n", "3번째 줄: 같은 학생이"),
+        ("학번,까닭\n20240001,x\n", "학번과 마감(또는 면제) 열이 있어야 해요"),
+        ("학번,마감\n20240001,04/03/2026 10:00\n", "마감을 읽을 수 없어요: '04/03/2026 10:00'"),
+    ],
+)
+def test_an_extension_that_cannot_be_meant_is_said(table: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(HanstepError) as error:
+        marked(graded.a_class(), rules(tmp_path, LATE, None, table), graded.KNOWN)
+    assert said in str(error.value)
+
+
+def test_marks_by_hand_that_add_take_away_and_excuse(tmp_path: Path) -> None:
+    text = """학번,연습,점수,까닭
+20240001,train,+1,질문에 답함
+20240001,전체,+3점,발표
+20240002,fit,면제,결석
+20240002,train,-0.5,이름이 틀림
+누구,전체,면제,청강
+"""
+    found = marked(graded.a_class(), rules(tmp_path, None, text), graded.KNOWN)
+    first, second, third = (s.mark for s in found.submissions)
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert first.score == 19
+    assert first.reasons == (
+        "train: 1점을 더해 6/10점이에요. 질문에 답함",
+        "전체: 3점을 더해 19/20점이에요. 발표",
+    )
+    assert second.score == pytest.approx((2 + 9.5) / 14 * 20, abs=1e-3), "the others count for it"
+    assert "fit: 면제예요. 결석" in second.reasons
+    assert "train: 0.5점을 빼서 9.5/10점이에요. 이름이 틀림" in second.reasons
+    assert (third.score, third.reasons) == (None, ("전체: 면제예요. 청강",))
+    assert from_json(to_json(found)) == found
+
+
+def test_points_added_end_at_the_full_mark_and_taken_away_at_zero(tmp_path: Path) -> None:
+    text = "학번,연습,점수,까닭\n20240002,train,+5,x\n20240001,train,-9,x\n"
+    found = marked(graded.a_class(), rules(tmp_path, None, text), graded.KNOWN)
+    first, second, _ = (s.mark for s in found.submissions)
+    assert first is not None
+    assert second is not None
+    assert (first.score, second.score) == (10, 12)
+
+
+def test_an_exercise_by_hand_for_one_who_handed_in_nothing(tmp_path: Path) -> None:
+    text = "학번,연습,점수,까닭\n20240003,train,8,종이로 냄\n"
+    found = marked(graded.a_class(), rules(tmp_path, "out_of = 100\n", text), graded.KNOWN)
+    mark = found.absent[0].mark
+    assert mark is not None
+    assert (mark.score, mark.max_score) == (40, 100)
+    assert mark.reasons == ("낸 것이 없어요.", "train: 8/10점을 직접 주었어요. 종이로 냄")
+    excused = "학번,면제,까닭\n20240003,o,휴학\n"
+    found = marked(graded.a_class(), rules(tmp_path, 'missing = "zero"\n', None, excused), graded.KNOWN)
+    assert found.absent[0].mark == Mark(None, 20, reasons=("면제예요. 휴학",))
+
+
+def test_nobody_who_may_be_in_a_group_gets_a_zero(tmp_path: Path) -> None:
+    doubtful = replace(graded.a_class(), absent=(Absent(graded.JIWOO, in_doubt=True),))
+    assert marked(doubtful, rules(tmp_path, 'missing = "zero"\n'), graded.KNOWN).absent[0].mark is None
+
+
 @pytest.mark.parametrize("when", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
 def test_the_first_and_the_last_day_that_there_is_end_nothing(when: str, tmp_path: Path) -> None:
     """Neither is within what Python can turn into UTC."""
@@ -243,13 +370,14 @@ def test_the_first_and_the_last_day_that_there_is_end_nothing(when: str, tmp_pat
     [
         ("20249999,train,1,x", "학생을 찾지 못했어요: '20249999'"),
         ("20240001,trian,1,x", "채점한 연습 문제가 아니에요: 'trian'"),
-        ("20240001,train,-1,x", "0 이상의 수가 아니에요: '-1'"),
+        ("20240001,train,--1,x", "0 이상의 수가 아니에요: '--1'"),
+        ("20240001,train,+x,x", "0 이상의 수가 아니에요: '+x'"),
+        ("20240001,train,+1e3,x", "0 이상의 수가 아니에요: '+1e3'"),
         ("20240001,train,nan,x", "0 이상의 수가 아니에요"),
         ("20240001,train,열,x", "0 이상의 수가 아니에요"),
         ("20240001,train,11,x", "만점 10점보다 커요"),
         ("20240001,전체,21,x", "만점 20점보다 커요"),
         ("20240001,train,1,", "까닭이 비어 있어요"),
-        ("20240003,train,1,x", "'전체' 점수만 줄 수 있어요"),
         pytest.param(f"20240001,train,{LONG},x", "0 이상의 수가 아니에요: '999", id="long score"),
         pytest.param(f"{LONG},train,1,x", "학생을 찾지 못했어요: '999", id="long number"),
         pytest.param(f"20240001,{LONG},1,x", "채점한 연습 문제가 아니에요: '999", id="long exercise"),

@@ -159,12 +159,40 @@ def test_a_roster_without_that_name_believes_the_number(tmp_path: Path) -> None:
         ("3조_20191234", ""),
         ("3조_20191234_김하늘", "20191234"),
         ("김하늘_이서준_20191234", "20191234"),
+        ("20191234김하늘", "20191234"),
+        ("20191234김하늘과제1", "20191234"),
+        ("과제1_20191234김하늘최종", "20191234"),
+        ("김하늘20191234", "20191234"),
+        ("hw20191234", "20191234"),
+        ("20191234이서준", ""),
+        ("20191234이서준과제", ""),
+        ("이서준20191234", ""),
+        ("2019123", ""),
+        ("201912345김하늘", ""),
+        ("20991299_김하늘", ""),
+        ("김하늘_20260320", "20191234"),
     ],
 )
 def test_labels_of_a_plain_folder(label: str, id_: str, tmp_path: Path) -> None:
     roster = "학번,이름\n20191234,김하늘\n20191235,이서준\n"
     found = received(tmp_path, {f"{label}/hw.py": CODE, "x/hw.py": CODE}, roster)
     assert found.people.get(label, Person()).id == id_
+
+
+@pytest.mark.parametrize("number", ["2020-12345", "202012345"])
+@pytest.mark.parametrize(
+    ("label", "id_"),
+    [
+        ("2020-12345_김하늘", True),
+        ("202012345김하늘", True),
+        ("2020-12345", True),
+        ("2020-12345 이서준", False),
+    ],
+)
+def test_numbers_with_hyphens(label: str, id_: bool, number: str, tmp_path: Path) -> None:
+    roster = f"학번,이름\n{number},김하늘\n2020-12346,이서준\n2020-12347,김하늘\n"
+    found = received(tmp_path, {f"{label}/hw.py": CODE, "x/hw.py": CODE}, roster)
+    assert found.people.get(label, Person()).id == (number if id_ else "")
 
 
 def test_a_name_in_google_classroom_that_holds_anothers_number(tmp_path: Path) -> None:
@@ -182,9 +210,9 @@ def test_a_worksheet_takes_no_marks_of_a_team(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
     rows = [Row("불꽃", Person(name="불꽃", moodle_id="5004"), 3.0, 4.0),
             Row("김하늘", Person(name="김하늘", moodle_id="5000"), 4.0, 4.0)]  # fmt: skip
-    text, left_out = fill_moodle_worksheet(rows, tmp_path / "sheet.csv", None)
-    assert left_out == ("불꽃",)
-    assert [line.rsplit(",", 1)[-1] for line in text.splitlines()] == ["Grade", "4", "", ""]
+    filled = fill_moodle_worksheet(rows, tmp_path / "sheet.csv", None)
+    assert filled.left_out == ("불꽃",)
+    assert [line.rsplit(",", 1)[-1] for line in filled.text.splitlines()] == ["Grade", "4", "", ""]
 
 
 def test_teams_are_left_out_of_a_new_worksheet(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import re
 
 from grader.course.feedback import ClassResult, SubmissionResult
 from grader.report import words
-from grader.report.plain_text import one_line, points, without_code_marks
+from grader.report.plain_text import mark_points, one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
 """Maximum rows of the class table."""
@@ -52,6 +52,7 @@ def classroom_notices(result: ClassResult) -> str:
     totals = [
         (s.score, s.max_score) if s.mark is None else (s.mark.score, s.mark.max_score)
         for s in result.submissions
+        if s.mark is None or s.mark.score is not None
     ]
     got, most = (round(sum(numbers), 2) for numbers in zip(*totals, strict=True)) if totals else (0.0, 0.0)
     report = json.dumps({"totalPoints": _plain(got), "maxPoints": _plain(most)}, separators=(",", ":"))
@@ -69,7 +70,7 @@ def _score(submission: SubmissionResult) -> str:
     mark = submission.mark
     if mark is None:
         return f"{points(submission.score)}/{points(submission.max_score)}"
-    return f"{points(mark.score)}/{points(mark.max_score)}"
+    return mark_points(mark.score, mark.max_score)
 
 
 def _reasons(submission: SubmissionResult) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ def _suite(submission: SubmissionResult) -> ElementTree.Element:
     mark = submission.mark
     values = {"score": points(submission.score), "max_score": points(submission.max_score)}
     if mark is not None:
-        values |= {"mark": points(mark.score), "max_mark": points(mark.max_score)}
+        score = "excused" if mark.score is None else points(mark.score)
+        values |= {"mark": score, "max_mark": points(mark.max_score)}
         values |= {f"reason.{number}": reason for number, reason in enumerate(mark.reasons, start=1)}
     for name, value in values.items():
         ElementTree.SubElement(properties, "property", name=name, value=_xml(value))

@@ -5,11 +5,15 @@ Its column titles are in the language of the site, so the safest file is the dow
 """
 
 import re
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from grader.base.tables import csv_text, read_table
-from grader.gradebook.export.rows import ExportError, Row, column_asked_for, filled, may_belong_to
+from grader.base.headings import find_columns
+from grader.base.tables import csv_text, read_table, student_number
+from grader.gradebook.export.filling import Filled, Filling
+from grader.gradebook.export.rows import ExportError, Row, column_asked_for, may_belong_to
+from grader.intake.agreement import agree
 from grader.report.plain_text import points, spreadsheet_cell
 
 HEADER = (
@@ -24,12 +28,8 @@ HEADER = (
     "Last modified (grade)",
     "Feedback comments",
 )
-_GRADE = ("grade", "성적", "점수")
-_MAXIMUM = ("maximum grade", "최대 성적", "최고 성적", "만점")
-_IDENTIFIER = ("identifier", "식별자")
-_EMAIL = ("email address", "이메일 주소", "email", "이메일")
-_NAME = ("full name", "전체 이름", "성명", "이름")
-_FEEDBACK = ("feedback comments", "피드백 댓글", "피드백 의견")
+_FIELDS = ("record_id", "id", "email", "name", "grade", "max_grade", "can_change", "feedback")
+_NO = ("no", "아니오", "아니요")
 _NUMBER = re.compile(r"\d+$")
 
 
@@ -54,46 +54,77 @@ def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
 
-def fill_moodle_worksheet(rows: list[Row], path: Path, column: str | None) -> tuple[str, tuple[str, ...]]:
-    """Return Moodle's own worksheet with marks filled in, and the students that are not in it.
+def fill_moodle_worksheet(
+    rows: list[Row], path: Path, column: str | None, *, overwrite: bool = False
+) -> Filled:
+    """Return Moodle's own worksheet, in the language of the site, with marks and their reasons filled in.
+
+    Args:
+        rows: the class.
+        path: the worksheet.
+        column: title of the column to fill, if the site has another word for a grade.
+        overwrite: True to replace grades that are there.
 
     Raises:
         TableError: the file cannot be read.
         ExportError: it is not a worksheet, or a mark is larger than Moodle accepts; Moodle would skip it silently.
     """
-    table = read_table(path, "Moodle 채점표")
-    id_at, grade_at = table.column(*_IDENTIFIER), table.column(*_GRADE)
+    table = read_table(path, "Moodle 채점표", ("record_id", "grade"))
+    places = find_columns(table.header, _FIELDS)
+    if places["id"] == places["record_id"]:
+        places["id"] = None  # no column of student numbers
+    id_at, grade_at = places["record_id"], places["grade"]
     if column:
         grade_at = column_asked_for(table, column, path)
+        others = {at for name, at in places.items() if name != "grade"}
+        if grade_at in others:
+            raise ExportError(
+                f"{path}의 '{table.header[grade_at]}' 열은 성적이 아니라서 적지 않았어요. 성적을 적을 열의 이름을 "
+                f"--column에 적어 주세요. 있는 열: {', '.join(table.header)}"
+            )
     if id_at is None or grade_at is None:
         raise ExportError(
             f"Moodle의 채점표에서 식별자(Identifier)와 성적(Grade) 열을 찾지 못했어요: {path} "
             f"(있는 열: {', '.join(table.header)}). 성적을 적을 열의 이름을 --column에 적어 주세요."
         )
-    most_at, comment_at, email_at = (table.column(*names) for names in (_MAXIMUM, _FEEDBACK, _EMAIL))
-    name_at = table.column(*_NAME)
-    by_number = {row.person.moodle_id: row for row in rows if row.person.moodle_id}
-    by_email = {row.person.email.casefold(): row for row in rows if row.person.email}
-    grades: dict[int, dict[int, str]] = {}
-    found = set()
+    known = _Known(rows)
+    filling = Filling(table, grade_at, overwrite)
     for index, line in enumerate(table.rows):
-        number = _NUMBER.search(line[id_at])
-        row = by_number.get(number.group()) if number else None
-        if row is not None and name_at is not None and not may_belong_to(row, line[name_at]):
-            row = None
-        if row is None and email_at is not None:
-            row = by_email.get(line[email_at].casefold())
+        cells = {name: "" if at is None else line[at] for name, at in places.items()}
+        row = known.of(cells)
         if row is None:
             continue
-        found.add(id(row))
-        if row.score is None:
-            continue
-        _refuse_larger(row, "" if most_at is None else line[most_at])
-        grades[index] = {grade_at: row.shown_score}
-        if comment_at is not None and row.reasons:
-            grades[index][comment_at] = _comment(row)
-    text = csv_text(filled(table, grades), delimiter=table.delimiter)
-    return text, tuple(row.student or row.person.name for row in rows if id(row) not in found)
+        _refuse_larger(row, cells["max_grade"])
+        locked = "Moodle에서 잠긴 성적" if cells["can_change"].casefold() in _NO else ""
+        who = f"{cells['name']} {cells['id'] or cells['record_id']}"
+        written = filling.put(index, row, row.shown_score, who, locked=locked)
+        if (written or row.excused) and row.reasons:
+            filling.note(index, places["feedback"], _comment(row))
+    return filling.done(rows)
+
+
+class _Known:
+    """Finds the student of a worksheet's line: by student number, by Moodle's number with the name, by address."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._by_id = {row.person.id.casefold(): row for row in rows if row.person.id}
+        self._by_number = {row.person.moodle_id: row for row in rows if row.person.moodle_id}
+        self._by_email = {row.person.email.casefold(): row for row in rows if row.person.email}
+
+    def of(self, cells: Mapping[str, str]) -> Row | None:
+        """Return the row of the student in a line of the worksheet, whose cells are given by field."""
+        own = student_number(cells["id"]).casefold()
+        if own and own in self._by_id:
+            return self._by_id[own]
+        number = _NUMBER.search(cells["record_id"])
+        row = self._by_number.get(number.group()) if number else None
+        # Moodle numbers the participants of each assignment anew: a roster may hold those of another one.
+        is_other = row is not None and bool(own and row.person.id)
+        if row is not None and is_other and not agree(row.person.name, cells["name"]):
+            row = None
+        if row is None or not may_belong_to(row, cells["name"]):
+            row = self._by_email.get(cells["email"].casefold())
+        return row
 
 
 def _refuse_larger(row: Row, most: str) -> None:

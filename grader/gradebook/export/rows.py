@@ -1,6 +1,5 @@
 """Turn results into one row per student with the mark that counts, from which all systems' files are made."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +25,8 @@ class Row:
     """None: write no mark."""
     max_score: float
     reasons: tuple[str, ...] = ()
+    excused: bool = False
+    """True for a student who need not hand in; the score is then None."""
 
     @property
     def shown_score(self) -> str:
@@ -48,8 +49,10 @@ def rows(result: ClassResult) -> list[Row]:
     full = max((row.max_score for row in found), default=0.0)
     for absent in result.absent:
         mark = absent.mark
-        score = None if mark is None else mark.score
-        found.append(Row("", absent.person, score, full, () if mark is None else mark.reasons))
+        if mark is None:
+            found.append(Row("", absent.person, None, full))
+        else:
+            found.append(Row("", absent.person, mark.score, full, mark.reasons, mark.score is None))
     return found
 
 
@@ -57,32 +60,29 @@ def _row(submission: SubmissionResult) -> Row:
     person, mark = submission.person or Person(name=submission.student), submission.mark
     if mark is None:
         return Row(submission.student, person, submission.score, submission.max_score)
-    return Row(submission.student, person, mark.score, mark.max_score, mark.reasons)
-
-
-def filled(template: Table, grades: Mapping[int, Mapping[int, str]]) -> list[list[str]]:
-    """Return the rows of a file that a system wrote, header first, with some cells filled in.
-
-    Args:
-        template: the file.
-        grades: new cells by row (from 0, without the header) and column.
-    """
-    lines = [list(template.header)]
-    for index, row in enumerate(template.rows):
-        cells = grades.get(index, {})
-        lines.append([cells.get(at, old) for at, old in enumerate(row)])
-    return lines
+    excused = mark.score is None
+    return Row(submission.student, person, mark.score, mark.max_score, mark.reasons, excused)
 
 
 def column_asked_for(template: Table, name: str, path: Path) -> int:
-    """Return the index of the column to fill.
+    """Return the index of the column to fill: the one of this very title, or else the only one apart from spacing.
 
     Raises:
-        ExportError: the file has no column of this name.
+        ExportError: the file has no column of this name, or several.
     """
-    at = template.column(" ".join(name.replace("_", " ").casefold().split()))
-    if at is None:
-        raise ExportError(
-            f"{path}에 '{name}' 열이 없어요. 있는 열: {', '.join(template.header)}. --column에 그대로 적어 주세요."
-        )
-    return at
+    for plain in (str, _loosely):
+        found = [at for at, title in enumerate(template.header) if plain(title) == plain(name)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ExportError(
+                f"{path}에 '{name}' 열이 {len(found)}개 있어서 어느 것에 점수를 적을지 모르겠어요. "
+                "열의 이름을 서로 다르게 바꾸고 다시 내보내 주세요."
+            )
+    raise ExportError(
+        f"{path}에 '{name}' 열이 없어요. 있는 열: {', '.join(template.header)}. --column에 그대로 적어 주세요."
+    )
+
+
+def _loosely(title: str) -> str:
+    return " ".join(title.replace("_", " ").casefold().split())

@@ -72,13 +72,14 @@ def test_canvas_own_export_is_filled_in_and_otherwise_as_it_was(tmp_path: Path) 
         '"김, 하늘",101,,hn,A,,,3,50\r\n"이, 서준",999,20240002,,B,,,4,60\r\n"없, 음",998,x,y,B,,5,6,7\r\n'
     )
     (tmp_path / "grades.csv").write_text(export, encoding="utf-8")
-    text, left_out = fill_canvas_export(rows(final()), tmp_path / "grades.csv", "HW 1 (7)")
-    lines = read(text)
+    filled = fill_canvas_export(rows(final()), tmp_path / "grades.csv", "HW 1 (7)")
+    lines = read(filled.text)
     assert lines[0] == read(export.removeprefix("\ufeff"))[0]
     assert [line[6] for line in lines[1:]] == ["Manual Posting", "100", "90", "60", "5"]
     assert [line[7] for line in lines[3:]] == ["3", "4", "6"]
     assert "구두 시험" in lines[3][5]
-    assert left_out == ("누구", "박지우")
+    assert filled.left_out == ("누구", "박지우")
+    assert filled.warnings == ()
     with pytest.raises(HanstepError, match=r"HW 1 \(7\), HW 2 \(8\)"):
         fill_canvas_export(rows(final()), tmp_path / "grades.csv", None)
     with pytest.raises(HanstepError, match="'HW 3' 열이 없어요"):
@@ -89,8 +90,86 @@ def test_the_only_assignment_needs_no_name(tmp_path: Path) -> None:
     header = "Student,ID,SIS User ID,SIS Login ID,Section,HW,Final Score"
     export = f"{header}\nPoints Possible,,,,,9,(read only)\n김,101,,,,,\n"
     (tmp_path / "grades.csv").write_text(export, encoding="utf-8")
-    text, _ = fill_canvas_export(rows(final()), tmp_path / "grades.csv", None)
-    assert read(text)[2][5] == "90"
+    filled = fill_canvas_export(rows(final()), tmp_path / "grades.csv", None)
+    assert read(filled.text)[2][5] == "90"
+    (warning,) = filled.warnings
+    assert "9점 만점인데 여기 점수는 100점 만점" in warning
+    assert "out_of = 9" in warning
+
+
+GRADEBOOK = (
+    "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,교수 메모,과제 1 (777),과제 2 (778),Override Score,"
+    "Assignments Current Points,Final Score\n"
+    ",,,,,,Manual Posting,,,(read only),(read only)\n"
+    "    Points Possible,,,,,,100.00,10.00,,(read only),(read only)\n"
+    '"김, 하늘",101,,hn,A,,{},7.5,,,\n"이, 서준",999,20240002,,B,,{},7.5,,,\n"박, 지우",103,,,B,,{},,,,\n'
+    '"Student, Test",990,,abcdef,A,,,,,,\n'
+)
+"""As `gradebook_exporter.rb` writes it: a column of the teacher's own, and columns that Canvas computes."""
+
+
+def template(tmp_path: Path, *scores: str) -> Path:
+    (tmp_path / "grades.csv").write_text(GRADEBOOK.format(*scores), encoding="utf-8")
+    return tmp_path / "grades.csv"
+
+
+def test_scores_that_are_there_and_excused_students_stay(tmp_path: Path) -> None:
+    """`EX` and 88 stay unless everything is to be overwritten; both are listed with the new score."""
+    path = template(tmp_path, "88", "ex", "N/A")
+    absent_too = rows(marked(graded.a_class(), Rules(Policy(out_of=100, missing="zero")), graded.KNOWN))
+    kept = fill_canvas_export(absent_too, path, "과제 1 (777)")
+    assert [line[6] for line in read(kept.text)[3:]] == ["88", "ex", "N/A", ""]
+    assert [(c.who, c.old, c.new, bool(c.kept)) for c in kept.changes] == [
+        ("김, 하늘 20240001", "88", "75", True),
+        ("이, 서준 20240002", "ex", "60", True),
+        ("박, 지우 20240003", "N/A", "0", True),
+    ]
+    replaced = fill_canvas_export(absent_too, path, "과제 1 (777)", overwrite=True)
+    assert [line[6] for line in read(replaced.text)[3:]] == ["75", "60", "N/A", ""]
+    assert [line[7:] for line in read(replaced.text)] == [line[7:] for line in read(kept.text)]
+    assert [c.kept for c in replaced.changes] == ["", "", "과제를 받지 않은 학생(N/A)"]
+
+
+def test_equal_scores_are_no_change(tmp_path: Path) -> None:
+    filled = fill_canvas_export(rows(final()), template(tmp_path, "90.00", '"60,0"', ""), "과제 1 (777)")
+    assert filled.changes == ()
+    assert [line[6] for line in read(filled.text)[3:5]] == ["90.00", "60,0"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "교수 메모", "Override Score",
+     "Assignments Current Points", "Final Score"],
+)  # fmt: skip
+def test_a_column_that_is_no_assignment_is_refused(column: str, tmp_path: Path) -> None:
+    with pytest.raises(HanstepError) as error:
+        fill_canvas_export(rows(final()), template(tmp_path, "", "", ""), column)
+    assert f"'{column}' 열은 과제의 점수가 아니라서" in str(error.value)
+    assert "과제 1 (777), 과제 2 (778)" in str(error.value)
+
+
+def test_two_columns_of_one_title_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "grades.csv"
+    path.write_text("Student,ID,Section,HW,HW\nPoints Possible,,,1,1\n김,101,A,,\n", encoding="utf-8")
+    with pytest.raises(HanstepError, match="'HW' 열이 2개"):
+        fill_canvas_export(rows(final()), path, "HW")
+
+
+def test_canvas_with_first_and_last_names(tmp_path: Path) -> None:
+    path = tmp_path / "grades.csv"
+    path.write_text(
+        "LastName,FirstName,ID,SIS Login ID,Section,과제 1 (777)\n    Points Possible,,,,,100\n김,하늘,101,,A,\n",
+        encoding="utf-8",
+    )
+    assert read(fill_canvas_export(rows(final()), path, None).text)[2][5] == "90"
+
+
+def test_an_excused_student_is_excused_in_canvas_and_blank_in_moodle(tmp_path: Path) -> None:
+    by_hand = (Override(2, "20240001", "", None, "병가"),)
+    found = rows(marked(graded.a_class(), Rules(Policy(out_of=100), by_hand), graded.KNOWN))
+    filled = fill_canvas_export(found, template(tmp_path, "", "", ""), "과제 1 (777)")
+    assert read(filled.text)[3][6] == "EX"
+    assert imported_by_moodle(moodle_csv(found)[0])["201"] == ("", "전체: 면제예요. 병가")
 
 
 @pytest.mark.parametrize("filled", [fill_canvas_export, fill_moodle_worksheet])
@@ -133,12 +212,56 @@ def test_moodles_worksheet_is_filled_in_in_its_own_language(tmp_path: Path) -> N
         "참가자 777;없음;no@x.kr;제출 안 함;;100,00;-;\n"
     )
     (tmp_path / "sheet.csv").write_bytes(sheet.encode("cp949"))
-    text, left_out = fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
-    lines = read(text, ";")
+    filled = fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
+    lines = read(filled.text, ";")
     assert [line[4] for line in lines] == ["성적", "90", "60", ""]
     assert [line[0] for line in lines] == ["식별자", "참가자 201", "참가자 555", "참가자 777"]
     assert "구두 시험" in lines[1][7]
-    assert left_out == ("누구", "박지우")
+    assert filled.left_out == ("누구", "박지우")
+
+
+KOREAN_SHEET = (
+    "식별자,전체 이름,id 번호,이메일 주소,상태,성적,최대 성적,Grade can be changed,마지막 수정됨(제출),"
+    "마지막 수정됨(성적),피드백 코멘트\n"
+    "참가자5000,김하늘,20240001,u@u.kr,채점을 위해 제출되었습니다.,{},100.00,예,"
+    '"2026년 3월 20일 금요일, 오후 11:50",-,\n'
+    "참가자5001,이서준,20240002,v@u.kr,채점을 위해 제출되었습니다.,,100.00,아니오,-,-,\n"
+)
+"""In the words of the language pack ko, in which no space precedes the participant's number."""
+
+
+def test_a_korean_moodle_gets_grades_and_reasons_by_student_number(tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text(KOREAN_SHEET.format(""), encoding="utf-8")
+    filled = fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
+    first, second = read(filled.text)[1:]
+    assert (first[5], first[10]) == ("90", "전체 90점을 직접 주었어요. 구두 시험")
+    assert (second[5], second[10]) == ("", ""), "Moodle takes no grade where it says so"
+    assert [(c.old, c.new, c.kept) for c in filled.changes] == [
+        ("", "90", ""),
+        ("", "60", "Moodle에서 잠긴 성적"),
+    ]
+
+
+def test_a_grade_in_moodle_stays_unless_told(tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text(KOREAN_SHEET.format("88.00"), encoding="utf-8")
+    for overwrite, grade in ((False, "88.00"), (True, "90")):
+        filled = fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None, overwrite=overwrite)
+        assert read(filled.text)[1][5] == grade
+
+
+def test_moodles_number_of_another_assignment_is_not_believed(tmp_path: Path) -> None:
+    """Participants are numbered anew in each assignment; the student number and the name are not."""
+    sheet = "Identifier,Full name,ID number,Grade\nParticipant 201,박지우,20240003,\nParticipant 7,김하늘,20240001,\n"
+    (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
+    filled = fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
+    assert [line[3] for line in read(filled.text)[1:]] == ["", "90"]
+
+
+@pytest.mark.parametrize("column", ["id 번호", "전체 이름", "최대 성적", "피드백 코멘트"])
+def test_a_column_that_is_no_grade_is_refused_in_moodle(column: str, tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text(KOREAN_SHEET.format(""), encoding="utf-8")
+    with pytest.raises(HanstepError, match="성적이 아니라서 적지 않았어요"):
+        fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", column)
 
 
 def test_a_mark_that_moodle_would_pass_over_in_silence_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Drivers of lesson 05: one step in several processes."""

@@ -1,0 +1,164 @@
+"""Cases (`grader.exercises.fixtures.usual.Case`) whose call runs the learner's function on every rank at once.
+
+Models and data are on the CPU also where a GPU is there, as with gloo.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.fixtures.classifiers import Batch, MakeOptimizer, Net, batches, flat_weights, mlp, sgd
+from grader.exercises.fixtures.usual import Case
+from grader.exercises.several_processes._group import groups_of
+from grader.exercises.several_processes._ranks import World, call_on_ranks, error_of, several_ranks
+from grader.exercises.several_processes._replica import Replica
+from grader.observe.play import Env, Stage
+from grader.observe.wording import yes_or_no
+
+MakeModel = Callable[[Env], Net]
+MakeData = Callable[[Env, int], list[Batch]]
+"""(env, rank) -> that rank's micro-batches."""
+
+
+@dataclass
+class RankCase(Case):
+    """A case on several ranks; `model`, `opt` and `data` are those of rank 0, whose events are recorded."""
+
+    peers: list[Case] = field(default_factory=list)
+    """What the other ranks have."""
+    worlds: list[World] = field(default_factory=list)
+    """The world of each call, with the collectives that it made."""
+    replicas: list[Replica] = field(default_factory=list)
+    """Rank 0's wrapped model of each call."""
+    gives_group: bool = False
+    """True if the function's last argument is `dist`."""
+    passes_one_batch: bool = False
+    """True if the function takes one batch, inputs and labels, in place of micro-batches."""
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the learner's function on every rank, and return what rank 0 got (`call_all` returns all).
+
+        The first argument is micro-batches of rank 0; every other rank is given its own at the same places.
+        """
+        return self.call_all(*args, **kwargs)[0]
+
+    def call_all(self, data: Any, **kwargs: Any) -> list[Any]:
+        """Call the learner's function on every rank, and return what each got."""
+        with several_ranks(1 + len(self.peers)) as world:
+            self.worlds.append(world)
+            shares = [data, *(self._share(peer, data) for peer in self.peers)]
+            arguments = []
+            for case, share, group in zip((self, *self.peers), shares, groups_of(world), strict=True):
+                replica = Replica(case.model, group)
+                if case is self:
+                    self.replicas.append(replica)
+                parts = [replica, case.opt, case.loss_fn, *(share[0] if self.passes_one_batch else [share])]
+                parts += [group] if self.gives_group else []
+                arguments.append([part for part in parts if part is not None])
+            return call_on_ranks(self.stage, self.function_name, arguments, world, **kwargs)
+
+    def weights(self) -> list[Tensor]:
+        """Return the weights of every rank, each as one vector."""
+        return [flat_weights(case.model) for case in (self, *self.peers)]
+
+    def record_weights(self) -> None:
+        """Record the weights of every rank; if rank 0's model is watched, only those of the others."""
+        for rank, weights in enumerate(self.weights()):
+            if rank or not self.is_watched:
+                self.stage.recorder.array(f"rank {rank}의 가중치", weights)
+
+    def record_collectives(self) -> None:
+        """Record how many collectives rank 0 made in each call, and what `record_averages` records."""
+        recorder = self.stage.recorder
+        recorder.fact("부를 때마다 집합 통신의 횟수", [len(world.names_called(0)) for world in self.worlds])
+        self.record_averages()
+
+    def record_averages(self) -> None:
+        """Record how many forward passes of rank 0 decided to average in each call, and how many not to."""
+        recorder = self.stage.recorder
+        recorder.fact(
+            "부를 때마다 합치지 않은 순전파", [replica.forwards[False] for replica in self.replicas]
+        )
+        recorder.fact("부를 때마다 합친 순전파", [replica.forwards[True] for replica in self.replicas])
+
+    def record_refusal(self, fact: str, data: Any) -> None:
+        """Call with data that is to be refused, and record under `fact` which ranks raise ValueError.
+
+        A second fact says whether any parameter moves.
+        """
+        before = self.weights()
+        results = self.call_all(data, around=error_of(ValueError))
+        recorder = self.stage.recorder
+        recorder.fact(fact, [rank for rank, result in enumerate(results) if isinstance(result, ValueError)])
+        same = all(torch.equal(a, b) for a, b in zip(before, self.weights(), strict=True))
+        recorder.fact("그때 매개변수가 움직임", yes_or_no(not same))
+
+    def _share(self, peer: Case, data: Any) -> Any:
+        """Return a peer's micro-batches, all or those at the same places, in a container like `data`."""
+        if not isinstance(data, list):
+            return (batch for batch in peer.data)
+        if len(data) == len(self.data):
+            return list(peer.data)
+        places = [next(i for i, own in enumerate(self.data) if own is batch) for batch in data]
+        return [peer.data[place] for place in places]
+
+
+def rank_case(
+    stage: Stage,
+    name: str,
+    make_data: MakeData,
+    *,
+    ranks: int = 2,
+    make_model: MakeModel = mlp,
+    make_optimizer: MakeOptimizer = sgd,
+    loss_fn: Any = None,
+    gives_group: bool = False,
+    passes_one_batch: bool = False,
+) -> RankCase:
+    """Return a case on several ranks, which begin with equal models and have data of their own.
+
+    Args:
+        stage: the scenario's stage.
+        name: name of the learner's function.
+        make_data: makes each rank's micro-batches.
+        ranks: number of ranks.
+        make_model: makes the model of each rank, equal at each call.
+        make_optimizer: makes each rank's optimizer.
+        loss_fn: passed on after the optimizer; None if the function takes none.
+        gives_group: also pass `dist`, as the last argument.
+        passes_one_batch: pass inputs and labels of one batch in place of micro-batches.
+    """
+    env = replace(stage.env, device=torch.device("cpu"))
+    cases = []
+    for rank in range(ranks):
+        model = make_model(env)
+        cases.append(Case(stage, name, model, make_optimizer(model), loss_fn, make_data(env, rank)))
+    first = cases[0]
+    return RankCase(
+        stage,
+        name,
+        first.model,
+        first.opt,
+        loss_fn,
+        first.data,
+        peers=cases[1:],
+        gives_group=gives_group,
+        passes_one_batch=passes_one_batch,
+    )
+
+
+def equal_batches(count: int, size: int = 4) -> MakeData:
+    """Return a function that makes `count` micro-batches of `size` samples for each rank."""
+
+    def make(env: Env, rank: int) -> list[Batch]:
+        return batches(env, [size] * count, f"data of rank {rank}")
+
+    return make
+
+
+def windows_of(data: Sequence[Any], length: int) -> list[list[Any]]:
+    """Return consecutive windows of this length."""
+    return [list(data[start : start + length]) for start in range(0, len(data), length)]

@@ -1,0 +1,279 @@
+"""What a rank's function is given in place of the module `torch.distributed`.
+
+The functions are called, and behave, like those of `torch.distributed` with gloo, so that the same code runs in real
+processes: https://docs.pytorch.org/docs/stable/distributed.html
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.several_processes._ranks import Posted, World, copied
+
+
+class ReduceOp:
+    """The ways to join the tensors of all ranks into one, as in `torch.distributed.ReduceOp`."""
+
+    SUM = "SUM"
+    AVG = "AVG"
+    PRODUCT = "PRODUCT"
+    MIN = "MIN"
+    MAX = "MAX"
+
+
+class Work:
+    """A collective that was started with `async_op=True`; its result is there after `wait`."""
+
+    def __init__(self, wait: Callable[[], None]) -> None:
+        self._wait = wait
+        self._done = False
+
+    def wait(self) -> bool:
+        """Wait for the other ranks and write the result; return True."""
+        if not self._done:
+            self._wait()
+            self._done = True
+        return True
+
+
+class Group:
+    """What a rank's function is given in place of the module `torch.distributed`."""
+
+    ReduceOp = ReduceOp
+
+    def __init__(self, world: World, rank: int) -> None:
+        self._world, self._rank = world, rank
+
+    def is_available(self) -> bool:
+        """Return True."""
+        return True
+
+    def is_initialized(self) -> bool:
+        """Return True."""
+        return True
+
+    def get_rank(self, group: object = None) -> int:
+        """Return the number of this rank, from 0."""
+        return self._rank
+
+    def get_world_size(self, group: object = None) -> int:
+        """Return the number of ranks."""
+        return self._world.size
+
+    def all_reduce(
+        self, tensor: Tensor, op: object = ReduceOp.SUM, group: object = None, async_op: bool = False
+    ) -> Work | None:
+        """Write the sum (or another reduction) of all ranks' tensors into each rank's tensor."""
+        kind = _reduction(op)
+        return self._start(
+            Posted(
+                "all_reduce",
+                _dense(tensor),
+                (kind, _form(tensor)),
+                lambda given: _write(tensor, _reduced(given, kind)),
+            ),
+            async_op,
+        )
+
+    def reduce(
+        self,
+        tensor: Tensor,
+        dst: int = 0,
+        op: object = ReduceOp.SUM,
+        group: object = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Write the sum (or another reduction) of all ranks' tensors into the tensor of rank `dst`."""
+        kind, is_receiver = _reduction(op), dst == self._rank
+        return self._start(
+            Posted(
+                "reduce",
+                _dense(tensor),
+                (dst, kind, _form(tensor)),
+                lambda given: _write(tensor, _reduced(given, kind)) if is_receiver else None,
+            ),
+            async_op,
+        )
+
+    def broadcast(
+        self, tensor: Tensor, src: int = 0, group: object = None, async_op: bool = False
+    ) -> Work | None:
+        """Write the tensor of rank `src` into each rank's tensor."""
+        return self._start(
+            Posted(
+                "broadcast", _dense(tensor), (src, _form(tensor)), lambda given: _write(tensor, given[src])
+            ),
+            async_op,
+        )
+
+    def all_gather(
+        self, tensor_list: list[Tensor], tensor: Tensor, group: object = None, async_op: bool = False
+    ) -> Work | None:
+        """Write every rank's tensor into the tensors of `tensor_list`, in the ranks' order."""
+        if len(tensor_list) != self._world.size:
+            raise ValueError(
+                "ProcessGroup::allgather: invalid output tensor list: "
+                f"{len(tensor_list)} tensors for {self._world.size} ranks"
+            )
+
+        def write(given: list[Tensor]) -> None:
+            for target, value in zip(tensor_list, given, strict=True):
+                _write(target, value)
+
+        return self._start(Posted("all_gather", _dense(tensor), (_form(tensor),), write), async_op)
+
+    def all_gather_into_tensor(
+        self, output_tensor: Tensor, input_tensor: Tensor, group: object = None, async_op: bool = False
+    ) -> Work | None:
+        """Write all ranks' tensors into one, joined along the first dimension or stacked."""
+
+        def write(given: list[Tensor]) -> None:
+            joined = torch.stack(given) if output_tensor.ndim > input_tensor.ndim else torch.cat(given)
+            _write(output_tensor, joined)
+
+        posted = Posted("all_gather_into_tensor", _dense(input_tensor), (_form(input_tensor),), write)
+        return self._start(posted, async_op)
+
+    def reduce_scatter_tensor(
+        self,
+        output: Tensor,
+        input: Tensor,
+        op: object = ReduceOp.SUM,
+        group: object = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Write this rank's share of the reduction of all ranks' tensors into `output`."""
+        kind, rank, size = _reduction(op), self._rank, self._world.size
+        return self._start(
+            Posted(
+                "reduce_scatter_tensor",
+                _dense(input),
+                (kind, _form(input)),
+                lambda given: _write(
+                    output, _reduced(given, kind).reshape(-1).chunk(size)[rank].reshape(output.shape)
+                ),
+            ),
+            async_op,
+        )
+
+    def gather(
+        self,
+        tensor: Tensor,
+        gather_list: list[Tensor] | None = None,
+        dst: int = 0,
+        group: object = None,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Write every rank's tensor into the tensors of `gather_list` on rank `dst`."""
+        if (gather_list is not None) != (dst == self._rank):
+            raise ValueError(
+                "Argument ``gather_list`` must be specified on destination rank, and only there."
+            )
+
+        def write(given: list[Tensor]) -> None:
+            for target, value in zip(gather_list or (), given, strict=False):
+                _write(target, value)
+
+        return self._start(Posted("gather", _dense(tensor), (dst, _form(tensor)), write), async_op)
+
+    def all_gather_object(self, object_list: list[Any], obj: Any, group: object = None) -> None:
+        """Write every rank's object into `object_list`, in the ranks' order."""
+
+        def write(given: list[Any]) -> None:
+            object_list[: self._world.size] = copied(given)
+
+        self._start(Posted("all_gather_object", obj, (), write))
+
+    def gather_object(
+        self, obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: object = None
+    ) -> None:
+        """Write every rank's object into `object_gather_list` on rank `dst`."""
+        if (object_gather_list is not None) != (dst == self._rank):
+            raise ValueError(
+                "Argument ``object_gather_list`` must be specified on destination rank, and only there."
+            )
+
+        def write(given: list[Any]) -> None:
+            if object_gather_list is not None:
+                object_gather_list[: self._world.size] = copied(given)
+
+        self._start(Posted("gather_object", obj, (dst,), write))
+
+    def broadcast_object_list(self, object_list: list[Any], src: int = 0, group: object = None) -> None:
+        """Replace the objects of `object_list` by those of rank `src`."""
+
+        def write(given: list[Any]) -> None:
+            object_list[:] = copied(given[src])
+
+        self._start(Posted("broadcast_object_list", list(object_list), (src, len(object_list)), write))
+
+    def barrier(self, group: object = None, async_op: bool = False) -> Work | None:
+        """Wait until every rank is here."""
+        return self._start(Posted("barrier", None), async_op)
+
+    def _start(self, posted: Posted, async_op: bool = False) -> Work | None:
+        wait = self._world.post(self._rank, posted)
+        if async_op:
+            return Work(wait)
+        wait()
+        return None
+
+
+def _reduction(op: object) -> str:
+    """Return the name of a reduction, given as ours or as `torch.distributed.ReduceOp.SUM`.
+
+    Raises:
+        RuntimeError: gloo has no such reduction.
+    """
+    name = getattr(op, "name", None) or str(op).rpartition(".")[2]
+    if name == ReduceOp.AVG:
+        raise RuntimeError("Cannot use ReduceOp.AVG with Gloo")
+    if name not in (ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX):
+        raise RuntimeError(f"Unhandled ReduceOp: {name}")
+    return name
+
+
+def _reduced(given: Sequence[Tensor], kind: str) -> Tensor:
+    """Return the reduction of the ranks' tensors, in the ranks' order."""
+    result = given[0].clone()
+    for value in given[1:]:
+        match kind:
+            case ReduceOp.SUM:
+                result += value
+            case ReduceOp.PRODUCT:
+                result *= value
+            case ReduceOp.MIN:
+                result = torch.minimum(result, value)
+            case _:
+                result = torch.maximum(result, value)
+    return result
+
+
+def _dense(tensor: object) -> Tensor:
+    """Return the values of a tensor.
+
+    Raises:
+        TypeError: it is no tensor.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `tensor` of type torch.Tensor\n"
+            f"             but got {type(tensor)} instead."
+        )
+    return tensor.detach()
+
+
+def _form(tensor: Tensor) -> tuple[Any, ...]:
+    return (tuple(tensor.shape), tensor.dtype)
+
+
+def _write(target: Tensor, value: Tensor) -> None:
+    """Write a value into a tensor in place, as a collective does: autograd does not see it."""
+    target.detach().copy_(value)
+
+
+def groups_of(world: World) -> list[Group]:
+    """Return what each rank of a world is given in place of `torch.distributed`."""
+    return [Group(world, rank) for rank in range(world.size)]

@@ -1,0 +1,82 @@
+"""A model that averages its gradients over the ranks of a `World`, as `DistributedDataParallel` does.
+
+What is imitated is what programs can get wrong: whether a backward pass averages is decided in the forward pass
+(`torch/nn/parallel/distributed.py`, `forward` and `no_sync`), a forward pass through `module` is not seen, and a
+parameter that gets no gradient is noticed one iteration late.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.several_processes._group import Group
+
+
+class Replica(nn.Module):
+    """One rank's copy of a model; `replica(x)` and its `backward` work as those of `DistributedDataParallel`."""
+
+    def __init__(self, module: nn.Module, group: Group) -> None:
+        super().__init__()
+        self.module = module
+        self.require_backward_grad_sync = True
+        self.forwards = {True: 0, False: 0}
+        """Number of forward passes with a graph, by whether their backward passes average."""
+        self._group = group
+        self._without_gradient: set[int] | None = None
+        """Indices of the parameters that the coming backward pass has not reached; None if it does not average."""
+        self._averaged = [p for p in module.parameters() if p.requires_grad]
+        for index, parameter in enumerate(self._averaged):
+            parameter.register_post_accumulate_grad_hook(lambda _, i=index: self._reached(i))
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Return what the model returns.
+
+        Raises:
+            RuntimeError: the last backward pass that was to average did not reach every parameter.
+        """
+        averages = self.require_backward_grad_sync and torch.is_grad_enabled()
+        self.forwards[averages] += torch.is_grad_enabled()
+        if averages:
+            if self._without_gradient:
+                raise RuntimeError(
+                    "Expected to have finished reduction in the prior iteration before starting a new one. "
+                    "This error indicates that your module has parameters that were not used in producing loss."
+                )
+            self._send_buffers()
+        self._without_gradient = set(range(len(self._averaged))) if averages else None
+        return self.module(*inputs, **kwargs)
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Let forward passes inside be followed by backward passes that do not average."""
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def _send_buffers(self) -> None:
+        """Give every rank the buffers of rank 0, such as BatchNorm's running mean."""
+        for buffer in self.module.buffers():
+            self._group.broadcast(buffer, src=0)
+
+    def _reached(self, index: int) -> None:
+        """Note that a parameter's gradient is there; average all of them once the last one is."""
+        if self._without_gradient is None:
+            return
+        self._without_gradient.discard(index)
+        if not self._without_gradient:
+            self._without_gradient = None
+            self._average()
+
+    def _average(self) -> None:
+        """Replace every gradient by its mean over the ranks, in one collective."""
+        gradients: list[Tensor] = [p.grad for p in self._averaged if p.grad is not None]
+        bucket = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        self._group.all_reduce(bucket)
+        bucket /= self._group.get_world_size()
+        for gradient, mean in zip(gradients, bucket.split([g.numel() for g in gradients]), strict=True):
+            gradient.copy_(mean.reshape(gradient.shape))

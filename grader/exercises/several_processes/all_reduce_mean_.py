@@ -1,0 +1,175 @@
+"""Driver of `all_reduce_mean_`, which replaces every gradient by its mean over the ranks.
+
+Promises of the exercise, and the scenarios that check them:
+    every rank's `.grad` becomes the mean: `two-ranks`, `three-ranks`, `generator`
+    a rank whose `.grad` is None takes part with zeros: `none-on-one`
+    None on every rank becomes zeros: `none-on-all`
+    parameters that need no gradient are passed over: `frozen`
+    dtype and parameters stay as they are: `dtypes`, `parameters`
+
+The contract of all exercises adds: nothing is printed (`quiet`).
+"""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.fixtures.classifiers import flat_weights
+from grader.exercises.several_processes._group import groups_of
+from grader.exercises.several_processes._ranks import World, call_on_ranks, several_ranks
+from grader.observe.play import Driver, Stage
+from grader.observe.wording import yes_or_no
+
+driver = Driver("all_reduce_mean_")
+
+Parameters = list[nn.Parameter]
+Change = Callable[[list[Parameters]], None]
+"""Changes the parameters of all ranks before the call."""
+
+
+def _parameters(stage: Stage, size: int) -> list[Parameters]:
+    """Return parameters of three shapes for each rank: equal values, and gradients of the rank's own."""
+    ranks = []
+    for rank in range(size):
+        values, gradients = stage.env.generator("values"), stage.env.generator(f"gradients {rank}")
+        own = []
+        for shape in ((3, 2), (4,), (1, 5)):
+            parameter = nn.Parameter(torch.randn(shape, generator=values, dtype=torch.float64))
+            parameter.grad = torch.randn(shape, generator=gradients, dtype=torch.float64)
+            own.append(parameter)
+        ranks.append(own)
+    return ranks
+
+
+def _call(
+    stage: Stage, ranks: list[Parameters], given: Callable[[Parameters], Iterable[Tensor]] = list
+) -> World:
+    """Call the learner's function on every rank with its parameters, as `given` passes them."""
+    with several_ranks(len(ranks)) as world:
+        arguments = [(given(own), group) for own, group in zip(ranks, groups_of(world), strict=True)]
+        call_on_ranks(stage, "all_reduce_mean_", arguments, world)
+    return world
+
+
+def _record_gradients(stage: Stage, ranks: list[Parameters]) -> None:
+    """Record every rank's gradients; where there is none, a fact says so and the array holds zeros."""
+    for rank, own in enumerate(ranks):
+        gradients = [p.grad for p in own]
+        values = [torch.zeros_like(p) if p.grad is None else p.grad for p in own]
+        vector = torch.cat([value.detach().double().ravel() for value in values])
+        stage.recorder.array(f"rank {rank}의 그레이디언트", vector)
+        missing = [number for number, gradient in enumerate(gradients, start=1) if gradient is None]
+        stage.recorder.fact(f"rank {rank}에서 `.grad`가 None인 매개변수의 번호", [*missing])
+
+
+def _mean(stage: Stage, size: int, change: Change = lambda _: None) -> None:
+    """Call on `size` ranks and record the gradients."""
+    ranks = _parameters(stage, size)
+    change(ranks)
+    _call(stage, ranks)
+    _record_gradients(stage, ranks)
+
+
+@driver.scenario("two-ranks", "rank 두 개", check="mean")
+def _two_ranks(stage: Stage) -> None:
+    """Average over two ranks. A wrong program leaves the sum, or changes the gradient of one rank only."""
+    _mean(stage, 2)
+
+
+@driver.scenario("three-ranks", "rank 세 개", check="mean")
+def _three_ranks(stage: Stage) -> None:
+    """Average over three ranks. A wrong program divides by 2, or by the wrong number otherwise."""
+    _mean(stage, 3)
+
+
+@driver.scenario("generator", "제너레이터로 받은 매개변수", check="mean")
+def _generator(stage: Stage) -> None:
+    """Pass the parameters as `model.parameters()` does. A wrong program goes over them twice."""
+    ranks = _parameters(stage, 2)
+    _call(stage, ranks, iter)
+    _record_gradients(stage, ranks)
+
+
+@driver.scenario("none-on-one", "한 rank에서만 None인 그레이디언트", check="none")
+def _none_on_one(stage: Stage) -> None:
+    """Take one gradient away on one rank. A wrong program skips it there, and the other rank waits without end."""
+
+    def change(ranks: list[Parameters]) -> None:
+        ranks[1][2].grad = None
+
+    _mean(stage, 2, change)
+
+
+@driver.scenario("none-on-all", "모든 rank에서 None인 그레이디언트", check="none")
+def _none_on_all(stage: Stage) -> None:
+    """Take one gradient away on every rank. A wrong program leaves it None."""
+
+    def change(ranks: list[Parameters]) -> None:
+        for own in ranks:
+            own[1].grad = None
+
+    _mean(stage, 2, change)
+
+
+@driver.scenario("frozen", "requires_grad가 False인 매개변수", check="none")
+def _frozen(stage: Stage) -> None:
+    """Freeze one parameter on every rank. A wrong program gives it a gradient."""
+
+    def change(ranks: list[Parameters]) -> None:
+        for own in ranks:
+            own[0].requires_grad_(False)
+            own[0].grad = None
+
+    _mean(stage, 2, change)
+
+
+@driver.scenario("dtypes", "float32와 float64가 섞인 매개변수", check="kept", atol=1e-6)
+def _dtypes(stage: Stage) -> None:
+    """Make one parameter float32. A wrong program joins all gradients and returns them in one dtype.
+
+    Tolerance: half of the numbers are float32 (rounding 1e-7).
+    """
+    ranks = _parameters(stage, 2)
+    for own in ranks:
+        gradient = own[1].grad
+        own[1] = nn.Parameter(own[1].detach().float())
+        own[1].grad = None if gradient is None else gradient.float()
+    _call(stage, ranks)
+    _record_gradients(stage, ranks)
+    for rank, own in enumerate(ranks):
+        names = [str(None if p.grad is None else p.grad.dtype).removeprefix("torch.") for p in own]
+        stage.recorder.fact(f"rank {rank}의 그레이디언트의 dtype", [*names])
+
+
+@driver.scenario("parameters", "매개변수의 값", check="kept")
+def _values_stay(stage: Stage) -> None:
+    """Record the parameters' values, with the gradients as a witness. A wrong program averages the parameters, too.
+
+    They differ from rank to rank here.
+    """
+    ranks = _parameters(stage, 2)
+    with torch.no_grad():
+        ranks[1][0].add_(1.0)
+    before = [flat_weights(nn.ParameterList(own)) for own in ranks]
+    _call(stage, ranks)
+    for rank, own in enumerate(ranks):
+        same = torch.equal(flat_weights(nn.ParameterList(own)), before[rank])
+        stage.recorder.claim(
+            f"rank {rank}의 매개변수가 그대로", yes_or_no(same), _changed_gradient(stage, own, rank)
+        )
+
+
+def _changed_gradient(stage: Stage, own: Parameters, rank: int) -> Tensor:
+    """Return the first gradient that a rank was given if the call changed it, else zeros."""
+    given = _parameters(stage, 2)[rank][0].grad
+    now = own[0].grad
+    assert given is not None
+    return given * float(now is not None and not torch.equal(now, given))
+
+
+@driver.scenario("quiet", "화면 출력", check="kept")
+def _quiet(stage: Stage) -> None:
+    """Record whether the call prints anything."""
+    _call(stage, _parameters(stage, 2))
+    stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))

@@ -1,0 +1,135 @@
+"""Driver of `ddp_accumulate`, which accumulates micro-batches on every rank and averages once.
+
+Promises of the exercise, and the scenarios that check them:
+    one update, as with one batch of all ranks' micro-batches: `sgd`, `adamw`, `three-ranks`
+    the gradients are averaged once a window: `collectives`
+    the averaged gradients are clipped once: `clip`, `no-clip`
+    gradients from before are not mixed in: `before`
+    the micro-batches may come from a generator: `generator`
+    a window without micro-batches is refused and changes nothing: `nothing`
+    the return value is this rank's mean loss, a float: `returns`, `types`
+    the graph of one micro-batch at a time is alive: `memory`
+
+The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
+"""
+
+from typing import Any
+
+from grader.exercises.fixtures.classifiers import (
+    CLIP_ATOL,
+    MakeOptimizer,
+    adamw,
+    loss_function,
+    momentum_sgd,
+    scale_rates,
+    sgd,
+)
+from grader.exercises.fixtures.returned import FLOAT32_ATOL
+from grader.exercises.fixtures.usual import Case, add_usual
+from grader.exercises.several_processes._cases import RankCase, equal_batches, rank_case, windows_of
+from grader.observe.play import Driver, Stage
+
+driver = Driver("ddp_accumulate", cost=2)
+
+_WINDOW = 3
+
+
+def _case_of(
+    stage: Stage, *, windows: int = 1, ranks: int = 2, make_optimizer: MakeOptimizer = sgd
+) -> RankCase:
+    """Return a case with equal models and data of each rank's own, for so many windows."""
+    return rank_case(
+        stage,
+        "ddp_accumulate",
+        equal_batches(windows * _WINDOW),
+        ranks=ranks,
+        make_optimizer=make_optimizer,
+        loss_fn=loss_function(stage.env),
+    )
+
+
+def _case(stage: Stage) -> Case:
+    """Return a case with one window on two ranks."""
+    return _case_of(stage)
+
+
+def _call(case: Case, data: Any) -> Any:
+    """Call the learner's function with `data` as one window."""
+    return case.call(data)
+
+
+def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2, **kwargs: Any) -> None:
+    """Make one call for each of two windows, and record the weights of every rank; the rates change in between."""
+    case = _case_of(stage, windows=2, ranks=ranks, make_optimizer=make_optimizer)
+    case.watch()
+    for window in windows_of(case.data, _WINDOW):
+        case.call(window, **kwargs)
+        for one in (case, *case.peers):
+            scale_rates(one.opt, 0.8)
+    case.record_weights()
+
+
+@driver.scenario("sgd", "SGD로 두 구간", check="update")
+def _sgd(stage: Stage) -> None:
+    """Update on two windows. A wrong program forgets to divide, or never averages, so that the ranks part."""
+    _update(stage, sgd)
+
+
+@driver.scenario("adamw", "AdamW로 두 구간", check="update")
+def _adamw(stage: Stage) -> None:
+    """Update with AdamW. A wrong program steps after each micro-batch, or keeps the gradients of the window before."""
+    _update(stage, adamw)
+
+
+@driver.scenario("three-ranks", "rank 세 개", check="update")
+def _three_ranks(stage: Stage) -> None:
+    """Update on three ranks. A wrong program divides by a number of ranks of its own."""
+    _update(stage, sgd, ranks=3)
+
+
+@driver.scenario("collectives", "집합 통신의 횟수", check="once")
+def _collectives(stage: Stage) -> None:
+    """Count the collectives in a drawn number of windows. A wrong program averages with each micro-batch.
+
+    Its weights may be right all the same: the mean of the means is the mean, so only counting finds it.
+    """
+    case = _case_of(stage, windows=stage.env.draw("windows").whole(2, 4))
+    for window in windows_of(case.data, _WINDOW):
+        case.call(window)
+    case.record_collectives()
+
+
+@driver.scenario("clip", "클리핑", check="clip", atol=CLIP_ATOL)
+def _clip(stage: Stage) -> None:
+    """Clip at a norm that the averaged gradients exceed. A wrong program clips each rank's own gradients, or twice."""
+    _update(stage, sgd, max_norm=0.05)
+
+
+@driver.scenario("no-clip", "넘지 않는 클리핑", check="clip", atol=CLIP_ATOL)
+def _no_clip(stage: Stage) -> None:
+    """Clip at a norm that is never exceeded. A wrong program scales every gradient to that norm."""
+    _update(stage, sgd, max_norm=50.0)
+
+
+add_usual(driver, _case, _call, checks={"before": "edges", "generator": "edges"})
+
+
+@driver.scenario("nothing", "마이크로 배치가 없는 구간", check="edges")
+def _nothing(stage: Stage) -> None:
+    """Call with an empty window after a good one. A wrong program updates with momentum, or returns a number."""
+    case = _case_of(stage, make_optimizer=momentum_sgd)
+    case.call(case.data)
+    stage.recorder.array("첫 구간 뒤의 가중치의 합", [float(weights.sum()) for weights in case.weights()])
+    case.record_refusal("마이크로 배치가 없을 때 거절한 rank", [])
+
+
+@driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
+def _returns(stage: Stage) -> None:
+    """Record what every rank returns. A wrong program returns the sum, the last loss, or a part of it."""
+    case = _case_of(stage)
+    for value in case.call_all(case.data):
+        stage.recorder.returned(value)
+
+
+add_usual(driver, _case, _call, checks={"types": "returns", "modes": "returns", "quiet": "returns"})
+add_usual(driver, _case, _call, checks={"memory": "memory"})

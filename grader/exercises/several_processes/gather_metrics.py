@@ -1,0 +1,120 @@
+"""Driver of `gather_metrics`, which counts right answers over all ranks.
+
+Promises of the exercise, and the scenarios that check them:
+    the accuracy is that of all data counted at once, on every rank: `unequal`, `three-ranks`, `one-empty`
+    counts may be integers or tensors: `tensors`
+    tens of millions are counted exactly: `large`
+    tensors that were given stay as they are: `tensors`
+    without any data, every rank raises ValueError: `nothing`
+    a float is returned: `types`
+
+The contract of all exercises adds: nothing is printed (`quiet`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from grader.exercises.fixtures.returned import record_types
+from grader.exercises.several_processes._group import groups_of
+from grader.exercises.several_processes._ranks import call_on_ranks, error_of, several_ranks
+from grader.observe.play import Driver, Stage
+from grader.observe.values import as_number
+from grader.observe.wording import yes_or_no
+
+driver = Driver("gather_metrics")
+
+Counts = Sequence[tuple[Any, Any]]
+"""What each rank has counted: right answers and all answers."""
+
+
+def _drawn(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return counts for each rank, with totals drawn between these limits."""
+    draw = stage.env.draw("counts")
+    counts = []
+    for low, high in totals:
+        total = draw.whole(low, high)
+        counts.append((draw.whole(0, total), total))
+    return counts
+
+
+def _call(stage: Stage, counts: Counts, **options: Any) -> list[Any]:
+    """Call the learner's function on every rank, and return what each got."""
+    with several_ranks(len(counts)) as world:
+        arguments = [(*own, group) for own, group in zip(counts, groups_of(world), strict=True)]
+        return call_on_ranks(stage, "gather_metrics", arguments, world, **options)
+
+
+def _record(stage: Stage, counts: Counts) -> None:
+    """Call and record what every rank returned."""
+    for value in _call(stage, counts):
+        stage.recorder.returned(value)
+
+
+@driver.scenario("unequal", "rank마다 다른 개수", check="accuracy")
+def _unequal(stage: Stage) -> None:
+    """Count on two ranks of very different size. A wrong program takes the mean of the accuracies."""
+    _record(stage, _drawn(stage, ((5, 9), (90, 120))))
+
+
+@driver.scenario("three-ranks", "rank 세 개", check="accuracy")
+def _three_ranks(stage: Stage) -> None:
+    """Count on three ranks. A wrong program returns the accuracy of rank 0, or the right one on rank 0 only."""
+    _record(stage, _drawn(stage, ((20, 30), (2, 4), (50, 60))))
+
+
+@driver.scenario("one-empty", "데이터가 없는 rank", check="edges")
+def _one_empty(stage: Stage) -> None:
+    """Count on a rank without data. A wrong program divides there by zero."""
+    _record(stage, [(0, 0), *_drawn(stage, ((20, 30),))])
+
+
+@driver.scenario("nothing", "모든 rank에 데이터가 없을 때", check="edges")
+def _nothing(stage: Stage) -> None:
+    """Count on ranks without data, after a call with some. A wrong program returns 0 or NaN."""
+    _record(stage, _drawn(stage, ((5, 9), (5, 9))))
+
+    results = _call(stage, [(0, 0), (0, 0)], around=error_of(ValueError))
+    raised = [rank for rank, result in enumerate(results) if isinstance(result, ValueError)]
+    stage.recorder.fact("모두 0일 때 거절한 rank", [*raised])
+
+
+@driver.scenario("large", "수천만 개", check="edges", atol=0.25)
+def _large(stage: Stage) -> None:
+    """Count numbers that float32 cannot count one by one. A wrong program sums them in float32.
+
+    What was returned is multiplied by the total, so one item more or less is a difference of 1: hence the tolerance.
+    """
+    # The totals are exact in float32, so that an error in the right answers cannot be hidden by one in them.
+    draw, total = stage.env.draw("large"), 2**26
+    most, few = 2 * draw.whole(9_000_000, 10_000_000) + 1, 2 * draw.whole(1, 30)
+    values = _call(stage, [(most, total - 64), (few, 64)])
+    # Only the last digits are recorded, because tolerances grow with the numbers.
+    stage.recorder.array("돌려준 값 × 전체 개수의 끝자리", [as_number(v) * total - most + 10 for v in values])
+
+
+@driver.scenario("tensors", "텐서로 받은 개수", check="edges")
+def _tensors(stage: Stage) -> None:
+    """Pass tensors. A wrong program writes the sum into them, or expects a method of int."""
+    counts = [(torch.tensor(c), torch.tensor([t])) for c, t in _drawn(stage, ((5, 9), (40, 60)))]
+    before = [(c.clone(), t.clone()) for c, t in counts]
+    _record(stage, counts)
+    same = all(torch.equal(c, d) and torch.equal(t, u) for (c, t), (d, u) in zip(counts, before, strict=True))
+    stage.recorder.fact("받은 텐서", "그대로" if same else "바뀜")
+
+
+@driver.scenario("types", "반환 타입", check="edges")
+def _types(stage: Stage) -> None:
+    """Record the type of the returned value, for counts that are tensors."""
+    counts = [(torch.tensor(c), torch.tensor(t)) for c, t in _drawn(stage, ((5, 9), (5, 9)))]
+    values = _call(stage, counts)
+    record_types(stage.recorder, values[0])
+    stage.recorder.returned(float(values[0]))
+
+
+@driver.scenario("quiet", "화면 출력", check="edges")
+def _quiet(stage: Stage) -> None:
+    """Record whether the call prints anything."""
+    _record(stage, _drawn(stage, ((5, 9), (5, 9))))
+    stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))

@@ -1,0 +1,183 @@
+"""Driver of `shard_indices`, which says what one rank reads in one epoch.
+
+Promises of the exercise, and the scenarios that check them:
+    every rank reads equally many, and nothing is left out or read too often: `padded`, `few`, `none`
+    with `drop_last`, every rank reads n // world, and no two read the same: `dropped`
+    the order is shuffled and follows from seed and epoch only: `shuffled`, `epochs`, `again`
+    who reads what changes with the epoch, too: `epochs`
+    the global random states stay as they are: `random-states`
+    a rank that does not exist is refused: `refused`
+    a list of int is returned: `types`
+
+The contract of all exercises adds: nothing is printed (`quiet`).
+"""
+
+import random
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+
+from grader.exercises.fixtures.returned import record_types
+from grader.observe.play import Driver, Stage
+from grader.observe.wording import yes_or_no
+
+driver = Driver("shard_indices")
+
+_WORLD = 4
+
+
+def _shards(stage: Stage, n: int, world: int = _WORLD, **kwargs: Any) -> list[list[Any]]:
+    """Return what the learner's function gives each rank."""
+    student = stage.student("shard_indices")
+    return [list(stage.recorder.call(student, n, rank, world, **kwargs)) for rank in range(world)]
+
+
+def _seed(stage: Stage) -> int:
+    return stage.env.draw("seed").whole(1, 10_000)
+
+
+def _indivisible(stage: Stage) -> int:
+    """Return a number of items that the ranks cannot share equally."""
+    return _WORLD * stage.env.draw("n").whole(6, 12) + stage.env.draw("rest").whole(1, _WORLD - 1)
+
+
+def _divisible(stage: Stage) -> int:
+    """Return a number of items that the ranks share equally, so that a wrong remainder costs its own check only."""
+    return _WORLD * stage.env.draw("n").whole(8, 14)
+
+
+def _record_shares(stage: Stage, n: int, shards: list[list[Any]]) -> None:
+    """Record how many each rank reads, what is left out, and how often items are repeated."""
+    counts = Counter(index for shard in shards for index in shard)
+    known = [counts.pop(index, 0) for index in range(n)]
+    recorder = stage.recorder
+    recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
+    recorder.fact("한 번도 나오지 않은 번호의 수", known.count(0))
+    recorder.fact(
+        "가장 많이 나온 번호와 가장 적게 나온 번호의 횟수 차이", max(known, default=0) - min(known, default=0)
+    )
+    recorder.fact("없는 번호의 수", len(counts))
+
+
+@driver.scenario("padded", "나누어떨어지지 않는 데이터", check="shares")
+def _padded(stage: Stage) -> None:
+    """Share items that do not divide. A wrong program leaves some out, gives the last rank fewer, or mixes two
+    permutations.
+    """
+    n = _indivisible(stage)
+    _record_shares(stage, n, _shards(stage, n, seed=_seed(stage), epoch=3))
+
+
+@driver.scenario("few", "rank보다 적은 데이터", check="shares")
+def _few(stage: Stage) -> None:
+    """Share fewer items than there are ranks. A wrong program pads only once, so some ranks read nothing."""
+    n, world = stage.env.draw("n").whole(1, 3), 8
+    _record_shares(stage, n, _shards(stage, n, world, seed=_seed(stage)))
+
+
+@driver.scenario("none", "데이터가 없을 때", check="shares")
+def _none(stage: Stage) -> None:
+    """Share nothing among a drawn number of ranks. A wrong program divides by zero."""
+    shards = _shards(stage, 0, stage.env.draw("world").whole(2, 6))
+    stage.recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
+
+
+@driver.scenario("dropped", "drop_last", check="drop")
+def _dropped(stage: Stage) -> None:
+    """Share with `drop_last`. A wrong program ignores it, or lets two ranks read the same item."""
+    n = _indivisible(stage)
+    shards = _shards(stage, n, seed=_seed(stage), drop_last=True)
+    read = [index for shard in shards for index in shard]
+    stage.recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
+    stage.recorder.fact("두 번 넘게 읽는 번호의 수", len(read) - len(set(read)))
+    stage.recorder.fact("없는 번호의 수", sum(not 0 <= index < n for index in read))
+    fewer = _shards(stage, 2, 5, seed=_seed(stage), drop_last=True)
+    stage.recorder.fact("데이터 2개를 rank 5개가 나눌 때 읽는 개수", [len(shard) for shard in fewer])
+
+
+@driver.scenario("shuffled", "섞인 순서", check="order")
+def _shuffled(stage: Stage) -> None:
+    """Record whether a rank's list is shuffled. A wrong program sorts it, or takes every fourth item of the data.
+
+    A shuffled list of 24 is in order once in 10^23.
+    """
+    n = 3 * _divisible(stage)
+    shard = _shards(stage, n, seed=_seed(stage))[1]
+    steps = {after - before for before, after in pairwise(shard)}
+    stage.recorder.fact("읽는 개수", len(shard))
+    stage.recorder.fact("번호가 늘 커지기만 함", yes_or_no(all(step > 0 for step in steps)))
+    stage.recorder.fact("번호의 간격이 모두 같음", yes_or_no(len(steps) == 1))
+
+
+@driver.scenario("epochs", "에포크와 시드마다의 순서", check="order")
+def _epochs(stage: Stage) -> None:
+    """Compare epochs and seeds. A wrong program forgets one of them, or shuffles each rank's fixed share only."""
+    n, seed = _divisible(stage), _seed(stage)
+    first = _shards(stage, n, seed=seed, epoch=0)
+    next_epoch = _shards(stage, n, seed=seed, epoch=1)
+    other_seed = _shards(stage, n, seed=seed + 17, epoch=0)
+    recorder = stage.recorder
+    recorder.fact("읽는 개수", len(first[0]))
+    recorder.fact("다음 에포크의 순서가 같음", yes_or_no(first == next_epoch))
+    recorder.fact("다음 에포크에 rank 0이 읽는 데이터가 같음", yes_or_no(set(first[0]) == set(next_epoch[0])))
+    recorder.fact("다른 시드의 순서가 같음", yes_or_no(first == other_seed))
+
+
+@driver.scenario("again", "같은 인자로 다시 부르기", check="order")
+def _again(stage: Stage) -> None:
+    """Call twice with other random numbers drawn in between. A wrong program uses the global random state."""
+    n, seed = _divisible(stage), _seed(stage)
+    first = _shards(stage, n, seed=seed, epoch=2)
+    torch.rand(3), np.random.rand(3), random.random()
+    second = _shards(stage, n, seed=seed, epoch=2)
+    stage.recorder.fact("읽는 개수", len(first[0]))
+    stage.recorder.fact("두 번째도 같은 순서", yes_or_no(first == second))
+
+
+@driver.scenario("random-states", "전역 난수 상태", check="kept")
+def _random_states(stage: Stage) -> None:
+    """Record whether the next global random numbers are as if the function had not been called.
+
+    A wrong program calls `torch.manual_seed`, `random.seed` or `np.random.seed`.
+    """
+    states = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    expected = torch.rand(3).tolist() + np.random.rand(3).tolist() + [random.random()]
+    torch.set_rng_state(states[0])
+    np.random.set_state(states[1])
+    random.setstate(states[2])
+    shard = _shards(stage, _divisible(stage), seed=_seed(stage))[0]
+    drawn = torch.rand(3).tolist() + np.random.rand(3).tolist() + [random.random()]
+    stage.recorder.fact("읽는 개수", len(shard))
+    stage.recorder.fact("다음에 나올 난수가 그대로", yes_or_no(drawn == expected))
+
+
+@driver.scenario("refused", "없는 rank", check="kept")
+def _refused(stage: Stage) -> None:
+    """Call with ranks just outside the limits, and with the last one. A wrong program returns something for them."""
+    student, n = stage.student("shard_indices"), _divisible(stage)
+    for rank in (_WORLD, -1):
+        stage.recorder.record_raised(
+            ValueError, f"rank가 {rank}이고 world가 {_WORLD}일 때", student, n, rank, _WORLD
+        )
+    stage.recorder.fact("마지막 rank가 읽는 개수", len(stage.recorder.call(student, n, _WORLD - 1, _WORLD)))
+
+
+@driver.scenario("types", "반환 타입", check="kept")
+def _types(stage: Stage) -> None:
+    """Record the types of the list and its items. A wrong program returns a tensor, or a list of tensors."""
+    student, n = stage.student("shard_indices"), _divisible(stage)
+    value = stage.recorder.call(student, n, 1, _WORLD)
+    record_types(stage.recorder, value)
+    stage.recorder.fact("읽는 개수", len(value))
+
+
+@driver.scenario("quiet", "화면 출력", check="kept")
+def _quiet(stage: Stage) -> None:
+    """Record whether the call prints anything."""
+    n = _divisible(stage)
+    shards = _shards(stage, n, seed=1)
+    stage.recorder.fact("읽는 개수", len(shards[0]))
+    stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))

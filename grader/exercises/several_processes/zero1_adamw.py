@@ -1,0 +1,170 @@
+"""Driver of `Zero1AdamW`, which shares AdamW's state among the ranks.
+
+Promises of the exercise, and the scenarios that check them:
+    every update is that of `torch.optim.AdamW`, to the bit, on every rank: `updates`, `defaults`, `three-ranks`
+    a parameter without gradient stays, and its state with it: `none`
+    there may be fewer parameters than ranks: `few`
+    each rank holds the state of its own parameters only, in fair shares: `shares`
+    `zero_grad` clears every gradient: `cleared`
+
+The contract of all exercises adds: nothing is printed (`quiet`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.several_processes._group import groups_of
+from grader.exercises.several_processes._ranks import call_on_ranks, several_ranks
+from grader.observe.play import Driver, Stage
+from grader.observe.wording import yes_or_no
+
+driver = Driver("Zero1AdamW")
+
+_SHAPES = ((4, 3), (4,), (2, 4), (2,), (5,))
+_SETTINGS: dict[str, Any] = {"lr": 0.02, "betas": (0.8, 0.97), "eps": 0.1, "weight_decay": 0.1}
+
+
+class _Rank:
+    """What one rank has: its copy of the parameters and the learner's optimizer."""
+
+    def __init__(self, stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
+        generator = stage.env.generator("values")
+        self.parameters = [
+            nn.Parameter(torch.randn(shape, generator=generator, dtype=torch.float64)) for shape in shapes
+        ]
+        self.optimizer: Any = None
+
+    def fill(self, stage: Stage, step: int, without: Sequence[int] = ()) -> None:
+        """Set every gradient, as averaged over the ranks; those numbered in `without` become None."""
+        for number, parameter in enumerate(self.parameters):
+            generator = stage.env.generator(f"gradient {step} {number}")
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.grad = None if number in without else noise
+
+
+def _train(
+    stage: Stage,
+    *,
+    ranks: int = 2,
+    shapes: Sequence[tuple[int, ...]] = _SHAPES,
+    steps: int = 3,
+    without: Sequence[int] = (),
+    **settings: Any,
+) -> list[_Rank]:
+    """Make the learner's optimizer on every rank and let it step; return the ranks.
+
+    Args:
+        stage: the scenario's stage.
+        ranks: number of ranks.
+        shapes: shapes of the parameters.
+        steps: number of updates.
+        without: numbers of the parameters that have no gradient in the first update.
+        settings: passed on to the learner's class.
+    """
+    held = [_Rank(stage, shapes) for _ in range(ranks)]
+
+    def around(number: int, make: Any) -> None:
+        rank = held[number]
+        rank.optimizer = make()
+        for step in range(steps):
+            rank.fill(stage, step, without if step == 0 else ())
+            rank.optimizer.step()
+
+    with several_ranks(ranks) as world:
+        arguments = [
+            (iter(rank.parameters), group) for rank, group in zip(held, groups_of(world), strict=True)
+        ]
+        call_on_ranks(stage, "Zero1AdamW", arguments, world, around=around, **settings)
+    return held
+
+
+def _record_parameters(stage: Stage, held: Sequence[_Rank]) -> None:
+    """Record every rank's parameters, and whether they are those of rank 0 to the bit."""
+    vectors = [torch.cat([p.detach().ravel() for p in rank.parameters]) for rank in held]
+    for number, vector in enumerate(vectors):
+        stage.recorder.array(f"rank {number}의 매개변수", vector)
+        stage.recorder.fact(
+            f"rank {number}의 매개변수가 rank 0과 같음", yes_or_no(torch.equal(vector, vectors[0]))
+        )
+
+
+@driver.scenario("updates", "세 번의 업데이트", check="update")
+def _updates(stage: Stage) -> None:
+    """Update three times on two ranks. A wrong program forgets to send the parameters, or steps with another rate."""
+    _record_parameters(stage, _train(stage, **_SETTINGS))
+
+
+@driver.scenario("defaults", "기본값", check="update")
+def _defaults(stage: Stage) -> None:
+    """Update with the defaults. A wrong program has others than promised."""
+    _record_parameters(stage, _train(stage))
+
+
+@driver.scenario("three-ranks", "rank 세 개", check="update")
+def _three_ranks(stage: Stage) -> None:
+    """Update on three ranks. A wrong program shares between two."""
+    _record_parameters(stage, _train(stage, ranks=3, **_SETTINGS))
+
+
+@driver.scenario("none", "그레이디언트가 없는 매개변수", check="edges")
+def _none(stage: Stage) -> None:
+    """Leave two parameters without gradient in the first update. A wrong program decays or counts them all the same."""
+    _record_parameters(stage, _train(stage, without=(0, 3), **_SETTINGS))
+
+
+@driver.scenario("few", "rank보다 적은 매개변수", check="edges")
+def _few(stage: Stage) -> None:
+    """Share two parameters among three ranks. A wrong program fails on the rank that has none."""
+    _record_parameters(stage, _train(stage, ranks=3, shapes=_SHAPES[:2], **_SETTINGS))
+
+
+@driver.scenario("shares", "rank마다 가진 상태", check="state")
+def _shares(stage: Stage) -> None:
+    """Count the elements of each rank's state. A wrong program keeps all of it everywhere, or all of it on rank 0.
+
+    The parameters' first elements after the update are the witness that the optimizer did something.
+    """
+    held = _train(stage, **_SETTINGS)
+    total, largest = sum(p.numel() for p in held[0].parameters), max(p.numel() for p in held[0].parameters)
+    owners: list[int] = []
+    for number, rank in enumerate(held):
+        state = rank.optimizer.state
+        own = [i for i, p in enumerate(rank.parameters) if _has_moments(state.get(p), p)]
+        owners += own
+        count = sum(rank.parameters[i].numel() for i in own)
+        stage.recorder.fact(
+            f"rank {number}의 m이 전체의 절반과 가장 큰 매개변수를 넘음",
+            yes_or_no(count > total / len(held) + largest),
+        )
+        stage.recorder.fact(f"rank {number}의 상태에 든 다른 것", len(state) - len(own))
+    stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [*sorted(owners)])
+    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in held[0].parameters])
+
+
+def _has_moments(state: Any, parameter: Tensor) -> bool:
+    """Return True if this is AdamW's state of the parameter."""
+    return isinstance(state, dict) and all(
+        isinstance(state.get(key), Tensor) and state[key].shape == parameter.shape
+        for key in ("exp_avg", "exp_avg_sq")
+    )
+
+
+@driver.scenario("cleared", "zero_grad", check="edges")
+def _cleared(stage: Stage) -> None:
+    """Clear the gradients. A wrong program clears those of its own parameters only, or fills them with zeros."""
+    held = _train(stage, **_SETTINGS)
+    for rank in held:
+        stage.recorder.call(rank.optimizer.zero_grad)
+    left: list[Any] = [[i for i, p in enumerate(rank.parameters) if p.grad is not None] for rank in held]
+    stage.recorder.fact("`.grad`가 남은 매개변수의 번호, rank마다", left)
+    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in held[0].parameters])
+
+
+@driver.scenario("quiet", "화면 출력", check="edges")
+def _quiet(stage: Stage) -> None:
+    """Record whether anything is printed."""
+    _record_parameters(stage, _train(stage, steps=1, **_SETTINGS))
+    stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))

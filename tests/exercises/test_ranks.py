@@ -1,0 +1,149 @@
+"""Ranks in one process: the same every time, as two real processes with gloo, and a wait without end is named."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.several_processes._group import groups_of
+from grader.exercises.several_processes._ranks import Deadlock, several_ranks
+from grader.exercises.several_processes._replica import Replica
+
+
+def on_ranks(function: Callable[[Any], Any], size: int = 2) -> list[Any]:
+    with several_ranks(size) as world:
+        return world.run([lambda group=group: function(group) for group in groups_of(world)])
+
+
+def flat(model: nn.Module) -> Tensor:
+    return torch.cat([p.detach().ravel() for p in model.parameters()])
+
+
+def train(dist: Any, wrap: Callable[[nn.Module], Any]) -> Tensor:
+    """Two windows of two micro-batches with a replicated model; different data on each rank."""
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)).double()
+    ddp = wrap(model)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    for _ in range(2):
+        opt.zero_grad()
+        first, last = torch.randn(2, 6, 4, generator=generator, dtype=torch.float64)
+        with ddp.no_sync():
+            (ddp(first).square().mean() / 2).backward()
+        (ddp(last).square().mean() / 2).backward()
+        opt.step()
+    return flat(model)
+
+
+def test_ranks_run_in_their_order_and_keep_their_own_random_numbers() -> None:
+    def draw(dist: Any) -> tuple[float, float]:
+        first = torch.rand(()).item()
+        dist.barrier()
+        return first, torch.rand(()).item()
+
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    drawn = on_ranks(draw, size=3)
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_wait_without_end_is_named() -> None:
+    def twice_on_one_rank(dist: Any) -> None:
+        for _ in range(1 + dist.get_rank()):
+            dist.all_reduce(torch.ones(()))
+
+    with pytest.raises(Deadlock) as caught:
+        on_ranks(twice_on_one_rank)
+    expected = (
+        "rank 0은 집합 통신을 1번 하고 끝났어요. rank 1은 두 번째 집합 통신인 `all_reduce`에서 기다려요."
+    )
+    assert str(caught.value) == expected
+
+
+def test_different_collectives_and_shapes_are_refused() -> None:
+    def other(dist: Any) -> None:
+        (dist.barrier if dist.get_rank() else lambda: dist.all_reduce(torch.ones(())))()
+
+    def longer(dist: Any) -> None:
+        dist.all_reduce(torch.ones(1 + dist.get_rank()))
+
+    for function in (other, longer):
+        with pytest.raises(RuntimeError, match="rank마다 달라요"):
+            on_ranks(function)
+
+
+def test_what_one_rank_raises_comes_out_and_stops_the_others() -> None:
+    def fails(dist: Any) -> None:
+        if dist.get_rank() == 1:
+            raise KeyError("here")
+        dist.barrier()
+
+    with pytest.raises(KeyError, match="here"):
+        on_ranks(fails)
+
+
+def test_what_was_given_may_be_changed_before_the_others_read_it() -> None:
+    def change(dist: Any) -> float:
+        mine = torch.full((), float(dist.get_rank() + 1))
+        work = dist.all_reduce(mine, async_op=True)
+        assert mine == dist.get_rank() + 1  # not before `wait`
+        work.wait()
+        return mine.item()
+
+    assert on_ranks(change) == [3.0, 3.0]
+
+
+def test_a_parameter_without_gradient_is_noticed_one_iteration_late() -> None:
+    class Half(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.unused = nn.Linear(2, 1), nn.Linear(2, 1)
+
+        def forward(self, inputs: Tensor) -> Any:
+            return self.used(inputs)
+
+    def train_once(dist: Any) -> None:
+        ddp = Replica(Half(), dist)
+        ddp(torch.ones(1, 2)).sum().backward()
+        with pytest.raises(RuntimeError, match="prior iteration"):
+            ddp(torch.ones(1, 2))
+
+    on_ranks(train_once)
+
+
+def _real_rank(rank: int, folder: Path, run: Callable[[Any, Callable[[nn.Module], Any]], Tensor]) -> None:
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    torch.save(run(dist, nn.parallel.DistributedDataParallel), folder / f"{rank}.pt")
+    dist.destroy_process_group()
+
+
+@pytest.mark.full
+def test_two_real_processes_with_gloo_get_the_same_weights(tmp_path: Path) -> None:
+    """The same program with `torch.distributed` and `DistributedDataParallel`, in two forked processes."""
+    import torch._dynamo  # the first wrap would import it in each process
+
+    children = []
+    for rank in range(2):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                torch.set_num_threads(1)
+                _real_rank(rank, tmp_path, train)
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    here = on_ranks(lambda group: train(group, lambda model: Replica(model, group)))
+    for rank in range(2):
+        real = torch.load(tmp_path / f"{rank}.pt")
+        assert torch.allclose(real, here[rank], rtol=0, atol=1e-12)  # float64; gloo may add in another order
