@@ -9,8 +9,8 @@ from pathlib import Path
 from grader.base.files import NotRegular, open_folder_below, open_regular
 from grader.base.names import ENCODINGS, display_name
 
-MAX_FILE_BYTES = 20 * 1024 * 1024
-"""Maximum size of a file in bytes. A notebook with many plots stays below it; a larger file holds data, not code."""
+MAX_FILE_BYTES = 100 * 1024 * 1024
+"""Maximum size of a file in bytes: GitHub's own, too. A notebook of a hundred plots stays below it."""
 
 _BOMS = (  # UTF-32 before UTF-16, because its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8"),

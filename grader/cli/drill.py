@@ -116,7 +116,9 @@ def _until_right(exercise: "Exercise", ask: Ask, *, in_file: bool) -> float:
             out.print("[bold green]✓ 통과했어요[/bold green]")
             return seconds
         else:
-            print_summary(out, feedback)
+            from grader.learner.settings import as_chosen
+
+            print_summary(out, as_chosen(feedback, Path.cwd()))
             at = _line_to_mend(feedback, drilling.first_line(exercise))
         again = "고치고 저장해 보세요." if in_file else _AGAIN[is_terminal()]
         say(f"지금까지 {drilling.time_in_words(seconds)}. {again} 시계가 다시 가요.")

@@ -131,12 +131,14 @@ def grade(
         journal, run = Journal.open(
             out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
         )
-        with _explain_resuming(_resume_command(submissions, out_dir, run, lesson or ())):
+        described = (submissions, out_dir, run, lesson or ())
+        with _explain_resuming(_command_again("--resume", *described)):
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
             # Frees each submission's text as soon as it is graded.
             received = replace(received, submissions=())
             _grade_all(run, todo, journal, len(students))
-            result = marked(enrolled(journal.result(students), received), rules, tuple(course.exercises))
+            result = replace(journal.result(students), regrade=_command_again("--changed-only", *described))
+            result = marked(enrolled(result, received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
             journal.close()
         out.print(class_table(result, width=out.width))
@@ -167,9 +169,11 @@ def _check_options(sandbox: str, seed: int | None, packages: Sequence[str]) -> i
     return secrets.randbelow(MAX_SEED) if seed is None else seed
 
 
-def _resume_command(submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequence[str]) -> str:
-    """Return the command that continues this run."""
-    chosen = ["--out", str(out_dir), "--resume", "--device", run.device]
+def _command_again(
+    how: str, submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequence[str]
+) -> str:
+    """Return the command that continues this run (`--resume`), or grades what has changed since (`--changed-only`)."""
+    chosen = ["--out", str(out_dir), how, "--device", run.device]
     chosen += [word for key in lessons for word in ("--lesson", key)]
     chosen += [word for name in run.added for word in ("--package", name)]
     chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []

@@ -124,6 +124,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
         from grader.grading.own_file import OwnFile, proposal
         from grader.learner.earned import added, recorded_check
         from grader.learner.progress import Progress
+        from grader.learner.settings import as_chosen
         from grader.report.text import print_feedback, print_standing
 
         course = load_course()
@@ -147,7 +148,10 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
     gains = []
     for feedback in feedbacks:
         gains.append(recorded_check(learner, feedback, own.source(feedback.exercise)))
-        print_feedback(out, feedback)
+        told = as_chosen(feedback, file.parent)
+        print_feedback(out, told)
+        if told is not feedback:
+            say(f"고칠 것은 힌트가 차례로 알려 줘요: grader hint {feedback.exercise}")
     print_standing(out, added(gains).lines)
     proposed = proposal(file, own.close_names)
     for notice in (*own.notes, *([proposed] if proposed else []), *learner.take_notices()):

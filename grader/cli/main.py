@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from grader.base.errors import HanstepError
-from grader.cli import author, clinic, drill, grade, instructor, learner, progress, xray
+from grader.cli import author, clinic, drill, grade, instructor, learner, progress, settings, xray
 from grader.cli.help import KoreanCommand, KoreanGroup
 from grader.cli.terminal import complain
 
@@ -38,6 +38,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         drill.drill,
         clinic.clinic,
         xray.xray,
+        settings.settings,
         author.doctor,
     ),
     "가르치는 사람": (

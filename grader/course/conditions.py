@@ -7,6 +7,7 @@ after its condition, which `judging.true_sentences` checks on the learner's runs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 CONDITION_WORDS = (
     "alone",
@@ -56,6 +57,15 @@ def parts_of(text: str) -> list[Part]:
 def true_text(text: str, holds: Callable[[str], bool]) -> str:
     """Return the text without the parts for whose condition `holds` returns False, and without braces."""
     return " ".join(part.text for part in parts_of(text) if not part.condition or holds(part.condition))
+
+
+def leading_events(text: str, holds: Callable[[str], bool]) -> str:
+    """Return the conditional sentences with which the text begins and whose condition holds; empty if there are none.
+
+    They say what happened in a run. Later ones may refer to the sentences before them, so they cannot stand alone.
+    """
+    leading = takewhile(lambda part: part.condition, parts_of(text))
+    return " ".join(part.text for part in leading if holds(part.condition))
 
 
 def full_text(text: str) -> str:

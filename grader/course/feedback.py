@@ -20,6 +20,11 @@ the end.
 """
 
 
+Repair = Literal["at-once", "after-hint"]
+"""When a learner reads the name of a mistake, which tells the repair: `at-once` on the card of the check, or
+`after-hint`, when hints come to it; until then the card tells the symptom."""
+
+
 @dataclass(frozen=True)
 class CheckResult:
     """The result of one line of the marking scheme."""
@@ -119,6 +124,12 @@ class NamedMistake:
     """True if something is missing that belongs after that line."""
     source_line: str | None = None
     """Text of that line as written; only the beginning if it is very long."""
+    symptom: str = ""
+    """What happened in this run because of it, in Korean sentences that are part of `explain` too; empty: not known."""
+    difference: FirstDifference | None = None
+    """Where this run first differs in the scenario that shows the mistake most clearly; None if it was not run."""
+    right_lines: tuple[str, ...] = ()
+    """The solution's lines in place of those that make the mistake; empty if it only adds lines, or replaces many."""
 
     @classmethod
     def of(
@@ -330,6 +341,15 @@ class Absent:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """A file of a submission that could not be read."""
+
+    file: str
+    reason: str
+    """Reason and remedy, in Korean."""
+
+
+@dataclass(frozen=True)
 class SubmissionResult:
     """Everything there is to say about one student."""
 
@@ -352,6 +372,13 @@ class SubmissionResult:
     """Time of submission in ISO 8601; empty if unknown."""
     mark: Mark | None = None
     """None if there is neither a policy nor a mark by hand; then the score is the mark."""
+    unread: tuple[Unread, ...] = ()
+    """Files that could not be read."""
+
+    @property
+    def is_ungraded(self) -> bool:
+        """True if an exercise may stand in a file that could not be read: its 0 points say nothing of the student."""
+        return any(feedback.status == "unreadable" for feedback in self.feedbacks)
 
     @property
     def all_feedback(self) -> tuple[Feedback, ...]:
@@ -385,3 +412,12 @@ class ClassResult:
     submissions: tuple[SubmissionResult, ...]
     absent: tuple[Absent, ...] = ()
     """In the roster's order; empty without a roster."""
+    repair: Repair = "at-once"
+    """When students read the names of their mistakes, by the policy."""
+    regrade: str = ""
+    """Command that grades again what could not be read, once its files are mended; empty if unknown."""
+
+    @property
+    def ungraded(self) -> tuple[SubmissionResult, ...]:
+        """Submissions that could not be read in full."""
+        return tuple(submission for submission in self.submissions if submission.is_ungraded)

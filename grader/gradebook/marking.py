@@ -76,7 +76,7 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
         key = f"absent {one.person.id}"
         mark = marker.absent_mark(one, full, by_hand.get(key, ()), extended.get(key), result.submissions)
         absent.append(replace(one, mark=mark))
-    return replace(result, submissions=tuple(submissions), absent=tuple(absent))
+    return replace(result, submissions=tuple(submissions), absent=tuple(absent), repair=policy.told)
 
 
 def _key(submission: SubmissionResult) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -16,6 +16,7 @@ from grader.base.decoding import ReadError, read_text
 from grader.base.errors import HanstepError
 from grader.base.names import listed, natural, short
 from grader.base.tables import why_unread
+from grader.course.feedback import Repair
 from grader.gradebook.times import Order
 from grader.report.plain_text import one_line
 
@@ -76,9 +77,16 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """Time zone of times written without one."""
     date_order: str = ""
     """Order of dates that end with the year, `04/03/2026`: `month-day` or `day-month`; empty: as other dates tell."""
+    repair: str = "at-once"
+    """When students read the names of their mistakes; see `grader.course.feedback.Repair`."""
     drop: Drops = Drops()
     late: Lateness = Lateness()
     extensions: tuple[ExtensionEntry, ...] = ()
+
+    @property
+    def told(self) -> Repair:
+        """`repair`, once it has been read."""
+        return "after-hint" if self.repair == "after-hint" else "at-once"
 
     def lateness(self, section: str) -> Lateness:
         """Return the rules for a section: its own values where it has some, the common ones otherwise."""
@@ -105,6 +113,7 @@ _RULES = {
     "weights": '레슨마다 0 이상의 수로 적어 주세요: "01" = 40',
     "out_of": "0보다 큰 수로 적어 주세요: out_of = 100",
     "missing": '"zero"나 "blank"로 적어 주세요.',
+    "repair": '"at-once"(실수의 이름부터)나 "after-hint"(증상부터)로 적어 주세요.',
     "timezone": '시간대의 이름으로 적어 주세요: timezone = "Asia/Seoul"',
     "date_order": '"month-day"(3/21/2026)나 "day-month"(21/3/2026)로 적어 주세요.',
     "extensions": '학생마다 이렇게 적어 주세요: [[extensions]] 아래에 student = "20191234", '
@@ -157,12 +166,14 @@ def read_policy(path: Path) -> Policy:
                 f'{path}: [late.sections."{short(name)}"]: {_worded(error, section)}'
             ) from error
     _refuse_lateness_without_deadline(policy, document, path)
-    if policy.missing not in ("zero", "blank"):
-        shown = one_line(policy.missing, _SHOWN)
-        raise PolicyError(f"{path}: missing의 값이 맞지 않아요: '{shown}'. {_RULES['missing']}")
-    if policy.date_order not in ("", "month-day", "day-month"):
-        shown = one_line(policy.date_order, _SHOWN)
-        raise PolicyError(f"{path}: date_order의 값이 맞지 않아요: '{shown}'. {_RULES['date_order']}")
+    for key, value, choices in (
+        ("missing", policy.missing, ("zero", "blank")),
+        ("repair", policy.repair, get_args(Repair)),
+        ("date_order", policy.date_order, ("", "month-day", "day-month")),
+    ):
+        if value not in choices:
+            shown = one_line(value, _SHOWN)
+            raise PolicyError(f"{path}: {key}의 값이 맞지 않아요: '{shown}'. {_RULES[key]}")
     try:
         _ = policy.zone
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

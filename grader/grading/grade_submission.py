@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from grader.course.course import CourseError, Exercise
 from grader.course.exercise_cell import running_starter
-from grader.course.feedback import Feedback, SubmissionResult
+from grader.course.feedback import Feedback, SubmissionResult, Unread
 from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
@@ -30,6 +30,9 @@ from grader.submission.source_file import Complaint
 from grader.submission.submission import Submission
 from grader.submission.syntax import definition_of
 from grader.submission.tamper_scan import suspicious_lines
+
+_MAX_UNREAD = 20
+"""Maximum number of files listed that could not be read."""
 
 
 def grade_in_sandbox(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
@@ -113,6 +116,7 @@ def assess_submission(
         scrutiny=suspicious_lines(submission, _acts_by_file(submission, outcomes)),
         digest=submission.digest,
         extras=tuple(extras),
+        unread=tuple(Unread(one.name, one.message) for one in submission.unreadable[:_MAX_UNREAD]),
     )
 
 

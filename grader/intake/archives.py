@@ -7,22 +7,28 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
+from typing import IO, Any, Protocol
 
 from grader.base.decoding import MAX_FILE_BYTES
 from grader.base.names import display_name, short
 from grader.intake.child_process import is_machine_fault
 from grader.intake.handover import is_made_by_programs
-from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
+from grader.intake.tar_archives import TARS, TooLarge, opened_tar
+from grader.submission.file_forms import MAX_DOCUMENT_BYTES, is_document, is_source
+from grader.submission.find_files import ARCHIVES, MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
 from grader.submission.submission import MAX_STUDENT_BYTES
 
 MAX_ARCHIVE_BYTES = 100 * 2**20
 """Largest archive that may lie within an archive."""
 MAX_NESTED = 3
 """Maximum depth of archives within archives, per student."""
+MAX_UNPACKED_TAR_BYTES = MAX_STUDENT_BYTES
+"""Largest tar archive, unpacked; a larger one holds data."""
+ZIPS = (".zip", ".dbc")
 MAX_DIRECTORY_BYTES = 16 * 2**20
 """Largest directory of an archive; it is read into memory before its entries can be counted."""
 TOO_MANY = "압축 파일에 파일이 너무 많이 들어 있어요. 낼 파일만 압축해 주세요."
@@ -66,17 +72,32 @@ class Quota:
     entries_left: int = MAX_ENTRIES
 
 
+class TooMany(Exception):
+    """An archive has more entries than are read."""
+
+
 class _Broken(Exception):
     """An entry of an archive cannot be decoded."""
+
+
+class Contents(Protocol):
+    """An open archive: a `ZipFile` or a `TarContents`."""
+
+    def open(self, entry: Any, /) -> AbstractContextManager[IO[bytes]]:
+        """Open an entry for reading."""
 
 
 @dataclass(frozen=True)
 class Item:
     """An archive's entry that is neither a folder nor hidden."""
 
-    info: zipfile.ZipInfo
+    entry: object
+    """What `Contents.open` takes."""
     shown: str
     parts: tuple[str, ...]
+    is_link: bool
+    size: int
+    """Bytes, as the archive claims."""
 
     @property
     def refused(self) -> str:
@@ -85,7 +106,7 @@ class Item:
             return "폴더 밖으로 나가는 경로라서 풀지 않았어요. 파일만 다시 압축해 주세요."
         if len(self.parts) - 1 > MAX_DEPTH:
             return f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않았어요. 낼 파일만 다시 압축해 주세요."
-        if stat.S_ISLNK(self.info.external_attr >> 16):
+        if self.is_link:
             return "링크라서 풀지 않았어요. 링크 대신 파일 자체를 압축해 주세요."
         return ""
 
@@ -149,18 +170,53 @@ class Unpacker:
             OSError: the machine is at fault.
         """
         try:
-            with opened_archive(archive, MAX_DIRECTORY_BYTES) as opened:
-                found = None if opened is None else items(opened, nested)
-                if opened is None or found is None or len(found) > self.quota.entries_left:
+            with self._opened(archive, name, nested) as (opened, found):
+                if len(found) > self.quota.entries_left:
                     self.refuse(name, TOO_MANY)
                     return
                 self.quota.entries_left -= len(found)
                 for item in found:
                     self.write_item(opened, item, into, name, nested)
+        except TooMany:
+            self.refuse(name, TOO_MANY)
+        except TooLarge:  # it holds data; its name is listed as that of an archive that is not opened
+            self.free_path(into / display_name(archive.name)).touch(exist_ok=False)
         except Exception as error:  # each decoder raises exceptions of its own
             self.refuse(name, f"압축 파일을 열 수 없어요({why_not(error)}). 다시 압축해서 내 주세요.")
 
-    def write_item(self, opened: zipfile.ZipFile, item: Item, into: Path, archive: str, nested: int) -> None:
+    def unpack_beside(self, archive: Path, target: Path, name: str, *, nested: int = 0) -> None:
+        """Unpack an archive into a new folder named like `target` without its suffix.
+
+        Raises:
+            OSError: the machine is at fault.
+        """
+        folder = self.free_path(target.with_name(target.name.partition(".")[0] or "archive"))
+        folder.mkdir()
+        self.unpack(archive, folder, name, nested=nested)
+
+    @contextmanager
+    def _opened(self, archive: Path, name: str, nested: int) -> Iterator[tuple[Contents, list[Item]]]:
+        """Open an archive of any kind; yield it and its entries, one more than are left if there are more.
+
+        Raises:
+            TooMany: it is a zip file with a directory that is too large to read.
+            TooLarge: it is a tar archive that is too large unpacked.
+        """
+        if name.lower().endswith(ZIPS):
+            with opened_archive(archive, MAX_DIRECTORY_BYTES) as zipped:
+                if zipped is None:
+                    raise TooMany
+                yield zipped, items(zipped, nested)
+            return
+        with opened_tar(archive, name, MAX_UNPACKED_TAR_BYTES) as tar:
+            found = []
+            for member, path, is_link in islice(tar.entries(), self.quota.entries_left + 1):
+                shown = display_name(path)
+                if (parts := parts_of(shown)) and not _left_out(parts, nested):
+                    found.append(Item(member, shown, parts, is_link, member.size))
+            yield tar, found
+
+    def write_item(self, opened: Contents, item: Item, into: Path, archive: str, nested: int) -> None:
         """Write one entry of an archive, or record why not.
 
         Raises:
@@ -174,32 +230,28 @@ class Unpacker:
         target = into.joinpath(*item.parts)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            if lower.endswith(".zip"):
-                self._nested(opened, item.info, target, name, nested)
-            elif lower.endswith(SUFFIXES) or (nested < 0 and lower in _METADATA_FILES):
-                self._write(opened, item.info, self.free_path(target), name, MAX_FILE_BYTES)
+            if is_opened(lower):
+                self._nested(opened, item.entry, target, name, nested)
+            elif is_source(lower) or (nested < 0 and lower in _METADATA_FILES):
+                self._write(opened, item.entry, self.free_path(target), name, MAX_FILE_BYTES)
+            elif is_copied(lower, item.size):
+                self._write(opened, item.entry, self.free_path(target), name, MAX_DOCUMENT_BYTES)
             else:
                 self.free_path(target).touch(exist_ok=False)
         except Exception as error:
             self.refuse(name, f"풀 수 없어요({why_not(error)}). 파일 이름을 짧게 바꿔서 다시 압축해 주세요.")
 
-    def _nested(
-        self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, name: str, nested: int
-    ) -> None:
+    def _nested(self, opened: Contents, entry: object, target: Path, name: str, nested: int) -> None:
         """Write an inner archive; unpack it too, unless it lies directly in the archive of a whole class."""
         if nested >= MAX_NESTED:
             self.refuse(name, f"압축 파일이 {MAX_NESTED}겹보다 깊어요. 한 번만 압축해 주세요.")
             return
         inner = self.free_path(target)
-        if self._write(opened, info, inner, name, MAX_ARCHIVE_BYTES) and nested >= 0:
-            folder = self.free_path(target.with_suffix(""))
-            folder.mkdir()
-            self.unpack(inner, folder, name, nested=nested + 1)
+        if self._write(opened, entry, inner, name, MAX_ARCHIVE_BYTES) and nested >= 0:
+            self.unpack_beside(inner, target, name, nested=nested + 1)
             inner.unlink()
 
-    def _write(
-        self, opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, name: str, most: int
-    ) -> bool:
+    def _write(self, opened: Contents, entry: object, target: Path, name: str, most: int) -> bool:
         """Write one entry; stop when it exceeds `most` or the bytes left, whatever size the archive claims.
 
         Return True if the whole entry was written. A broken or too large one is replaced by an empty file and recorded.
@@ -208,7 +260,7 @@ class Unpacker:
         written = 0
         try:
             with target.open("xb") as file:
-                for block in _blocks(opened, info):
+                for block in _blocks(opened, entry):
                     file.write(block)
                     written += len(block)
                     if written > allowed:
@@ -231,10 +283,10 @@ class Unpacker:
         self.refuse(name, message)
 
 
-def _blocks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+def _blocks(opened: Contents, entry: object) -> Iterator[bytes]:
     """Yield the decoded content in blocks; any decoder's error becomes `_Broken`."""
     try:
-        with opened.open(info) as source:
+        with opened.open(entry) as source:
             while block := source.read(_BLOCK):
                 yield block
     except Exception as error:
@@ -260,10 +312,29 @@ def items(opened: zipfile.ZipFile, nested: int) -> list[Item]:
     found = []
     for info in opened.infolist():
         shown = _shown(info)
-        parts = tuple(part for part in shown.replace("\\", "/").split("/") if part not in ("", "."))
+        parts = parts_of(shown)
         if parts and not info.is_dir() and not _left_out(parts, nested):
-            found.append(Item(info, shown, parts))
+            is_link = stat.S_ISLNK(info.external_attr >> 16)
+            found.append(Item(info, shown, parts, is_link, info.file_size))
     return found
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """Return the names in a path within an archive, however its folders are separated."""
+    return tuple(part for part in path.replace("\\", "/").split("/") if part not in ("", "."))
+
+
+def is_opened(name: str) -> bool:
+    """Return True if a file is an archive to open; of a single packed file, only if it is named like a source."""
+    lower = name.lower()
+    if not lower.endswith(ARCHIVES):
+        return False
+    return lower.endswith((*ZIPS, *TARS)) or is_source(lower.rpartition(".")[0])
+
+
+def is_copied(name: str, size: int) -> bool:
+    """Return True if a file of this size is kept to be read: a source, or a document that may hold code."""
+    return is_source(name) or (is_document(name) and size <= MAX_DOCUMENT_BYTES)
 
 
 def _left_out(parts: tuple[str, ...], nested: int) -> bool:

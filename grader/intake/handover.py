@@ -7,7 +7,8 @@ from pathlib import Path
 
 from grader.base.errors import HanstepError
 from grader.base.names import display_name, listed
-from grader.submission.find_files import SUFFIXES, is_skipped
+from grader.submission.file_forms import is_source
+from grader.submission.find_files import ARCHIVES, is_skipped
 
 
 class IntakeError(HanstepError):
@@ -64,7 +65,7 @@ class Entry:
     @property
     def holds_code(self) -> bool:
         """True if it is named like a notebook, a program or an archive."""
-        return self.name.lower().endswith((*SUFFIXES, ".zip"))
+        return is_source(self.name) or self.name.lower().endswith(ARCHIVES)
 
 
 Reader = Callable[[Path, list[Entry]], list[Handover]]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from grader.base.names import display_name
 from grader.base.removal import remove_tree
-from grader.intake.archives import Unpacker, why_not
-from grader.submission.find_files import ARCHIVES, MAX_DEPTH, MAX_ENTRIES, SUFFIXES, Unreadable, is_skipped
+from grader.intake.archives import Unpacker, is_copied, is_opened, why_not
+from grader.submission.file_forms import is_source
+from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
 
 _TOO_DEEP = f"폴더가 {MAX_DEPTH}겹보다 깊어요. 나머지는 읽지 않았어요. 낼 파일만 남겨 주세요."
 
@@ -56,7 +57,7 @@ def _holds_an_archive(path: Path) -> bool:
         current, depth = pending.pop()
         try:
             kind = current.lstat().st_mode
-            if stat.S_ISREG(kind) and current.name.lower().endswith(ARCHIVES):
+            if stat.S_ISREG(kind) and is_opened(current.name):
                 return True
             if stat.S_ISDIR(kind) and depth <= MAX_DEPTH:
                 with os.scandir(current) as listing:
@@ -74,7 +75,6 @@ def _place(source: Path, target: Path, unpacker: Unpacker, name: str, depth: int
     Links stay links: whether they lead outside is judged when they are read. Files that are not graded are created
     empty, so that only their names are kept.
     """
-    lower = name.lower()
     try:
         kind = source.lstat().st_mode
         if source in unpacker.broken:
@@ -89,13 +89,11 @@ def _place(source: Path, target: Path, unpacker: Unpacker, name: str, depth: int
             os.symlink(os.readlink(source), target)
         elif source in unpacker.broken:
             return
-        elif lower.endswith(".zip") and stat.S_ISREG(kind):
-            folder = unpacker.free_path(target.with_suffix(""))
-            folder.mkdir()
-            unpacker.unpack(source, folder, name)
-        elif lower.endswith(SUFFIXES) and stat.S_ISREG(kind):
+        elif is_opened(name) and stat.S_ISREG(kind):
+            unpacker.unpack_beside(source, target, name)
+        elif is_copied(name, source.lstat().st_size) and stat.S_ISREG(kind):
             _copy(source, target, unpacker, name)
-        elif lower.endswith(SUFFIXES):
+        elif is_source(name):
             unpacker.refuse(name, "보통 파일이 아니에요(파이프, 장치). 파일 자체를 내 주세요.")
         else:
             target.touch(exist_ok=False)
@@ -113,7 +111,7 @@ def _place_folder(source: Path, target: Path, unpacker: Unpacker, name: str, dep
             message = f"파일과 폴더가 {MAX_ENTRIES:,}개 넘게 있어요. 낼 파일만 남겨 주세요."
             unpacker.refuse(name or "./", message)
             return
-        if is_skipped(entry.name) and not entry.name.lower().endswith(SUFFIXES):
+        if is_skipped(entry.name) and not is_source(entry.name):
             continue
         inner = f"{name}/{display_name(entry.name)}".removeprefix("/")
         if depth >= MAX_DEPTH and entry.is_dir(follow_symlinks=False):

@@ -14,7 +14,7 @@ from grader.intake.roster import Roster
 from grader.intake.systems import recognise
 from grader.intake.upload_receiver import UploadReceiver
 from grader.submission.class_folder import read_class
-from grader.submission.find_files import MAX_DEPTH, OTHER_ARCHIVES, Unreadable, is_skipped
+from grader.submission.find_files import MAX_DEPTH, Unreadable, is_skipped
 from grader.submission.submission import Submission
 
 
@@ -151,11 +151,6 @@ def _receive_plain_folder(
     """Read a plain class folder, in which each entry is named after its student."""
     submissions = tuple(read_class(folder, exercise_names, uploads.read_unplaced))
     matched = match_labels([submission.student for submission in submissions], roster)
-    closed = [entry.name for entry in entries(folder) if entry.name.lower().endswith(OTHER_ARCHIVES)]
-    line = (
-        "zip이 아닌 압축 파일이라 채점하지 않은 것: {}. 풀어서 학생마다 폴더 하나로 두고 다시 채점해 주세요."
-    )
-    notes = (line.format(listed(closed)), *matched.notes) if closed else matched.notes
     taken = {submission.student.casefold() for submission in submissions}
     shared: list[Submission] = []
     people = {label: person for label, person in matched.people.items() if label not in matched.teams}
@@ -177,7 +172,7 @@ def _receive_plain_folder(
         frozenset(),
         times,
         matched.absent,
-        notes,
+        matched.notes,
         tuple(copies),
         matched.absent_in_doubt,
     )

@@ -30,7 +30,7 @@ from grader.course.feedback import (
     Status,
 )
 from grader.judging.compare_runs import has_same_cause
-from grader.judging.evidence import Evidence, gather_evidence
+from grader.judging.evidence import Evidence, clearest_difference, gather_evidence
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
@@ -43,9 +43,10 @@ from grader.judging.messages import (
 )
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
+from grader.judging.right_lines import right_lines
 from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
-from grader.judging.true_sentences import true_explanation
+from grader.judging.true_sentences import TrueText, true_explanation
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
@@ -73,8 +74,9 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]
+    shown = [clearest_difference(m, explanation, trace, verdict, reference) for m in explanation.mistakes]
     diagnosis = replace(
-        _make_diagnosis(exercise, explanation, texts, locations, evidence, origin),
+        _make_diagnosis(exercise, explanation, texts, shown, locations, evidence, origin),
         unexplained_checks=_unexplained_checks(explanation, verdict, reference),
     )
     exception = _unexplained_exception(explanation, trace, reference)
@@ -157,7 +159,8 @@ def _has_empty_body(definition: Definition) -> bool:
 def _make_diagnosis(
     exercise: Exercise,
     explanation: Explanation,
-    texts: Sequence[str],
+    texts: Sequence[TrueText],
+    differences: Sequence[FirstDifference | None],
     locations: Sequence[Location | None],
     evidence: Evidence,
     origin: Origin,
@@ -167,21 +170,26 @@ def _make_diagnosis(
     Args:
         exercise: the exercise that was judged.
         explanation: what explains the submission.
-        texts: Korean explanation of each of the explanation's mistakes.
+        texts: what is true of each of the explanation's mistakes, in Korean.
+        differences: where each of them shows most clearly.
         locations: location of each of these mistakes.
         evidence: what else shows that something is wrong.
         origin: the learner's code.
     """
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
 
-    def name_mistake(mistake: ExplainedMistake, text: str, location: Location | None) -> NamedMistake:
-        named = NamedMistake.of(mistake.told, tuple(titles[name] for name in mistake.scenarios), text)
-        named = replace(named, ids=tuple(m.id for m in mistake.alternatives))
+    def name_mistake(
+        mistake: ExplainedMistake, text: TrueText, shown: FirstDifference | None, location: Location | None
+    ) -> NamedMistake:
+        named = NamedMistake.of(mistake.told, tuple(titles[name] for name in mistake.scenarios), text.explain)
+        ids = tuple(m.id for m in mistake.alternatives)
+        right = right_lines(exercise, mistake)
+        named = replace(named, ids=ids, symptom=text.symptom, difference=shown, right_lines=right)
         return named if location is None else _at_location(named, location, origin)
 
     nearest = explanation.nearest_mistake
     return Diagnosis(
-        mistakes=tuple(map(name_mistake, explanation.mistakes, texts, locations)),
+        mistakes=tuple(map(name_mistake, explanation.mistakes, texts, differences, locations)),
         first_difference=evidence.first_difference,
         yours=tuple(_with_learner_line(moment, origin) for moment in evidence.yours),
         right=evidence.right,

@@ -10,7 +10,7 @@ import torch
 
 from grader.course.feedback import FirstDifference, Moment, Recipe
 from grader.judging.event_orders import timelines, unpaired_events
-from grader.judging.explain import Explanation
+from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.first_difference import describe_first_difference, first_wrong_update
 from grader.judging.judge import Verdict
 from grader.judging.recipe import recover_recipe
@@ -85,6 +85,36 @@ def gather_evidence(
     )
 
 
+def clearest_difference(
+    mistake: ExplainedMistake, explanation: Explanation, trace: Trace, verdict: Verdict, reference: Reference
+) -> FirstDifference | None:
+    """Return the first difference in the scenario that shows a mistake most clearly; None if none shows it.
+
+    Args:
+        mistake: one of the explanation's mistakes.
+        explanation: what explains the submission.
+        trace: the submission's trace.
+        verdict: where each scenario first differs.
+        reference: what it was judged by.
+    """
+    others = [other for other in explanation.mistakes if other is not mistake]
+    shown = _clearest_scenario([name for name in verdict.differences if name in mistake.scenarios], others)
+    if shown is None:
+        return None
+    return describe_first_difference(
+        reference.exercise.driver[shown],
+        verdict.differences[shown],
+        trace.runs.get(shown),
+        reference.solution_run(shown),
+        instead_of_list=_type_instead_of_list(trace, reference),
+    )
+
+
+def _clearest_scenario(scenarios: Iterable[str], others: Sequence[ExplainedMistake]) -> str | None:
+    """Return the first of these scenarios that the fewest of the other mistakes change; None if there is none."""
+    return min(scenarios, key=lambda name: sum(name in mistake.scenarios for mistake in others), default=None)
+
+
 def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
     """Return the name of the scenario from which the evidence is to come, one of those that went wrong.
 
@@ -99,10 +129,9 @@ def _scenario_to_show(explanation: Explanation, verdict: Verdict) -> str:
         return next(iter(verdict.differences))
     first, *others = explanation.mistakes
     changed_by_first = [name for name in verdict.differences if name in first.scenarios]
-    return min(
-        changed_by_first or verdict.differences,
-        key=lambda name: sum(name in mistake.scenarios for mistake in others),
-    )
+    clearest = _clearest_scenario(changed_by_first or verdict.differences, others)
+    assert clearest is not None  # something differs
+    return clearest
 
 
 def _type_instead_of_list(trace: Trace, reference: Reference) -> str:

@@ -26,7 +26,7 @@ _READ_FROM_MODEL = ("rates", "gradients")
 
 (`theta` and buffers are read from the model, too, but `theta` is described elsewhere, and buffers are never empty.)
 """
-_NO_EXCEPTION = "예외 없이 끝남"
+NO_EXCEPTION = "예외 없이 끝남"
 """Value of a run that did not raise: Korean for "ended without an exception"."""
 UPDATE_COUNT = "매개변수가 바뀐 횟수"
 """`FirstDifference.what` if one run has more updates than the other: Korean for "number of updates"."""
@@ -92,8 +92,8 @@ def fact_text(value: Fact, *, as_modes: bool = False) -> str:
 
 def _describe_failure(scenario: Scenario, run: Run, solution: Run) -> FirstDifference:
     """Describe an exception that only one run has, or that is not of the expected class."""
-    expected = _NO_EXCEPTION if solution.failure is None else solution.failure.type
-    got = _NO_EXCEPTION if run.failure is None else f"{run.failure.type}: {run.failure.message}"
+    expected = NO_EXCEPTION if solution.failure is None else solution.failure.type
+    got = NO_EXCEPTION if run.failure is None else f"{run.failure.type}: {run.failure.message}"
     call = run.failure.call + 1 if run.failure is not None else 1
     return FirstDifference(scenario.title, f"{ordinal(call)} 호출", expected, got)
 

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.course.conditions import true_text
+from grader.course.conditions import leading_events, true_text
 from grader.course.course import CourseError
 from grader.judging.compare_runs import differing_fields, find_difference, tolerances
 from grader.judging.edits import Combination, MistakeVariant
@@ -45,10 +45,20 @@ from grader.observe.trace import Run, Trace
 from grader.observe.wording import RETURN_TYPES
 
 
+@dataclass(frozen=True)
+class TrueText:
+    """What the card says of a mistake in a run."""
+
+    explain: str
+    """The mistake's explanation without the sentences that are not true of the run."""
+    symptom: str
+    """Those of its sentences that say what happened in the run, without what the code does; empty if there are none."""
+
+
 def true_explanation(
     mistake: ExplainedMistake, explanation: Explanation, trace: Trace, reference: Reference
-) -> str:
-    """Return what the card says of a mistake: its explanation without the sentences that are not true of these runs.
+) -> TrueText:
+    """Return what is true of a mistake in these runs.
 
     Args:
         mistake: what was found; of several mistakes that behave alike, the first that is told is explained.
@@ -61,7 +71,11 @@ def true_explanation(
     made, first = mistake.variant, mistake.told[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
     runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
-    return true_text(text, lambda condition: condition_holds(condition, runs))
+
+    def holds(condition: str) -> bool:
+        return condition_holds(condition, runs)
+
+    return TrueText(true_text(text, holds), leading_events(text, holds))
 
 
 def explanations_of_combined_mistakes(combination: Combination, reference: Reference) -> tuple[str, ...]:
@@ -81,7 +95,9 @@ def explanations_of_combined_mistakes(combination: Combination, reference: Refer
     trace = Trace(runs={name: reference.complete_run(program, name) for name in names})
     explanation = Explanation(combination=combination)
     return tuple(
-        true_explanation(ExplainedMistake(variant, (variant.mistake,), ()), explanation, trace, reference)
+        true_explanation(
+            ExplainedMistake(variant, (variant.mistake,), ()), explanation, trace, reference
+        ).explain
         for variant in combination
     )
 

@@ -10,6 +10,7 @@ from grader.learner.next_section import next_exercise
 from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
 from grader.learner.rewards import Achievement, Standing, load_rewards, standing
+from grader.report.hold_back import mistake_hints
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     before, earlier = standing(learner.history), learner.history.exercise(name).ever_passed
     calls = load_rewards().orders.get(name, ()) if passed else ()
     order = order_of_calls(source, name, calls) if calls else ""
-    learner.record_check(name, passed, feedback.mistake_ids, order)
+    road = tuple((named.id, mistake_hints(feedback, named)) for named in feedback.diagnosis.mistakes)
+    learner.record_check(name, passed, feedback.mistake_ids, order, road)
     if not passed:
         return Gain(False)
     return gain_since(learner, before, first=not earlier)

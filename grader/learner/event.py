@@ -2,8 +2,8 @@
 
 | kind          | what             | detail                                                                            |
 |---------------|------------------|-----------------------------------------------------------------------------------|
-| `check`       | exercise         | `passed`; `mistakes`: ids, if not passed; `order`: order of the calls             |
-| `hint`        | exercise         | `number`, from 1                                                                  |
+| `check`       | exercise         | `passed`; `mistakes`: ids, if not passed; `road`: their hints; `order`: of calls  |
+| `hint`        | exercise         | `number`, from 1; `mistake`: id, for a hint about a mistake                       |
 | `reset`       | exercise         |                                                                                   |
 | `prediction`  | prediction's id  | `letter`                                                                          |
 | `verdict`     | prediction's id  | `letter` chosen when the answer was first revealed; `answer`                      |

@@ -8,6 +8,10 @@ learned stays.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from grader.learner.event import LearnerEvent
 
@@ -15,6 +19,13 @@ AWAY_SECONDS = 20 * 60
 """Between two events farther apart than this the learner was doing something else; the gap is not counted as time."""
 _WORK = ("check", "hint", "prediction", "clinic")
 """Kinds of events initiated by the learner; only they count as days and time."""
+
+
+_Hint = Annotated[str, Meta(min_length=1, max_length=4_000)]
+Road = tuple[tuple[Annotated[str, Meta(min_length=1, max_length=2_000)], tuple[_Hint, _Hint, _Hint]], ...]
+"""Mistakes that a check named, in their order: (id, hints on its symptom, its place and its repair)."""
+_MOST_MISTAKES = 20
+"""Maximum mistakes of a road: the file could have been edited by hand."""
 
 
 @dataclass
@@ -26,7 +37,9 @@ class ExerciseHistory:
     checks: int = 0
     """Since the last reset."""
     hints: int = 0
-    """Highest number of a hint shown since the last reset."""
+    """Highest number of a hint of the exercise itself, shown since the last reset."""
+    mistake_hints: dict[str, int] = field(default_factory=dict)
+    """Highest number of a hint shown about each mistake of `road`, since checks in a row have named it."""
     first_pass: float | None = None
     """Time of the first pass in seconds since 1970; None if never passed."""
     tries: int = 0
@@ -39,6 +52,13 @@ class ExerciseHistory:
     """Orders of calls with which it has passed; see `grader.learner.earned.order_of_calls`."""
     last_mistakes: tuple[str, ...] = ()
     """Ids of the mistakes that the last check named, as in results.json; empty after a pass or a reset."""
+    road: Road = ()
+    """Hints about these mistakes; empty if a version wrote the event that had none."""
+
+    @property
+    def hints_shown(self) -> int:
+        """Number of hints shown of the exercise and about the mistakes that the last check named."""
+        return self.hints + sum(self.mistake_hints.values())
 
     @property
     def ever_passed(self) -> bool:
@@ -126,12 +146,12 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 _add_check(found, event, begun)
             case "hint":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
-                number = event.detail.get("number")
-                entry.hints = max(entry.hints, number if isinstance(number, int) else 0)
+                _add_hint(entry, event)
                 entry.hints_used += not entry.ever_passed
             case "reset":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 entry.passed, entry.checks, entry.hints, entry.last_mistakes = False, 0, 0, ()
+                entry.mistake_hints, entry.road = {}, ()
             case "prediction":
                 found.letters[event.what] = str(event.detail.get("letter"))
             case "verdict":
@@ -142,6 +162,15 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
             case "clinic":
                 _add_clinic(found, event)
         yield found
+
+
+def _add_hint(entry: ExerciseHistory, event: LearnerEvent) -> None:
+    number, mistake = event.detail.get("number"), event.detail.get("mistake")
+    shown = number if isinstance(number, int) else 0
+    if not isinstance(mistake, str):
+        entry.hints = max(entry.hints, shown)
+    elif mistake in dict(entry.road):
+        entry.mistake_hints[mistake] = max(entry.mistake_hints.get(mistake, 0), min(shown, 3))
 
 
 def _add_clinic(found: History, event: LearnerEvent) -> None:
@@ -174,7 +203,18 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
                 mistake.mastered = mistake.once_mastered = True
     made = event.detail.get("mistakes")
     entry.last_mistakes = tuple(map(str, made)) if isinstance(made, list) and not passed else ()
+    entry.road = () if passed else _road(event.detail.get("road"))
+    entry.mistake_hints = {id_: n for id_, n in entry.mistake_hints.items() if id_ in dict(entry.road)}
     for id_ in entry.last_mistakes:
         mistake = found.mistakes.setdefault((name, id_), MistakeHistory(name, id_))
         mistake.times += 1
         mistake.mastered = False
+
+
+def _road(value: object) -> Road:
+    """Return the hints about mistakes that a check's event holds; none if it holds no such thing."""
+    try:
+        road = msgspec.convert(value if isinstance(value, list) else [], Road)
+    except msgspec.ValidationError:
+        return ()
+    return road[:_MOST_MISTAKES]

@@ -34,7 +34,7 @@ class LessonRow:
     @property
     def begun(self) -> bool:
         """True if any of its exercises was checked, or a hint of it shown, or put back after a pass."""
-        return any(history.checks or history.hints or history.is_reset for _, history in self.exercises)
+        return any(history.checks or history.hints_shown or history.is_reset for _, history in self.exercises)
 
     @property
     def passed(self) -> int:

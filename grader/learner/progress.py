@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from grader.learner.event import LearnerEvent, happened
-from grader.learner.history import ExerciseHistory, History, history
+from grader.learner.history import ExerciseHistory, History, Road, history
 from grader.learner.store import Store
 from grader.paths import user_folder
 
@@ -49,7 +49,7 @@ class Progress:
     @property
     def exercises(self) -> dict[str, ExerciseHistory]:
         """Histories of the exercises begun since their last reset, by name."""
-        return {name: e for name, e in self.history.exercises.items() if e.checks or e.hints}
+        return {name: e for name, e in self.history.exercises.items() if e.checks or e.hints_shown}
 
     @property
     def passed(self) -> frozenset[str]:
@@ -66,7 +66,12 @@ class Progress:
         return self.history.streak(date.today())
 
     def record_check(
-        self, exercise: str, passed: bool, mistakes: Sequence[str] = (), order: str = ""
+        self,
+        exercise: str,
+        passed: bool,
+        mistakes: Sequence[str] = (),
+        order: str = "",
+        road: Road = (),
     ) -> None:
         """Record a check; an exercise that has passed stays passed.
 
@@ -75,17 +80,26 @@ class Progress:
             passed: True if every check of it passed.
             mistakes: ids of the named mistakes, as in results.json.
             order: order of its calls, if several orders are right.
+            road: hints about these mistakes.
         """
-        detail = {"passed": passed} | ({"order": order} if order else {})
-        self.record(
-            [happened("check", exercise, **detail, **({"mistakes": [*mistakes]} if mistakes else {}))]
-        )
+        detail: dict[str, object] = {"passed": passed}
+        if order:
+            detail["order"] = order
+        if mistakes:
+            detail["mistakes"] = [*mistakes]
+        if road:
+            detail["road"] = [[id_, [*hints]] for id_, hints in road]
+        self.record([happened("check", exercise, **detail)])
 
-    def next_hint(self, exercise: str, total: int) -> int:
-        """Record a hint and return its number (from 1); after the last hint, the last one again."""
-        number = min(self.history.exercise(exercise).hints + 1, total)
-        self.record([happened("hint", exercise, number=number)])
-        return number
+    def record_hint(self, exercise: str, number: int, mistake: str = "") -> None:
+        """Record that a hint was shown.
+
+        Args:
+            exercise: name of the exercise.
+            number: number of the hint, from 1, among those of the exercise or about the mistake.
+            mistake: id of the mistake that it is about; empty for a hint of the exercise.
+        """
+        self.record([happened("hint", exercise, number=number, **({"mistake": mistake} if mistake else {}))])
 
     def record_prediction(self, prediction: str, letter: str) -> None:
         """Record a choice; a later one replaces it."""

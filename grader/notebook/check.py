@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from grader.course.course import CourseError, Exercise
@@ -20,8 +21,9 @@ from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
+from grader.learner.settings import as_chosen
 from grader.notebook.attempts import attempts, start_server
-from grader.notebook.hints import next_hints
+from grader.notebook.hints import hints_left, next_hints
 from grader.notebook.missing_names import explain_missing_names
 from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
 from grader.notebook.shown import Shown, message
@@ -72,11 +74,9 @@ def check(
         *learner.take_notices(),
     )
     feedback = replace(feedback, notes=notes)
-    left = len(exercise.hints) - learner.history.exercise(exercise.name).hints
     if feedback.status != "passed":
-        return Shown(
-            feedback_html(feedback, total_hints=left, folded=True), feedback_text(feedback), feedback
-        )
+        left, told = hints_left(exercise, learner), as_chosen(feedback, Path.cwd())
+        return Shown(feedback_html(told, total_hints=left, folded=True), feedback_text(told), feedback)
     on_pass = pass_notes(load_course(), exercise, learner, gain)
     following = on_pass.following
     onward = None if following is None else (describe(following), following.section.link)
@@ -94,9 +94,9 @@ _NO_ANSWER = (
 
 
 def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
-    """Show the exercise's next hint together with the earlier ones; the last hint is the answer.
+    """Show the next hint together with the earlier ones; the last hint is the answer.
 
-    If the last check named a mistake, the text begins with where to look for that mistake.
+    If the last check named mistakes, the hints are about them: the symptom, the place, the repair.
     """
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
@@ -104,12 +104,12 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
         return message(str(error))
     except TypeError:
         return message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
-    if not found.hints:
-        return message(
-            f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 힌트가 없어요. "
-            "레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
-        )
     hints = next_hints(found)
+    if hints is None:
+        return message(
+            f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 정해 둔 힌트가 없어요. "
+            "확인에서 알려진 실수를 찾으면 그 힌트가 나와요. 레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
+        )
     return Shown(hints.html, hints.text)
 
 

@@ -131,7 +131,7 @@ def _lessons(content: Overview, width: int) -> RenderableType:
             counts = [
                 "전에 통과" if done.is_reset else "",
                 f"확인 {done.checks}" if done.checks else "",
-                f"힌트 {done.hints}" if done.hints else "",
+                f"힌트 {done.hints_shown}" if done.hints_shown else "",
             ]
             mark, style = ("✓", "green") if done.passed else ("↺" if done.is_reset else "·", "dim")
             line = Text.assemble((f"{mark} ", style), title, (f" ({exercise.name})", "dim"))

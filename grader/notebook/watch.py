@@ -22,6 +22,7 @@ from grader.course.reading import load_course
 from grader.grading.own_file import OwnFile
 from grader.learner.earned import PassNotes, pass_notes, recorded_check
 from grader.learner.progress import Progress
+from grader.learner.settings import as_chosen
 from grader.notebook.hints import next_hints
 from grader.notebook.terminal_keys import pressed_keys
 from grader.report.plain_text import without_code_marks
@@ -176,8 +177,8 @@ class Watch:
             self._view = (self._view + 1) % len(_views(self._feedback))
             self._draw()
         elif key == "h" and self._current is not None:
-            has_hints = bool(self._current.hints)
-            self._messages = [next_hints(self._current).text if has_hints else "보너스 문제라 힌트가 없어요."]
+            hints = next_hints(self._current)
+            self._messages = ["보너스 문제라 정해 둔 힌트가 없어요." if hints is None else hints.text]
             self._draw()
 
     def _read(self) -> bool:
@@ -294,7 +295,8 @@ class Watch:
             print_standing(console, (self._just_passed[-1][0].because, *won))
             console.print()
         if self._feedback is not None:
-            _views(self._feedback)[self._view](console, self._feedback)
+            told = as_chosen(self._feedback, self._file.parent)
+            _views(told)[self._view](console, told)
         elif not finished:
             return
         elif self._own is not None:

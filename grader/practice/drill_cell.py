@@ -4,13 +4,16 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from grader.base.errors import HanstepError
 from grader.course.course import Exercise
 from grader.course.reading import load_course
 from grader.learner.progress import Progress
+from grader.learner.settings import as_chosen
 from grader.notebook.check import judge_in_kernel
+from grader.notebook.hints import hints_left
 from grader.notebook.shown import Shown, message, new_cell
 from grader.observe.wording import particle
 from grader.practice.best_times import BestTimes
@@ -49,15 +52,15 @@ def drill(exercise: str | Callable[..., Any] = FIRST) -> Shown:
         feedback = judge_in_kernel(drilled, exercise)
     except HanstepError as error:
         return message(str(error))
-    left = len(drilled.hints) - Progress.load().history.exercise(name).hints
-    shown = Shown(feedback_html(feedback, total_hints=left, folded=True), feedback_text(feedback), feedback)
+    left, told = hints_left(drilled, Progress.load()), as_chosen(feedback, Path.cwd())
+    shown = Shown(feedback_html(told, total_hints=left, folded=True), feedback_text(told), feedback)
     if not shown.passed:
         return _under("시계는 계속 가고 있어요. 고쳐서 다시 실행해 보세요.", shown)
     seconds = now - _started.pop(name)
     times = BestTimes()
     before = times.record(name, seconds)
-    told = (result(seconds, before), recent_times(times.of[name]), set_aside_note(times))
-    return _under(" ".join(filter(None, told)), shown, seconds)
+    lines = (result(seconds, before), recent_times(times.of[name]), set_aside_note(times))
+    return _under(" ".join(filter(None, lines)), shown, seconds)
 
 
 def _begin(exercise: Exercise, now: float) -> Shown:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from grader.course.feedback import FirstDifference
 from grader.grading import SEED
 from grader.judging.compare_runs import find_difference
-from grader.judging.first_difference import UPDATE_COUNT, describe_first_difference
+from grader.judging.first_difference import NO_EXCEPTION, UPDATE_COUNT, describe_first_difference
 from grader.judging.reference import Reference, cached_reference
 from grader.practice.case import Case
 
@@ -103,15 +103,14 @@ def symptom_in_words(first: FirstDifference) -> str:
     Numbers are quoted only if both are whole. Of others, nobody could tell the value or the larger one in the head, so
     the sentence only says that they differ.
     """
-    no_error = "예외 없이 끝남"
     if first.tensor is not None:
         return first.what
     if first.what == UPDATE_COUNT:  # counts how often parameters moved, not the calls that a learner can see
         moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
         return f"매개변수가 바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
-    if first.expected == no_error:
+    if first.expected == NO_EXCEPTION:
         return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
-    if first.got == no_error:
+    if first.got == NO_EXCEPTION:
         return f"{first.what}에서 예외({first.expected})가 나야 하는데 그냥 끝나요"
     return f"{first.what} · {_compared(first)}"
 

@@ -251,7 +251,7 @@ def opening(on: date) -> str:
 
 
 def closing(on: date, again: str = "grader clinic", more: str = "grader clinic --more") -> tuple[str, ...]:
-    """Return the closing lines: what is left for today, and when the next mistake comes back.
+    """Return the closing lines: what is left, when the next mistake comes back, and what examines one's own scripts.
 
     Args:
         on: today.
@@ -274,6 +274,7 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
         lines.append(f"다음에 볼 실수 {plan.coming}개는 {on_day(plan.following)}에 나와요.")
     if plan.waiting:
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
+    lines.append("당신의 스크립트를 진찰받기: `grader xray train.py`")
     return tuple(lines)
 
 

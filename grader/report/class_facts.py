@@ -25,6 +25,11 @@ def answered(submission: SubmissionResult) -> bool:
     return any(tried(f) or f.status == "unreadable" for f in submission.feedbacks)
 
 
+def is_unread(submission: SubmissionResult) -> bool:
+    """Return True if nothing of a submission could be graded because it could not be read: it has no score yet."""
+    return submission.is_ungraded and not any(map(tried, submission.feedbacks))
+
+
 def only_extras(submission: SubmissionResult) -> tuple[Feedback, ...]:
     """Return the warm-ups and bonus tasks of a student who handed in nothing else; empty for any other student."""
     return () if answered(submission) else submission.extras
@@ -210,12 +215,62 @@ def _round_step(least: float) -> float:
 # ---- what to teach again ------------------------------------------------------------------------------
 
 
-def reteach(mistakes: Sequence[MistakeCount], exercises: Sequence[ExerciseFacts]) -> str:
-    """Return one sentence on what to explain again first; empty if nobody has tried anything."""
+@dataclass(frozen=True)
+class RaisedCount:
+    """Number of students whose code raised an exception."""
+
+    students: int
+    tried: int
+    """Number of students who wrote an answer."""
+    exercise: str
+    kind: str
+    """Type of the most frequent exception, and its exercise."""
+    most: int
+    """Number of students with this exception there."""
+
+
+def count_raised(submissions: Sequence[SubmissionResult]) -> RaisedCount | None:
+    """Count the students whose code raised an exception; None if there is none."""
+    places: dict[tuple[str, str], set[int]] = {}
+    answering = set[int]()
+    for index, submission in enumerate(submissions):
+        for feedback in filter(tried, submission.feedbacks):
+            answering.add(index)
+            if feedback.status == "error":
+                kind = (feedback.error or "").partition(":")[0]
+                places.setdefault((feedback.exercise, kind), set()).add(index)
+    if not places:
+        return None
+    (exercise, kind), most = max(places.items(), key=lambda item: len(item[1]))
+    return RaisedCount(len(set().union(*places.values())), len(answering), exercise, kind, len(most))
+
+
+def reteach(
+    mistakes: Sequence[MistakeCount], exercises: Sequence[ExerciseFacts], raised: RaisedCount | None = None
+) -> str:
+    """Return one sentence on what to explain again first; empty if nobody has tried anything.
+
+    It is about what most students have in common: a named mistake, an exception, or else an exercise.
+    """
     hardest = hardest_first(exercises)
     if not hardest:
         return ""
-    if mistakes and mistakes[0].id and mistakes[0].students > 1:
+    named = mistakes[0].students if mistakes and mistakes[0].id else 0
+    unnamed = next((mistake for mistake in mistakes if not mistake.id), None)
+    if raised and raised.students > max(1, named, unnamed.students if unnamed else 0):
+        return (
+            f"답안을 쓴 {raised.tried}명 가운데 {raised.students}명의 코드에서 예외가 났어요. "
+            f"가장 많은 `{raised.exercise}`({raised.kind}, {raised.most}명)부터 다시 설명해 보세요."
+        )
+    if unnamed and unnamed.students > max(1, named):
+        where = ", ".join(f"`{e.name}`" for e in exercises if e.name in unnamed.exercises)
+        if len(unnamed.exercises) > 3:
+            where = f"연습 문제 {len(unnamed.exercises)}개"
+        return (
+            f"{where}의 답안을 쓴 {unnamed.tried}명 가운데 {unnamed.students}명이 목록에 없는 방식으로 틀렸어요. "
+            "아래 실수 지도에서 그 코드부터 살펴보세요."
+        )
+    if named > 1:
         most = mistakes[0]
         where = ", ".join(f"`{e.name}`" for e in exercises if e.name in most.exercises)
         if len(most.exercises) > 3:

@@ -19,9 +19,11 @@ from grader.report.class_facts import (
     ScoreBin,
     answered,
     count_mistakes,
+    count_raised,
     exercises_of,
     feedback_to_read_first,
     hardest_first,
+    is_unread,
     lessons_of,
     only_extras,
     reteach,
@@ -52,7 +54,7 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
 }  # fmt: skip
 """Filters for the student table, besides mistakes: key → label and condition."""
 _HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
-_LOOK_FIRST = ("unreadable", "renamed", "extras", "nothing")
+_LOOK_FIRST = ("renamed", "extras", "nothing")
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
     possible = sum(lesson.points for lesson in begun)
     maps = mistake_maps(submissions, begun)
     students = _students(submissions, names, begun, maps)
-    scores = sorted(s.score for s in submissions)
+    scores = sorted(s.score for s in submissions if not is_unread(s))
     whole = all(score == int(score) for score in scores)
     statuses = Counter(f.status if f.begun else "missing" for s in submissions for f in s.feedbacks)
     numbers = Counter(key for student in students for key in student.kinds.split())
@@ -103,7 +105,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         students=students,
         scores=scores,
         best=max((s.max_score for s in submissions), default=0.0),
-        reteach=reteach(count_mistakes(submissions), exercises),
+        reteach=reteach(count_mistakes(submissions), exercises, count_raised(submissions)),
         lessons=begun,
         folded=[lesson for lesson in lessons if not lesson.begun],
         maps=maps,
@@ -115,6 +117,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         hardest=hardest_first(exercises),
         worst=_most_frequent(maps),
         kinds=[(key, label, numbers[key]) for key, (label, _) in _KINDS.items() if numbers[key]],
+        queue=[student for student in students if student.result.is_ungraded],
         look_first=[(_KINDS[key][0], [s for s in students if key in s.kinds.split()]) for key in _LOOK_FIRST],
         stopped=[(status, statuses[status]) for status in words.STATUS_NAMES if status in statuses],
         script=script,

@@ -12,12 +12,14 @@ from rich.text import Text
 
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
-from grader.report.class_facts import count_mistakes, feedback_to_read_first, only_extras, tried
+from grader.report.class_facts import count_mistakes, feedback_to_read_first, is_unread, only_extras, tried
 
 # Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one.
 _ROWS_SHOWN = 40
 _MISTAKES_SHOWN = 8
 _MARKS_SHOWN = 12
+_UNREAD_SHOWN = 3
+"""Files shown of one submission that could not be read."""
 _GAP = 3
 """Space between two columns, in terminal cells."""
 _SENTENCE_CELLS = 40
@@ -29,6 +31,10 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
     submissions = list(result.submissions)
     if not submissions:
         return Text("채점한 학생이 없어요.")
+    queue = _queue(result)
+    submissions = [s for s in submissions if not is_unread(s)]
+    if not submissions:
+        return Group(*queue)
     parts: list[RenderableType] = []
     shown = submissions
     if len(submissions) > _ROWS_SHOWN:
@@ -46,8 +52,28 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
         _overall(submissions),
         *_mistakes(submissions, width),
     ]
-    parts += _scrutiny(submissions)
+    parts += [*_scrutiny(submissions), *queue]
     return Group(*parts)
+
+
+def _queue(result: ClassResult) -> list[RenderableType]:
+    """Return what could not be read: whose file it is, why, and the command that grades it."""
+    queue = result.ungraded
+    if not queue:
+        return []
+    lines: list[RenderableType] = [
+        Text(f"\n채점하지 못한 제출 {len(queue)}개 (0점이 아니에요)", style="bold yellow")
+    ]
+    for submission in queue[:_ROWS_SHOWN]:
+        student = plain_text.one_line(submission.student, 40)
+        told = [f"{plain_text.one_line(u.file, 80)}: {u.reason}" for u in submission.unread[:_UNREAD_SHOWN]]
+        lines.append(Text(f"  {student}"))
+        lines += [Padding(Text(plain_text.one_line(line, 400), style="dim"), (0, 0, 0, 4)) for line in told]
+    if len(queue) > _ROWS_SHOWN:
+        lines.append(Text(f"  그 밖의 {len(queue) - _ROWS_SHOWN}개는 index.html에 있어요."))
+    if result.regrade:
+        lines.append(Text(f"  파일을 고친 다음: {result.regrade}"))
+    return lines
 
 
 def _lessons(submissions: Sequence[SubmissionResult]) -> tuple[list[str], list[str]]:

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from grader.course.feedback import Feedback, Recipe, RepairStep
 from grader.observe.wording import ordinal
 from grader.report import formulas, plain_text, timeline, words
+from grader.report.hold_back import HINT_NAMES
 from grader.report.printed import printed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -72,6 +73,7 @@ def feedback_html(
     standing: Sequence[str] = (),
     onward: tuple[str, str] | None = None,
     folded: bool = False,
+    steps: Sequence[Sequence[str]] = (),
 ) -> str:
     """Return the card of one feedback.
 
@@ -83,6 +85,8 @@ def feedback_html(
         onward: text and link to what comes next; None for nothing.
         folded: show one mistake, and fold the others and what was measured, so that a notebook has the headline in
             view. On a page everything is open: it may be printed.
+        steps: for each named mistake the hints about it (`mistake_hints`), each folded; for a page, where nobody can
+            ask for them.
     """
     diagnosis = feedback.diagnosis
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
@@ -106,23 +110,25 @@ def feedback_html(
             onward=onward,
             output=printed(feedback),
             folded=folded,
+            steps=[[hint_blocks(text) for text in hints_of_one] for hints_of_one in steps],
+            step_names=HINT_NAMES,
         )
     )
     return card
 
 
-def hint_html(title: str, seen: Sequence[str], total: int, *, lead: str = "") -> str:
+def hint_html(title: str, seen: Sequence[tuple[str, str]], total: int) -> str:
     """Return the card of the newest hint, with the earlier ones folded below it.
 
     Args:
         title: the exercise's title.
-        seen: the hints shown so far, the newest last.
-        total: number of hints the exercise has.
-        lead: text to show before the hint.
+        seen: the hints shown so far, the newest last: (name, text); most have no name.
+        total: number of hints that there are.
     """
     template = template_environment().get_template("hint.html.j2")
-    blocks = [hint_blocks(text) for text in seen]
-    card: str = template.render(title=title, hints=blocks, total=total, lead=lead)
+    card: str = template.render(
+        title=title, hints=[(name, hint_blocks(text)) for name, text in seen], total=total
+    )
     return card
 
 
@@ -232,6 +238,11 @@ class _Row:
     name: str
     got: _Bar
     expected: _Bar
+
+    @property
+    def same(self) -> bool:
+        """True if both read the same."""
+        return self.got.text == self.expected.text
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,12 @@ SCHEMA = "hanstep.results/2"
 """Current schema of `results.json`.
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
-added later are empty if absent: `extras`, `person`, `late`, `handed_in` and `mark` of a submission, `kind`,
-`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line` of a mistake, `absent` of a class,
-`in_doubt` of somebody absent, `group` of a person. `score` is always the measured score; `mark` is the final one after
-the policy and marks given by hand, and its `score` is null for a student who is excused.
+added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark` and `unread` of a submission, `kind`,
+`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line`, `symptom`, `difference` and
+`right_lines` of a mistake, `absent`, `repair`, `ungraded` and `regrade` of a class, `in_doubt` of somebody absent,
+`group` of a person. `score` is always the measured score; `mark` is the final one after the policy and marks given by
+hand, and its `score` is null for a student who is excused. `ungraded` lists what could not be read: file, reason, and
+the command that grades it.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
@@ -53,6 +55,13 @@ def _pieces(result: ClassResult) -> Iterator[str]:
         "sandbox": result.sandbox,
         "submissions": [],
         "absent": [asdict(absent) for absent in result.absent],
+        "repair": result.repair,
+        "ungraded": [
+            {"student": submission.student, **asdict(unread), "command": result.regrade}
+            for submission in result.ungraded
+            for unread in submission.unread
+        ],
+        "regrade": result.regrade,
     }
     before, empty, after = dump(document).partition('"submissions": []')
     yield before + empty.removesuffix("]")
@@ -83,6 +92,7 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
         "late": submission.late,
         "handed_in": submission.handed_in,
         "mark": None if submission.mark is None else asdict(submission.mark),
+        "unread": [asdict(unread) for unread in submission.unread],
     }
 
 

@@ -94,19 +94,18 @@ def print_standing(console: Console, lines: Iterable[str]) -> None:
         console.print(_indented(prose(line)), highlight=False)
 
 
-def hint_text(title: str, seen: Sequence[str], total: int, *, lead: str = "") -> str:
+def hint_text(title: str, seen: Sequence[tuple[str, str]], total: int) -> str:
     """Return the hints shown so far as text, the newest last.
 
     Args:
         title: the exercise's title.
-        seen: the course's hints shown so far.
-        total: number of hints the exercise has; the last one is the answer.
-        lead: a line to begin with, before the hints.
+        seen: the hints shown so far: (name, text); most have no name.
+        total: number of hints that there are.
     """
-    lines = [lead] if lead else []
-    for number, text in enumerate(seen, start=1):
-        answer = " (정답)" if number == total else ""
-        lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{answer}")
+    lines = []
+    for number, (name, text) in enumerate(seen, start=1):
+        named = f" · {name}" if name else ""
+        lines.append(f"{plain_text.without_code_marks(title)} · 힌트 {number}/{total}{named}")
         body = [line for line in dedent(text).strip().splitlines() if not line.startswith("```")]
         lines += [f"  {line}".rstrip() for line in body]
     return "\n".join(lines)
@@ -218,13 +217,16 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
 
 
 def _mistake(named: NamedMistake, number: int | None, own_place: str) -> Iterable[RenderableType]:
+    if number is None and not (named.explain or named.hint or own_place):
+        return
     yield Text()
     if own_place:
         yield _indented(prose(own_place, _LABEL))
     if number is not None:
         place = words.mistake_place(named)
         yield _indented(prose(f"{number}. {words.either(named)}{f' ({place})' if place else ''}", "bold"))
-    yield _indented(prose(named.explain))
+    if named.explain:
+        yield _indented(prose(named.explain))
     if named.hint:
         yield _indented(prose(f"→ {named.hint}"))
 

@@ -106,7 +106,7 @@ def headline(feedback: Feedback) -> Headline:
         is_shown_below = feedback.diagnosis.first_difference is not None
         return Headline(mark, DIFFERS, "" if is_shown_below else one_line(feedback.message, 600))
     # `error_text` shows the exception below the headline, so it is cut out of the message here.
-    first, rest = _first_sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
+    first, rest = first_sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
     shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
@@ -350,14 +350,19 @@ def repair_leaves(feedback: Feedback) -> str:
 
 
 def repair_place(step: RepairStep) -> str:
-    """Return the place of an edit, as in `코드 셀 3의 12번째 줄`."""
+    """Return the place of an edit, as in `12번째 줄(코드 셀 3)`."""
     if step.line is None:
         return "이 함수"
     return _line(step.line, step.cell)
 
 
 def _line(line: int, cell: int | None) -> str:
-    return f"{line}번째 줄" if cell is None else f"코드 셀 {cell}의 {line}번째 줄"
+    return f"{line}번째 줄" + ("" if cell is None else f"(코드 셀 {cell})")
+
+
+def _with_cell(place: str, cell: int | None) -> str:
+    """Return a place with its cell behind it. A cell's number stands nowhere in a notebook, so it comes last."""
+    return place if cell is None else f"{place} · 코드 셀 {cell}"
 
 
 def repair_kind(step: RepairStep) -> str:
@@ -378,8 +383,15 @@ def mistake_place(named: NamedMistake) -> str:
     """Return the place of a mistake: `12번째 줄`, `12번째 줄보다 앞`, `12번째 줄 뒤`, or empty if no line is known."""
     if named.line is None:
         return ""
-    cell = "" if named.cell is None else f"코드 셀 {named.cell} · "
-    return f"{cell}{named.line}번째 줄{_side(named)}"
+    return _with_cell(f"{named.line}번째 줄{_side(named)}", named.cell)
+
+
+def look_at(named: NamedMistake) -> str:
+    """Return a sentence on where to look for a mistake, as in `12번째 줄(코드 셀 3)을 보세요.`; empty if unknown."""
+    if named.line is None:
+        return ""
+    line = _line(named.line, named.cell)
+    return f"{line}{_side(named)}에 빠진 것이 있어요." if _side(named) else f"{line}을 보세요."
 
 
 def missing_beside(named: NamedMistake) -> str:
@@ -413,7 +425,7 @@ def _what_was_checked(feedback: Feedback) -> str:
     return f"확인한 것: {' / '.join(titles)}." if titles else ""
 
 
-def _first_sentence(text: str) -> tuple[str, str]:
+def first_sentence(text: str) -> tuple[str, str]:
     """Split a text into its first sentence, without the full stop, and the rest."""
     first, _, rest = text.partition(". ")
     return first.rstrip("."), rest.strip()
@@ -426,7 +438,7 @@ def _side_shown(feedback: Feedback) -> str:
 
 
 def location(feedback: Feedback) -> str:
-    """Return file, cell and line, as in `kim.ipynb · 코드 셀 3 · 7번째 줄`; empty if passed or unknown."""
+    """Return file, line and cell, as in `kim.ipynb · 7번째 줄 · 코드 셀 3`; empty if passed or unknown."""
     if feedback.status == "passed":
         return ""
     file = one_line(feedback.file, 120) if feedback.file else ""
@@ -434,10 +446,7 @@ def location(feedback: Feedback) -> str:
 
 
 def place(feedback: Feedback) -> str:
-    """Return the place within the file, as in `코드 셀 3 · 7번째 줄`; empty if unknown."""
-    parts = []
-    if feedback.cell is not None:
-        parts.append(f"코드 셀 {feedback.cell}")
-    if feedback.line is not None:
-        parts.append(f"{feedback.line}번째 줄{_side_shown(feedback)}")
-    return " · ".join(parts)
+    """Return the place within the file, as in `7번째 줄 · 코드 셀 3`; empty if unknown."""
+    if feedback.line is None:
+        return "" if feedback.cell is None else f"코드 셀 {feedback.cell}"
+    return _with_cell(f"{feedback.line}번째 줄{_side_shown(feedback)}", feedback.cell)

@@ -14,10 +14,11 @@ from typing import Any
 from grader.base.file_names import file_names, safe_filename
 from grader.base.files import write_whole
 from grader.course.course import Course
-from grader.course.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, SubmissionResult
+from grader.course.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, Repair, SubmissionResult
 from grader.report import plain_text, words
 from grader.report.class_facts import exercises_of, only_extras
 from grader.report.class_page import class_page
+from grader.report.hold_back import as_told, mistake_hints, without_repair
 from grader.report.html import feedback_html, page
 from grader.report.plain_text import spreadsheet_cell
 from grader.report.results import dump, write_results
@@ -38,14 +39,19 @@ def write_report(out: Path, result: ClassResult, course: Course, *, when: dateti
     """
     names = file_names([s.student for s in result.submissions])
     for submission, name in zip(result.submissions, names, strict=True):
-        write_student(out, submission, course, name=name)
+        write_student(out, submission, course, name=name, repair=result.repair)
     write_whole(out / "gradebook.csv", gradebook_csv(result, course).encode("utf-8-sig"))
     write_whole(out / "index.html", class_page(result, course, names, when or datetime.now()))
     write_results(out / "results.json", result)  # last: its presence means that everything else is there
 
 
 def write_student(
-    out: Path, submission: SubmissionResult, course: Course, *, name: str | None = None
+    out: Path,
+    submission: SubmissionResult,
+    course: Course,
+    *,
+    name: str | None = None,
+    repair: Repair = "at-once",
 ) -> None:
     """Write one student's feedback page and Gradescope file.
 
@@ -57,10 +63,12 @@ def write_student(
         course: gives the order and the titles of lessons and exercises.
         name: the student's file name if `file_names` has named the whole class; default: made from this student's name
             alone.
+        repair: when the student reads the names of mistakes.
     """
     name = safe_filename(submission.student) if name is None else name
-    write_whole(out / "feedback" / f"{name}.html", _student_page(submission, course))
-    write_whole(out / "gradescope" / name / "results.json", dump(gradescope(submission)) + "\n")
+    write_whole(out / "feedback" / f"{name}.html", _student_page(submission, course, repair))
+    document = gradescope(as_told(submission, repair))
+    write_whole(out / "gradescope" / name / "results.json", dump(document) + "\n")
 
 
 # ---- for other programs -------------------------------------------------------------------------------
@@ -169,8 +177,9 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
 # ---- for people ---------------------------------------------------------------------------------------
 
 
-def _student_page(submission: SubmissionResult, course: Course) -> str:
+def _student_page(submission: SubmissionResult, course: Course, repair: Repair) -> str:
     """Return the HTML of one student's page, with a card for each exercise."""
+    draw = feedback_html if repair == "at-once" else _card_with_hints
     titles = {lesson.id: lesson.title for lesson in course.lessons}
     lessons: dict[str, list[tuple[Feedback, str]]] = {}
     common = _common_notes(submission)
@@ -181,7 +190,7 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
         again = feedback.status in ("missing", "unreadable") and story in shown
         shown.add(story)
         own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
-        card = "" if again else _rendered_safely(feedback_html, own)
+        card = "" if again else _rendered_safely(draw, own)
         lessons.setdefault(feedback.lesson, []).append((feedback, card))
     return page(
         "student.html.j2",
@@ -190,6 +199,12 @@ def _student_page(submission: SubmissionResult, course: Course) -> str:
         notes=(*submission.notes, *common),
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
     )
+
+
+def _card_with_hints(feedback: Feedback) -> str:
+    """Return the card that tells the symptoms of the named mistakes, with their hints folded below."""
+    hints = [mistake_hints(feedback, named) for named in feedback.diagnosis.mistakes]
+    return feedback_html(without_repair(feedback), steps=hints)
 
 
 def _common_notes(submission: SubmissionResult) -> list[str]:

@@ -99,5 +99,6 @@ def _rows(report: Report, language: Language) -> Table | None:
             note.append(
                 "  " + " ".join("█" * max(1, round(_BAR / 2 * share)) for share in shares), style="blue"
             )
-        table.add_row(number, row.kind, f"{row.line}", Text(row.code[:60], style="dim"), note)
+        line = f"{row.line}" if row.code else ""
+        table.add_row(number, row.kind, line, Text(row.code[:60], style="dim"), note)
     return table

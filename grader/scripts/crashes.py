@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from grader.scripts.facts import Facts
+from grader.scripts.facts import Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said, Told
 from grader.scripts.places import Place, is_own, place_of
 
@@ -58,6 +58,21 @@ _CLASSICS: tuple[tuple[str, str, Said, Said, Said], ...] = (
         Said("`.to(device)`를 둘 다에 하세요.", "Move both with `.to(device)`."),
     ),
     (
+        "bn-batch-of-one",
+        r"Expected more than 1 value per channel when training",
+        Said("배치 정규화에 샘플이 하나만 들어갔어요", "Batch norm was given one sample"),
+        Said(
+            "배치에 샘플이 하나뿐이라 배치 정규화가 분산을 계산할 수 없어요. 데이터 수를 배치 크기로 나눈 나머지가 "
+            "1이면 에폭의 마지막 배치가 그래요.",
+            "A batch of one sample has no variance for batch norm. The last batch of an epoch is one when the "
+            "number of samples leaves a remainder of 1.",
+        ),
+        Said(
+            "`DataLoader(..., drop_last=True)`로 남은 배치를 빼거나 배치 크기를 바꾸세요.",
+            "Drop the last batch (`drop_last=True`), or choose another batch size.",
+        ),
+    ),
+    (
         "crash-dtype",
         r"must have the same dtype|expected scalar type|Found dtype|expected m1 and m2 to have the same dtype",
         Said("자료형이 맞지 않아요", "Types do not match"),
@@ -82,9 +97,18 @@ def explained(error: BaseException, facts: Facts) -> Told | None:
                 f"업데이트 {facts.updates}번 뒤에 멈췄어요: {type(error).__name__}: {first}",
                 f"Stopped after {facts.updates} updates: {type(error).__name__}: {first}",
             )
-            finding = Finding(place=place_of_error(error), sentence=sentence, evidence=evidence, mend=mend)
+            place = place_of_error(error)
+            if id_ == "bn-batch-of-one":
+                place = _last_forward(facts) or place
+            finding = Finding(place=place, sentence=sentence, evidence=evidence, mend=mend)
             return Told(rule, finding)
     return None
+
+
+def _last_forward(facts: Facts) -> Place | None:
+    """Return the line that called the model last; the error itself lies deep inside it."""
+    places = [one.place for one in facts.of(ForwardRan)]
+    return places[-1] if places else None
 
 
 def _nothing(_: Facts) -> Iterable[Finding]:

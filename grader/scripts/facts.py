@@ -98,6 +98,8 @@ class LossComputed(Event):
     value: "Tensor | None" = None
     target_rows: "Tensor | None" = None
     """A hash of each row of the targets."""
+    filled: float = 0.0
+    """Share of targets of real numbers that are zeros at the ends of rows of different lengths."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -127,7 +129,7 @@ class BackwardRan(Event):
     value: "Tensor | None" = None
     raised: bool = False
     wrapped: Place | None = None
-    """Where a root without a graph was made: `torch.tensor(…, requires_grad=True)`."""
+    """Where a leaf of the graph was made: `torch.tensor(…, requires_grad=True)`; the newest such tensor only."""
     weights: dict[int, float] = field(default_factory=dict)  # a sum of some entries, by optimizer
 
 
@@ -275,6 +277,8 @@ class LoaderBegan(Event):
     pass_: int
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""
+    changed: tuple[str, ...] = ()
+    """Tensors and arrays of its dataset whose values differ from those when the pass before began."""
 
 
 @dataclass(kw_only=True, slots=True)

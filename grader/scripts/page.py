@@ -59,12 +59,12 @@ def _diff(diff: tuple[str, str] | None) -> str:
 
 
 def _row(row: Any) -> str:
-    bars = ""
+    bars, line = "", row.line if row.code else ""
     if row.step is not None and row.step.recipe:
         largest = max(map(abs, row.step.recipe.values()))
         shares = [abs(value) / largest for value in list(row.step.recipe.values())[::-1][:12]]
         bars = "".join(f'<span class="bar" style="width:{2 * share:.2f}rem"></span>' for share in shares)
     return (
-        f"<tr><td>{row.update}</td><td>{escape(row.kind)}</td><td>{row.line}</td>"
+        f"<tr><td>{row.update}</td><td>{escape(row.kind)}</td><td>{line}</td>"
         f"<td><code>{escape(row.code)}</code></td><td>{escape(row.note)} {bars}</td></tr>"
     )

@@ -101,15 +101,35 @@ def _freezing(whole: ast.AST) -> Iterator[int]:
 def name_tests(file: str) -> list[Place]:
     """Return the lines that sort parameters by a text in their names: `"norm" in name`, `name.endswith(...)`."""
     whole = tree(file)
-    return [] if whole is None else [Place(file, line) for line in sorted(set(_name_tests(whole)))]
+    found = set() if whole is None else set(_name_tests(whole))
+    texts = {line for line, by_text in found if by_text}
+    return [Place(file, line) for line in sorted(texts or {line for line, _ in found})]
 
 
-def _name_tests(whole: ast.AST) -> Iterator[int]:
+def _is_test(node: ast.Return | ast.Assign | ast.Lambda) -> bool:
+    """Return True if a value says yes or no about a text: `"norm" in name`, `name.endswith("bias")`."""
+    value = node.body if isinstance(node, ast.Lambda) else node.value
+    parts = value.values if isinstance(value, ast.BoolOp) else [value]
+    return any(
+        (isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.In | ast.NotIn))
+        or (
+            isinstance(one, ast.Call)
+            and isinstance(one.func, ast.Attribute)
+            and one.func.attr in ("endswith", "startswith")
+        )
+        for one in parts
+    )
+
+
+def _name_tests(whole: ast.AST) -> Iterator[tuple[int, bool]]:
+    """Iterate over the lines of such tests; True if the text itself stands there, False for lists and dimensions."""
     for node in ast.walk(whole):
         if isinstance(node, ast.If | ast.IfExp):
             tests = [node.test]
         elif isinstance(node, ast.comprehension):
             tests = node.ifs
+        elif isinstance(node, ast.Return | ast.Assign | ast.Lambda) and _is_test(node):
+            tests = [node.body if isinstance(node, ast.Lambda) else node.value]  # type: ignore[list-item]
         else:
             continue
         for test in tests:
@@ -122,8 +142,9 @@ def _name_tests(whole: ast.AST) -> Iterator[int]:
             lists = any(
                 word in written for word in ("no_decay", "nodecay", "skip", "exclude", "ndim", "dim()")
             )
-            if lists or any(word in one for one in texts for word in ("norm", "bias", "ln", "bn")):
-                yield test.lineno
+            named = any(word in one for one in texts for word in ("norm", "bias", "ln", "bn"))
+            if lists or named:
+                yield test.lineno, named
 
 
 def gradient_sums(file: str) -> list[Place]:
@@ -140,6 +161,31 @@ def gradient_sums(file: str) -> list[Place]:
         if not _divides(max(around, key=lambda one: one.lineno) if around else whole):  # type: ignore[attr-defined]
             found.add(node.lineno)
     return [Place(file, line) for line in sorted(found)]
+
+
+def gradient_divisions(file: str) -> list[Place]:
+    """Return the lines that divide gradients: `p.grad /= n`, `p.grad.div_(n)`, `p.grad = p.grad / n`."""
+    whole = tree(file)
+    if whole is None:
+        return []
+    found = set()
+    for node in ast.walk(whole):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div | ast.Mult):
+            divided = _is_gradient(node.target)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+            both = isinstance(node.value.op, ast.Div | ast.Mult) and _is_gradient(node.value.left)
+            divided = both and _is_gradient(node.targets[0])
+        else:
+            method = node.func if isinstance(node, ast.Call) else None
+            named = isinstance(method, ast.Attribute) and method.attr in ("div_", "mul_")
+            divided = isinstance(method, ast.Attribute) and named and _is_gradient(method.value)
+        if divided:
+            found.add(node.lineno)  # type: ignore[attr-defined]
+    return [Place(file, line) for line in sorted(found)]
+
+
+def _is_gradient(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node).endswith((".grad", ".grad.data"))
 
 
 def _sums_gradients(node: ast.expr) -> bool:

@@ -22,6 +22,8 @@ from grader.scripts.facts import (
 
 _MOST_ROWS = 24
 _MOST_UPDATES = 2
+_LONGEST, _OFTEN = 8, 5
+"""Blocks of up to so many rows are folded if they follow one another so often."""
 
 
 def formula(step: Stepped, most: int = 6) -> str:
@@ -80,7 +82,40 @@ def timeline(facts: Facts, last: bool = True) -> list[Row]:
         for event in facts.events
         if first <= event.update < first + _MOST_UPDATES and (row := _row(event))
     ]
-    return rows[-_MOST_ROWS:]
+    return _folded(rows)[-_MOST_ROWS:]
+
+
+def _folded(rows: list[Row]) -> list[Row]:
+    """Leave out the middle of what comes again and again, such as a closure's passes: first, `× n`, last."""
+    folded: list[Row] = []
+    at = 0
+    while at < len(rows):
+        length, times = max(((n, _times(rows, at, n)) for n in range(1, _LONGEST + 1)), key=_saved)
+        if times < _OFTEN:
+            folded.append(rows[at])
+            at += 1
+            continue
+        end = at + length * times
+        begin = rows[at]
+        folded += rows[at : at + length]
+        folded.append(Row(begin.update, "…", begin.file, begin.line, "", f"×{times}"))
+        folded += rows[end - length : end]
+        at = end
+    return folded
+
+
+def _times(rows: list[Row], at: int, length: int) -> int:
+    """Count how often the lines of some rows follow one another."""
+    block = [(row.update, row.kind, row.line) for row in rows[at : at + length]]
+    times = 1
+    while [(row.update, row.kind, row.line) for row in rows[at + times * length :][:length]] == block:
+        times += 1
+    return times
+
+
+def _saved(block: tuple[int, int]) -> tuple[int, int]:
+    length, times = block
+    return (times - 2) * length if times >= _OFTEN else 0, -length
 
 
 def _row(event: Event) -> Row | None:

@@ -18,6 +18,7 @@ from grader.scripts.sketch import Sketcher
 USUAL_UPDATES, MOST_UPDATES = 40, 400
 """Without a number of updates to watch: at least, and at most until an evaluation and the update after it were seen."""
 _AFTER_EVALUATION = 4
+_FIRST_LOOK = 4
 _SAMPLE = 64
 
 _E = TypeVar("_E", bound=Event)
@@ -49,6 +50,8 @@ class Watch:
         self.at_end: list[Callable[[], None]] = []
         """What observers still want to look at when the watch ends."""
         self._samples: dict[int, Tensor] = {}
+        self._moved: dict[int, bool] = {}
+        """By parameter: whether it had moved when somebody last looked."""
         self._over = over
         self._evaluations: list[int] = []
 
@@ -119,6 +122,12 @@ class Watch:
         """Count an update, and end the watch if enough was seen."""
         self.facts.updates += 1
         done = self.facts.updates
+        if (
+            done >= _FIRST_LOOK and done.bit_count() == 1
+        ):  # a script may end at any time, and its model with it
+            with self.working():
+                for number in range(len(self.parameters.references)):
+                    self.moved(number)
         if self.updates is not None:
             enough = done >= self.updates
         else:
@@ -128,12 +137,12 @@ class Watch:
             self._over()
 
     def moved(self, number: int) -> bool | None:
-        """Compare a parameter with its sample from when it was first seen; None if it is gone."""
+        """Compare a parameter with its sample from when it was first seen; of one that is gone, as it last was."""
         tensor = self.parameters.thing(number)
         sample = self._samples.get(number)
-        if tensor is None or sample is None or sample.device != tensor.device:
-            return None
-        return not torch.equal(_sample(tensor), sample)
+        if tensor is not None and sample is not None and sample.device == tensor.device:
+            self._moved[number] = not torch.equal(_sample(tensor), sample)
+        return self._moved.get(number)
 
     def finish(self) -> None:
         """Complete the facts with what is known only at the end."""
@@ -157,6 +166,8 @@ class Watch:
             module = self.modules.thing(number)
             if module is not None:
                 tree |= {self.parameters.find(p) for p in module.parameters()}
+            else:
+                tree |= self.facts.modules[number].parameters
         for facts in self.facts.parameters:
             facts.in_tree = facts.number in tree
             facts.moved = self.moved(facts.number)

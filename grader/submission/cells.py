@@ -1,24 +1,24 @@
 """Split the text of a notebook or `.py` file into code cells, and replace what only IPython understands."""
 
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from grader.base.decoding import ReadError, unix_lines
+from grader.submission.notebook_json import raw_cells
+from grader.submission.syntax import ParseError, parse
 
 MAX_CODE_CHARS = 300_000
 """Maximum characters of code in one file, a notebook's outputs and prose not counted: five times our longest lesson.
 Parsing this much takes a second and 300 MB at worst."""
 MAX_CELLS = 3_000
 """Maximum number of code cells in one file; a long notebook has a hundred."""
-MAX_BRACKETS = 500_000
-"""Maximum number of `[` and `{` in one notebook, outputs included. Each may begin a list or an object, which takes far
-more space in memory than in the file."""
 _MAX_TAGS = 100
 """Maximum number of tags read for one cell."""
 
+_OTHER_TYPES = ("markdown", "raw")
+"""Types of cells besides code that may hold an answer, after a slip of the keyboard."""
 _TAG = re.compile(r"exercise:(\w+)")
 """Tag of the cell in which an exercise is answered."""
 _WRITEFILE = re.compile(
@@ -43,29 +43,48 @@ class Cell:
     """Name of the `.py` file into which the cell writes its code by `%%writefile`; else empty."""
 
 
-def notebook_cells(text: str) -> list[Cell]:
-    """Return the code cells of a notebook of format 3 or 4, translated to plain Python.
+@dataclass(frozen=True)
+class NotebookCell:
+    """One cell of a notebook, of whatever type, as its file has it."""
+
+    is_code: bool
+    source: str
+    exercises: tuple[str, ...]
+    """Exercises that the cell is tagged for."""
+
+
+def notebook_cells(text: str) -> list[NotebookCell]:
+    """Return the cells of a notebook that are not blank.
 
     Raises:
         ReadError: the text is not a notebook, or it exceeds a size limit.
     """
-    if text.count("[") + text.count("{") > MAX_BRACKETS:
-        raise ReadError(
-            "노트북 파일(JSON)에 든 데이터가 너무 많아요. 출력을 모두 지우고 다시 저장한 .ipynb 파일을 내 주세요."
-        )
-    raws = [
-        raw for raw in _raw_cells(_json(text)) if isinstance(raw, dict) and raw.get("cell_type") == "code"
-    ]
-    parts = [_parts(raw.get("source", raw.get("input"))) for raw in raws]  # format 3 calls it `input`
-    _check_size(sum(len(part) for source in parts for part in source))
-    cells: list[Cell] = []
-    for raw, source in zip(raws, map(_source_text, parts), strict=True):
+    cells: list[NotebookCell] = []
+    size = number = 0
+    for raw in raw_cells(text):
+        is_code = raw.get("cell_type") == "code"
+        is_old = "input" in raw and "source" not in raw  # format 3
+        parts = _parts(raw.get("input" if is_old else "source"))
+        size += sum(map(len, parts)) if is_code else 0
+        _check_size(size)
+        is_read = is_code or raw.get("cell_type") in _OTHER_TYPES
+        source = _source_text(parts, by_lines=is_old or not is_code) if is_read else ""
         if source.strip():
-            _check_cells(len(cells) + 1)
-            written, body = _without_writefile(source)
-            tags = _exercises(raw.get("metadata"))
-            cells.append(Cell(len(cells) + 1, 1, as_python(body), tags, written))
+            number += is_code
+            _check_cells(number)
+            cells.append(NotebookCell(is_code, source, _exercises(raw.get("metadata"))))
     return cells
+
+
+def numbered(cells: Iterable[NotebookCell]) -> list[Cell]:
+    """Return these cells as code, translated to plain Python and counted from 1."""
+    found: list[Cell] = []
+    for number, cell in enumerate(cells, start=1):
+        written, body = _without_writefile(cell.source)
+        found.append(Cell(number, 1, as_python(body), cell.exercises, written))
+    _check_size(sum(len(cell.text) for cell in found))
+    _check_cells(len(found))
+    return found
 
 
 def percent_cells(text: str) -> list[Cell]:
@@ -98,6 +117,11 @@ def written_file(text: str) -> str:
     return match[1].strip("\"'") if match and match[1].strip("\"'").endswith(".py") else ""
 
 
+def module_of(written: str) -> str:
+    """Return the name by which a written `.py` file is imported, without its folder."""
+    return written.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+
+
 def _without_writefile(source: str) -> tuple[str, str]:
     """Return the name of the `.py` file that a cell writes, and its source with the `%%writefile` blanked out."""
     written = written_file(source)
@@ -118,55 +142,35 @@ def _check_cells(count: int) -> None:
         raise ReadError(f"코드 셀이 {MAX_CELLS:,}개 넘게 있어요. 셀을 합쳐서 다시 내 주세요.")
 
 
-def _json(text: str) -> object:
-    """Parse a notebook's JSON; raise a ReadError that says in Korean what is probably wrong with it."""
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError, MemoryError) as error:
-        if not text.strip():
-            what = "빈 파일이에요."
-        elif "<<<<<<< " in text:
-            what = "Git 병합 충돌 표시(<<<<<<<)가 남아 있어요."
-        elif text.lstrip().startswith("<"):
-            what = "노트북이 아니라 웹 페이지(HTML)가 저장됐어요."
-        elif isinstance(error, json.JSONDecodeError):
-            what = f"노트북 파일(JSON)이 {error.lineno}번째 줄에서 깨져 있어요."
-        else:
-            what = "노트북 파일(JSON)을 읽을 수 없어요."
-        raise ReadError(f"{what} Jupyter에서 열어 다시 저장한 .ipynb 파일을 내 주세요.") from error
-
-
-def _raw_cells(notebook: object) -> Iterable[object]:
-    """Return the cells of a parsed notebook of format 3 or 4, of whatever type they are.
-
-    Raises:
-        ReadError: the notebook has none.
-    """
-    if isinstance(notebook, dict):
-        cells = notebook.get("cells")
-        if isinstance(cells, list):
-            return cells
-        sheets = notebook.get("worksheets")  # format 3
-        if isinstance(sheets, list):
-            return [c for sheet in sheets if isinstance(sheet, dict) for c in _list(sheet.get("cells"))]
-    raise ReadError(
-        "노트북 형식이 아니에요(`cells`가 없어요). Jupyter에서 열어 다시 저장한 .ipynb 파일을 내 주세요."
-    )
-
-
-def _list(value: object) -> list[object]:
-    """Return the value if it is a list, else an empty list."""
-    return value if isinstance(value, list) else []
-
-
 def _parts(source: object) -> list[str]:
     """Return the strings of which a cell's source consists: nbformat allows a list of lines or one text."""
     return [part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str)]
 
 
-def _source_text(parts: Iterable[str]) -> str:
-    """Return the parts as one text with Unix line ends, without a byte order mark."""
-    return unix_lines("".join(parts)).removeprefix("\ufeff")
+def _source_text(parts: Sequence[str], *, by_lines: bool) -> str:
+    """Return the parts of a cell's source as one text with Unix line ends, without a byte order mark.
+
+    The parts are lines with their ends. Some programs leave out the ends; format 3 allowed that (`by_lines`).
+    """
+    text = "".join(parts)
+    if len(parts) > 1 and not any(part.endswith(("\n", "\r")) for part in parts[:-1]):
+        lines = "\n".join(parts)
+        if by_lines or _is_python(lines) or not _is_python(text):
+            text = lines
+    return unix_lines(text).removeprefix("\ufeff")
+
+
+def _is_python(text: str) -> bool:
+    try:
+        parse(as_python(text))
+    except ParseError:
+        return False
+    return True
+
+
+def _list(value: object) -> list[object]:
+    """Return the value if it is a list, else an empty list."""
+    return value if isinstance(value, list) else []
 
 
 def _exercises(metadata: object) -> tuple[str, ...]:
@@ -181,8 +185,10 @@ def _exercises(metadata: object) -> tuple[str, ...]:
 # for a cell of 500 magics). Tests compare the two. Possessive quantifiers (`*+`, `++`) never backtrack, so hostile text
 # takes only linear time.
 
-# Blank lines, comments and the magics `%%time`, `%%timeit`, `%%capture` at the start of a cell.
-_KEPT_MAGICS = re.compile(r"(?:[ \t]*+(?:\#[^\n]*+)?\n|[ \t]*+%%(?:time|timeit|capture)\b[^\n]*+(?:\n|\Z))*+")
+# Blank lines, comments and the magics that run a cell and measure it at the start of one.
+_KEPT_MAGICS = re.compile(
+    r"(?:[ \t]*+(?:\#[^\n]*+)?\n|[ \t]*+%%(?:time|timeit|capture|prun|memit|snakeviz|pyinstrument)\b[^\n]*+(?:\n|\Z))*+"
+)
 _MAGIC = re.compile(
     r"""([ \t]*+)
     (?: (?: [%!?] | [\w.,*\[\] \t]++=[ \t]*+[%!] )          # %magic, !shell, ?help; x = %magic, x = !shell
@@ -208,8 +214,8 @@ _TOKEN = re.compile(
 def as_python(text: str) -> str:
     """Translate a cell to plain Python with the same number of lines: magics, shell and help lines become `0`.
 
-    The lines `%%time`, `%%timeit` and `%%capture` are blanked out. A cell with another `%%` magic (bash, html,
-    writefile …) is not Python, and all of its lines are blanked out.
+    The lines of magics that measure a cell (`%%time`, `%%capture` …) are blanked out. A cell with another `%%` magic
+    (bash, html, writefile …) is not Python, and all of its lines are blanked out.
     """
     found = _KEPT_MAGICS.match(text)
     end = found.end() if found else 0

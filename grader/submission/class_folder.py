@@ -9,13 +9,23 @@ from pathlib import Path
 from grader.base.errors import HanstepError
 from grader.base.files import require_class
 from grader.base.names import display_name, escaped, listed, natural, shown_name, unique
-from grader.submission.find_files import ARCHIVES, LINK_MESSAGE, SUFFIXES, Unreadable, is_skipped, link_target
+from grader.submission.file_forms import is_source, stem
+from grader.submission.find_files import (
+    ARCHIVES,
+    CLOSED_ARCHIVES,
+    LINK_MESSAGE,
+    Unreadable,
+    is_skipped,
+    link_target,
+)
 from grader.submission.submission import Submission, read_files
 
 Reader = Callable[[Path, str, Collection[str], Path], Submission]
 """Function that reads one student's folder or file; same arguments as `read_files`: path, student's name, exercise
 names, root below which no link is followed."""
 
+_ARCHIVES = (*ARCHIVES, *CLOSED_ARCHIVES)
+"""Files that are somebody's work, opened or not."""
 _MAX_HOPS = 40
 """Maximum length of a chain of symbolic links to follow; Linux follows no more either."""
 _TOOL_FOLDERS = frozenset((".git", ".ipynb_checkpoints", ".idea", ".venv", ".vscode"))
@@ -107,9 +117,16 @@ def _is_student(entry: "os.DirEntry[str]") -> bool:
     # with another suffix does not.
     return (
         os.path.isdir(entry.path)
-        or entry.name.lower().endswith((*SUFFIXES, *ARCHIVES))
+        or is_source(entry.name)
+        or entry.name.lower().endswith(_ARCHIVES)
         or (os.path.islink(entry.path) and not os.path.isfile(entry.path))
     )
+
+
+def _student_of(name: str) -> str:
+    """Return a file's name without its suffix, or the suffixes of a packed file: `.tar.gz`."""
+    packed = max((suffix for suffix in _ARCHIVES if name.lower().endswith(suffix)), key=len, default="")
+    return (name[: -len(packed)] if packed else stem(name)) or name
 
 
 @dataclass(frozen=True)
@@ -129,10 +146,10 @@ def _unique_names(entries: Iterable["os.DirEntry[str]"]) -> list[_Named]:
     """
     full, short = {}, {}
     for entry in entries:
-        stem, suffix = (entry.name, "") if os.path.isdir(entry.path) else os.path.splitext(entry.name)
-        short[entry] = shown_name(stem) or escaped(stem)
-        full[entry] = short[entry] + suffix
-    kinds = Counter(stem for stem, _ in {(short[e], full[e]) for e in short})
+        name = entry.name if os.path.isdir(entry.path) else _student_of(entry.name)
+        short[entry] = shown_name(name) or escaped(name)
+        full[entry] = short[entry] + entry.name.removeprefix(name)
+    kinds = Counter(name for name, _ in {(short[e], full[e]) for e in short})
     wanted = {e: full[e] if kinds[short[e]] > 1 else short[e] for e in short}
     twins = Counter(wanted.values())
     taken: set[str] = set()
@@ -158,7 +175,7 @@ def _other_student(link: Path, root: str) -> str | None:
             inside = way.startswith(root.rstrip(os.sep) + os.sep)
             name, *within = os.path.relpath(way, root).split(os.sep) if inside else [""]
             # A hidden entry is not a student: an instructor may keep the students' real files there.
-            is_student = within or name.lower().endswith(SUFFIXES) or os.path.isdir(os.path.join(root, name))
+            is_student = within or is_source(name) or os.path.isdir(os.path.join(root, name))
             if name and not is_skipped(name) and is_student:
                 return name
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))

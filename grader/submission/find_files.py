@@ -10,16 +10,33 @@ from pathlib import Path
 from grader.base.files import open_folder_below
 from grader.base.names import display_name, listed, natural
 from grader.observe.wording import with_particle
+from grader.submission import file_forms
 
 MAX_FILES = 200
 """Maximum number of files read for one student; a whole course has a few dozen."""
+_MAX_DOCUMENTS = 20
+"""Maximum number of documents looked into for one student."""
 MAX_ENTRIES = 20_000
 """Maximum number of directory entries looked at for one student."""
 MAX_DEPTH = 20
 """Maximum nesting of folders."""
 
 SUFFIXES = (".py", ".ipynb")
-ARCHIVES = (".zip",)
+ARCHIVES = (
+    ".zip",
+    ".dbc",
+    ".tar",
+    ".tgz",
+    ".tar.gz",
+    ".tbz2",
+    ".tar.bz2",
+    ".txz",
+    ".tar.xz",
+    ".gz",
+    ".bz2",
+    ".xz",
+)
+"""Archives that `intake` opens before anything is read; `.dbc` is a zip file of Databricks."""
 _KINDS_OF_ARCHIVE = {
     ".7z": "7-Zip 압축 파일",
     ".rar": "RAR 압축 파일",
@@ -27,6 +44,8 @@ _KINDS_OF_ARCHIVE = {
     ".egg": "알집 압축 파일",
     ".tar": "tar 파일",
     ".tgz": "tar 압축 파일",
+    ".tbz2": "tar 압축 파일",
+    ".txz": "tar 압축 파일",
     ".tar.gz": "tar 압축 파일",
     ".tar.bz2": "tar 압축 파일",
     ".tar.xz": "tar 압축 파일",
@@ -35,8 +54,10 @@ _KINDS_OF_ARCHIVE = {
     ".xz": "xz 압축 파일",
 }
 OTHER_ARCHIVES = tuple(_KINDS_OF_ARCHIVE)
-"""Archives that are not opened."""
-_CLOSED = "zip만 열 수 있어요. 풀어서 .py나 .ipynb 파일을 내거나 zip으로 묶어 다시 내 주세요."
+"""Archives that are not opened here."""
+CLOSED_ARCHIVES = tuple(suffix for suffix in OTHER_ARCHIVES if not suffix.endswith(ARCHIVES))
+"""Archives that are not opened anywhere."""
+_CLOSED = "이대로는 열 수 없어요. 풀어서 .py나 .ipynb 파일을 내거나 zip으로 묶어 다시 내 주세요."
 _SKIPPED = frozenset(("__pycache__", "__MACOSX", "site-packages", "node_modules"))
 """Names of folders that programs make; a student's own code is in none of them."""
 LINK_MESSAGE = "폴더 밖으로 나가거나 끊어진 링크라서 따라가지 않았어요. 링크 대신 파일 자체를 내 주세요."
@@ -63,6 +84,8 @@ class Found:
 
     files: list[tuple[str, Path]] = field(default_factory=list)
     """(name, path) of each file to read."""
+    documents: list[tuple[str, Path]] = field(default_factory=list)
+    """(name, path) of each file that is no source but may hold code; at most `_MAX_DOCUMENTS`."""
     unreadable: list[Unreadable] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     """Files of other types, and virtual environments."""
@@ -124,7 +147,7 @@ class Found:
 
     def _take(self, entry: "_Entry", name: str, root: str) -> bool:
         """Put an entry into the list it belongs to; return True if it is a folder to search."""
-        is_source = entry.name.lower().endswith(SUFFIXES)
+        is_source = file_forms.is_source(entry.name)
         if is_skipped(entry.name):
             # macOS adds "._x.ipynb" to archives beside "x.ipynb".
             if is_source and not entry.name.startswith("._"):
@@ -140,6 +163,8 @@ class Found:
             self.archives.append(name)
         elif not is_source:
             self.others.append(name)
+            if file_forms.is_document(entry.name) and len(self.documents) < _MAX_DOCUMENTS:
+                self.documents.append((name, entry.path))
         elif len(self.files) < MAX_FILES:
             self.files.append((name, entry.path))
         else:

@@ -31,7 +31,7 @@ _MAX_FENCES_IN_STRING = 20
 _MAX_SHOWN = 400
 """Maximum characters shown of a line that does not parse."""
 
-_LANGUAGES = frozenset(("", "py", "python", "python3", "py3", "ipython", "ipython3", "pytorch"))
+_LANGUAGES = frozenset(("", "py", "python", "python3", "py3", "ipython", "ipython3", "pytorch", "code-cell"))
 """Languages after an opening fence whose code is read."""
 _FENCE = re.compile(r"[ \t]*+(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?:\{?\.?(?P<language>[\w+-]*+)[^`\n]*+)")
 _TRIPLE = re.compile(r"\"\"\"|'''")

@@ -14,7 +14,9 @@ from typing import Any
 from grader.base.decoding import read_text
 from grader.base.names import LISTED, short
 from grader.observe.wording import with_particle
-from grader.submission.cells import Cell, notebook_cells, percent_cells, written_file
+from grader.submission.cells import Cell, module_of, percent_cells, written_file
+from grader.submission.file_code import code_of_file
+from grader.submission.lifting import without_main_guard
 from grader.submission.practice_cells import (
     Practice,
     is_blank,
@@ -27,6 +29,7 @@ from grader.submission.statements import (
     Block,
     bound_names,
     defined_names,
+    imports_from,
     keep_only,
     needed_names,
     select,
@@ -190,14 +193,18 @@ def _without_gc() -> Iterator[None]:
 
 def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> SourceFile:
     """Turn the text of a file into a SourceFile: recover code, remove practice, select statements, map the lines."""
-    is_module = path.suffix.lower() != ".ipynb"
-    cells = percent_cells(text) if is_module else notebook_cells(text)
+    code = code_of_file(path.name, text, exercises)
+    is_module, text, cells = code.is_script, code.text, code.cells
     size = sum(len(cell.text) for cell in cells)
     units, practice, practice_names = (
         _module(name, text, exercises) if is_module else _notebook(cells, exercises)
     )
     blocks = [unit.block for unit in units]
-    kept = _without_later_blanks(blocks, select(blocks, exercises, is_module=is_module), exercises)
+    own_modules = frozenset(
+        module_of(unit.cell.written) for unit in units if unit.cell.written and not is_module
+    )
+    selected = select(blocks, exercises, is_module=is_module, own_modules=own_modules)
+    kept = _without_later_blanks(blocks, selected, exercises)
 
     lines: list[str] = []
     places: list[Place] = []
@@ -210,7 +217,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
-    notes = [note for unit in units for note in _notes_on(unit)]
+    notes = [*code.notes, *(note for unit in units for note in _notes_on(unit))]
     if not defines and problems and all(problem.name is None for problem in problems):
         notes = [_note_on_unreadable_file(problems[0], places[problems[0].line - 1])]
     return SourceFile(
@@ -243,6 +250,8 @@ def _note_on_unreadable_file(problem: Problem, place: Place) -> str:
 def _notes_on(unit: "_Unit") -> Iterator[str]:
     """Yield Korean lines about what was left out to read a cell or file, and about a `%%writefile`."""
     where = "" if unit.cell.number is None else f"코드 셀 {unit.cell.number}의 "
+    if unit.is_lifted:
+        yield f'{where}`if __name__ == "__main__":` 아래에 있는 답을 읽었어요. 밖으로 옮겨 두세요.'
     if unit.cell.written:
         yield f"{where}`%%writefile {short(unit.cell.written)}` 아래의 코드를 읽었어요."
     lines = unit.recovery.left_out
@@ -317,7 +326,7 @@ def _place(cell: int | None, line: int) -> Place:
 
 def names_bound_when_graded(cells: Sequence[Cell], exercises: Collection[str]) -> set[str]:
     """Return the names that a notebook of these cells binds when graded; `*` stands for those of a star import."""
-    blocks = [_unit(cell).block for cell in cells]
+    blocks = [_unit(cell, exercises).block for cell in cells]
     kept = select(blocks, exercises, is_module=False)
     return set().union(*map(bound_names, blocks, kept))
 
@@ -327,8 +336,8 @@ def surroundings(cell: Cell, name: str, others: Sequence[Cell], exercises: Colle
 
     Only statements that grading keeps are included: a demo's results are not available to a graded exercise.
     """
-    blocks = [_unit(other).block for other in others]
-    needed = needed_names([*blocks, _unit(cell).block], (name,))
+    blocks = [_unit(other, exercises).block for other in others]
+    needed = needed_names([*blocks, _unit(cell, exercises).block], (name,))
     lines: list[str] = []
     for block, kept in zip(blocks, select(blocks, exercises, is_module=False), strict=True):
         chosen = [index for index in kept if block.uses[index].bound & {*needed, "*"}]
@@ -349,18 +358,21 @@ class _Unit:
     """The source as it was handed in."""
     block: Block
     recovery: Recovery
+    is_lifted: bool = False
+    """True if answers were lifted out of a main guard."""
 
 
-def _unit(cell: Cell) -> _Unit:
+def _unit(cell: Cell, exercises: Collection[str]) -> _Unit:
     """Parse what can be read of one cell."""
-    return _unit_of(cell, recover(cell.text))
+    return _unit_of(cell, recover(cell.text), exercises)
 
 
-def _unit_of(cell: Cell, recovery: Recovery) -> _Unit:
+def _unit_of(cell: Cell, recovery: Recovery, exercises: Collection[str]) -> _Unit:
     """Parse what was recovered of one cell; if it is tagged for an exercise, mark all its statements as tagged."""
-    body = tuple(parse(recovery.text))
+    text = without_main_guard(recovery.text, exercises)
+    body = tuple(parse(text))
     tagged = frozenset(range(len(body) if cell.exercises else 0))
-    return _Unit(cell, Block(tuple(recovery.text.split("\n")), body, tagged), recovery)
+    return _Unit(cell, Block(tuple(text.split("\n")), body, tagged), recovery, text != recovery.text)
 
 
 def _module(
@@ -378,9 +390,11 @@ def _module(
         readable, more = _answers_of_script(name, recovery.text, exercises)
         removed |= _apparent_definitions([recovery.text]) - _apparent_definitions([readable])
         recovery, practice = replace(recovery, text=readable), practice + more
-    body = tuple(parse(recovery.text))
-    block = Block(tuple(recovery.text.split("\n")), body, _tagged(body, percent_cells(text)))
-    return [_Unit(Cell(None, 1, text, (), written_file(text)), block, recovery)], practice, removed
+    lifted = without_main_guard(recovery.text, exercises)
+    body = tuple(parse(lifted))
+    block = Block(tuple(lifted.split("\n")), body, _tagged(body, percent_cells(text)))
+    cell = Cell(None, 1, text, (), written_file(text))
+    return [_Unit(cell, block, recovery, lifted != recovery.text)], practice, removed
 
 
 def _notebook(
@@ -390,7 +404,7 @@ def _notebook(
     before = _apparent_definitions([cell.text for cell in cells])
     cells, practice = without_practice(cells, exercises)
     removed = before - _apparent_definitions([cell.text for cell in cells])
-    units = [_unit(cell) for cell in cells]
+    units = [_unit(cell, exercises) for cell in cells]
     if any(
         unit.recovery.is_partial for unit in units
     ):  # The text did not parse before, so practice could not be found in it.
@@ -402,19 +416,27 @@ def _notebook(
         )
         for index, (unit, answer) in enumerate(zip(units, answers, strict=True)):
             if unit.recovery.text != answer.text:
-                units[index] = _unit_of(unit.cell, replace(unit.recovery, text=answer.text))
+                units[index] = _unit_of(unit.cell, replace(unit.recovery, text=answer.text), exercises)
     return _without_copies(units, exercises), practice, removed
 
 
 def _without_copies(units: list[_Unit], exercises: Collection[str]) -> list[_Unit]:
-    """Empty each cell that writes a file if it defines no exercise, or one that a cell without `%%writefile` also
-    defines.
+    """Empty each cell that writes a file if it defines an exercise that a cell without `%%writefile` also defines, or
+    if it defines none and no other cell imports its file.
     """
     defined = [{name for uses in unit.block.uses for name in uses.defined} & {*exercises} for unit in units]
     ran = set().union(*(names for unit, names in zip(units, defined, strict=True) if not unit.cell.written))
+    statements = [statement for unit in units for statement in unit.block.body]
+
+    def is_needed(unit: _Unit, names: set[str]) -> bool:
+        if names:
+            return not names & ran
+        module = frozenset({module_of(unit.cell.written)})
+        return any(imports_from(statement, module) for statement in statements)
+
     return [
-        _unit(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""))
-        if unit.cell.written and (not names or names & ran)
+        _unit(replace(unit.cell, text="\n" * unit.cell.text.count("\n"), written=""), exercises)
+        if unit.cell.written and not is_needed(unit, names)
         else unit
         for unit, names in zip(units, defined, strict=True)
     ]

@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
+from grader.submission.lifting import is_main_guard
 from grader.submission.syntax import DEFINITIONS, Scope, ScopeNames, arguments_of
 
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
@@ -51,7 +52,13 @@ class Block:
         return tuple(ScopeNames([statement]) for statement in self.body)
 
 
-def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bool) -> list[list[int]]:
+def select(
+    blocks: Sequence[Block],
+    exercises: Collection[str],
+    *,
+    is_module: bool,
+    own_modules: Set[str] = frozenset(),
+) -> list[list[int]]:
     """Return, for each block, the indices of the statements that are graded.
 
     These are everything in tagged cells, imports, definitions, assignments to an exercise's name, and assignments that
@@ -62,6 +69,7 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
         exercises: names of all exercises of the course.
         is_module: True for a `.py` file. An assignment that calls something is then kept too if an exercise needs its
             name; in a notebook it counts as a demo and is dropped.
+        own_modules: modules whose code is in the blocks too, so that their imports are dropped.
     """
     wanted = needed_names(blocks, exercises) if is_module else frozenset()
     known = {*dir(builtins), "__name__", "__file__", "__doc__"}
@@ -69,6 +77,8 @@ def select(blocks: Sequence[Block], exercises: Collection[str], *, is_module: bo
     for block in blocks:
         kept.append([])
         for index, (statement, uses) in enumerate(zip(block.body, block.uses, strict=True)):
+            if imports_from(statement, own_modules):
+                continue
             if index in block.tagged or _is_kept(statement, uses, exercises, wanted, known):
                 kept[-1].append(index)
                 known |= uses.bound
@@ -137,6 +147,14 @@ def _end_with_comment(line: bytes, end: int) -> int:
     return len(line) if _REST_OF_LINE.fullmatch(line, end) else end
 
 
+def imports_from(statement: ast.stmt, modules: Set[str]) -> bool:
+    """Return True for an import from one of the modules that gives no name another one."""
+    if isinstance(statement, ast.ImportFrom):
+        plain = all(alias.asname in (None, alias.name) for alias in statement.names)
+        return plain and (statement.module or "").rpartition(".")[2] in modules
+    return isinstance(statement, ast.Import) and all(alias.name in modules for alias in statement.names)
+
+
 def _is_kept(
     statement: ast.stmt, uses: ScopeNames, exercises: Collection[str], wanted: Set[str], known: Set[str]
 ) -> bool:
@@ -173,7 +191,7 @@ def _only_binds(statement: ast.stmt) -> bool:
     while pending:
         inner = pending.pop()
         if isinstance(inner, ast.If):
-            if _is_main_guard(inner.test):
+            if is_main_guard(inner.test):
                 return False
             pending += inner.body + inner.orelse
         elif isinstance(inner, (ast.Try, ast.TryStar)):
@@ -185,11 +203,6 @@ def _only_binds(statement: ast.stmt) -> bool:
         elif not isinstance(inner, (*_ASSIGNMENTS, *_IMPORTS, *DEFINITIONS, ast.Pass)):
             return False
     return True
-
-
-def _is_main_guard(test: ast.expr) -> bool:
-    """Return True for a test that reads `__name__`, as in `if __name__ == "__main__":`."""
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def needed_names(blocks: Sequence[Block], exercises: Iterable[str]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from grader.base.decoding import MAX_FILE_BYTES, ReadError
 from grader.base.names import LISTED, display_name, escaped, listed, natural, short, shown_name, unique
 from grader.observe.wording import with_particle
 from grader.submission.cells import MAX_CODE_CHARS
-from grader.submission.find_files import OTHER_ARCHIVES, SUFFIXES, Found, Unreadable, closed_archive
+from grader.submission.file_forms import MAX_DOCUMENT_BYTES, is_document, is_source
+from grader.submission.find_files import OTHER_ARCHIVES, Found, Unreadable, closed_archive
 from grader.submission.practice_cells import Practice, is_unwritten
 from grader.submission.source_file import SourceFile, read_source
 
@@ -19,7 +20,7 @@ MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
 """Maximum characters of code read for one student. It bounds the time that one student's folder can take."""
 _MAX_NOTES = 10
 """Maximum number of notes about what was left out of one student's files."""
-MAX_STUDENT_BYTES = 20 * MAX_FILE_BYTES
+MAX_STUDENT_BYTES = 4 * MAX_FILE_BYTES
 """Maximum bytes read for one student. Files refused after reading count too."""
 
 
@@ -85,11 +86,12 @@ def read_files(
     if os.path.isdir(path):
         root = root or path
         found.search(path, root)
-    elif path.suffix.lower() in SUFFIXES or not os.path.lexists(path):
+    elif is_source(path.name) or not os.path.lexists(path):
         found.files.append((display_name(path.name), path))
     elif path.name.lower().endswith(OTHER_ARCHIVES):
         found.unreadable.append(closed_archive(display_name(path.name)))
     else:
+        found.documents += [(display_name(path.name), path)] if is_document(path.name) else []
         message = ".py나 .ipynb 파일만 읽어요. 코드를 그런 파일에 담아 주세요."
         found.unreadable.append(Unreadable(display_name(path.name), message))
     files: list[SourceFile] = []
@@ -115,10 +117,36 @@ def read_files(
         else:
             files.append(source)
             chars_left -= source.size
+    if not any(file.defines_or_attempts(name) for file in files for name in exercise_names):
+        files += _documents_with_answers(found, exercise_names, root, taken)
+    if not files and not found.unreadable:
+        message = "코드를 읽을 수 있는 형식이 아니에요. .ipynb나 .py 파일로 다시 내 주세요."
+        found.unreadable += [Unreadable(other, message) for other in found.others[:_MAX_NOTES]]
     unreadable = tuple(Unreadable(short(u.name), u.message) for u in found.unreadable)
     left_out = (f"{file.name}: {note}" for file in files for note in file.notes)
     notes = (*found.notes(), *islice(left_out, _MAX_NOTES), *_practised_only(files, exercise_names))
     return Submission(student, tuple(files), unreadable, notes)
+
+
+def _documents_with_answers(
+    found: Found, exercise_names: Collection[str], root: Path | None, taken: set[str]
+) -> list[SourceFile]:
+    """Read the documents that answer an exercise, and take their names out of `found.others`."""
+    files: list[SourceFile] = []
+    for full, path in found.documents:
+        try:
+            if _size(path) > MAX_DOCUMENT_BYTES:
+                continue
+            source = read_source(path, unique(short(full), taken), exercise_names, root)
+        except ReadError:
+            continue
+        if any(name in source.defines for name in exercise_names):
+            note = "이름은 .py나 .ipynb가 아니지만 답이 들어 있어서 읽었어요."
+            files.append(replace(source, notes=(note, *source.notes)))
+            taken.add(source.name)
+            found.others = [other for other in found.others if other != full]
+            found.unreadable = [other for other in found.unreadable if other.name != full]
+    return files
 
 
 def _practised_only(files: Sequence[SourceFile], exercise_names: Collection[str]) -> Iterator[str]:

@@ -131,7 +131,7 @@ def in_bad_company(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     large.parent.mkdir()
     with large.open("wb") as file:
         file.write(CLASS.joinpath("s07_조하은", "week1.py").read_bytes())
-        file.truncate(50 * 2**20)  # 50 MB
+        file.truncate(101 * 2**20)
     thief = folder / "s92_정답링크"
     thief.mkdir()
     (thief / "01_five_line_step.py").symlink_to(COURSE.parts[0].source)
@@ -308,7 +308,7 @@ def test_another_seed_gives_the_same_statuses_and_mistakes(in_bad_company: Grade
     ("student", "status", "words"),
     [
         ("s90_빈폴더", "missing", "없어요"),
-        ("s91_큰파일", "unreadable", "50.0 MB"),
+        ("s91_큰파일", "unreadable", "101.0 MB"),
         ("s92_정답링크", "unreadable", "링크"),
         ("s94_맥북", "passed", "통과"),
         ("s95_폴더에_권한없음", "unreadable", "권한"),

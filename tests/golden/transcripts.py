@@ -6,9 +6,10 @@ makes the files anew; `git diff` then shows what a change of course, grader or w
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from grader.course.course import Exercise
+from grader.course.feedback import Feedback
 from grader.grading import SEED
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
@@ -20,7 +21,12 @@ from tests.places import TESTS
 
 def transcript(exercise: Exercise) -> str:
     """The feedback on the first program of each mistake, in the course's order, as text."""
-    return "\n".join(_entries(exercise))
+    return as_text(feedbacks(exercise))
+
+
+def as_text(told: Iterable[tuple[str, Feedback]]) -> str:
+    """These pairs of a mistake's id and a feedback as one text."""
+    return "\n".join(f"#### {mistake}\n\n{feedback_text(feedback).rstrip()}\n" for mistake, feedback in told)
 
 
 def kept(exercise: str) -> str:
@@ -45,7 +51,8 @@ def wording(text: str) -> str:
     return re.sub(r"[ \t]+", " ", text)
 
 
-def _entries(exercise: Exercise) -> Iterator[str]:
+def feedbacks(exercise: Exercise) -> Iterator[tuple[str, Feedback]]:
+    """The id of each mistake with the feedback on its first program, in the course's order."""
     its = cached_reference(exercise.name, SEED)
     seen: set[str] = set()
     for variant in its.variants:
@@ -54,6 +61,4 @@ def _entries(exercise: Exercise) -> Iterator[str]:
             continue
         seen.add(mistake)
         runs = {s.name: its.complete_run(program, s.name) for s in exercise.driver.scenarios}
-        feedback = assess(exercise, Trace(runs=runs), its, Origin(None, program))
-        body = feedback_text(feedback).rstrip()
-        yield f"#### {mistake}\n\n{body}\n"
+        yield mistake, assess(exercise, Trace(runs=runs), its, Origin(None, program))

@@ -96,8 +96,11 @@ def test_the_words_say_the_same() -> None:
     text = microscope(loaded(FORGETS)[0]).text
     assert "두 번째 업데이트: 새 그레이디언트가 지우지 않은 g₁에 더해졌어요" in text
     assert "내 코드: 줄 4. 이미 있던 .grad에 새 그레이디언트를 더했어요: g₁ + g₂" in text
-    right = microscope(loaded(HEAD + RIGHT)[0]).text
-    assert "정답과 똑같이 움직였어요" in right
+    right = microscope(loaded(HEAD + RIGHT)[0])
+    assert "정답과 똑같이 움직였어요" in right.text
+    for told in (right.text, right.html.split('<script type="application/json">')[0]):
+        assert "내 코드와 정답" in told, "equal sides are told once"
+        assert not re.search(r"(?<!와) 정답:|\(정답\)", told)
 
 
 @pytest.mark.parametrize(

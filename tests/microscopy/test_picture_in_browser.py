@@ -85,7 +85,9 @@ def test_keys_and_buttons_scrub(opened: Opened) -> None:
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     assert now(page).startswith("4/10, 첫 번째 호출 · backward")
-    assert grads(page, "내 코드") == grads(page, "정답")
+    filled = grads(page, "내 코드 = 정답")
+    assert len(filled) == 4
+    assert "None" not in filled
     page.get_by_role("button", name="이전 순간").press("Enter")
     assert now(page).startswith("3/10")
     page.keyboard.press("ArrowRight")  # on the button
@@ -99,6 +101,28 @@ def test_keys_and_buttons_scrub(opened: Opened) -> None:
     assert "exp_avg_sq" in page.locator(".hsm-app").inner_text()
     page.locator(".hsm-chip").first.click()
     assert now(page).startswith("1/10")
+
+
+def test_equal_sides_are_one(opened: Opened) -> None:
+    """Until the programs part; a right program is one side from beginning to end, and the strip one row."""
+    page = opened()
+    sides, said = page.locator(".hsm-side:visible"), page.locator(".hsm-say > div:visible")
+    assert (sides.count(), said.count()) == (2, 2)
+    page.locator(".hsm-app input[type=range]").press("Home")
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    assert now(page).startswith("3/10")
+    assert (sides.count(), said.count()) == (1, 1)
+    assert sides.locator(".hsm-who").inner_text() == "내 코드 = 정답"
+    assert page.locator(".hsm-strip .hsm-chip").count() == 2 * 10
+    right = opened(HEAD + RIGHT)
+    for key in ("Home", "ArrowRight", "End"):
+        right.locator(".hsm-app input[type=range]").press(key)
+        assert right.locator(".hsm-side:visible").count() == 1
+    assert right.locator(".hsm-lanes .hsm-small:visible").all_inner_texts() == ["내 코드 = 정답"]
+    last = now(right)
+    right.locator(".hsm-chip").first.click()
+    assert (last.split("/")[0], now(right)[:2]) == (str(right.locator(".hsm-chip").count()), "1/")
 
 
 def test_it_plays_and_stops(opened: Opened) -> None:

@@ -8,6 +8,7 @@ from grader.course.feedback import SubmissionResult
 from grader.report.class_facts import (
     ExerciseFacts,
     count_mistakes,
+    count_raised,
     exercises_of,
     feedback_to_read_first,
     hardest_first,
@@ -137,3 +138,23 @@ def test_nothing_in_common_is_told_as_that() -> None:
     assert "여러 명이 함께 막힌 곳은 없으니" in reteach(one, [facts("train_step", 3, 1)])
     assert "여러 명이 함께 막힌 곳은 없으니" in reteach([], [facts("train_step", 3, 0)])
     assert reteach([], [facts("train_step", 0, 0)]) == ""
+
+
+def test_exceptions_come_first_where_most_students_have_one() -> None:
+    """219 of 300 raised an exception, and the headline spoke of 4 who made the same mistake."""
+    raising = [SubmissionResult(str(n), (samples.raised(),)) for n in range(4)]
+    students = [*raising, *(SubmissionResult(f"m{n}", (samples.named_mistake(),)) for n in range(2))]
+    exercises = exercises_of(students, samples.course())
+    told = reteach(count_mistakes(students), exercises, count_raised(students))
+    kind = str(samples.raised().error).partition(":")[0]
+    assert told == (
+        "답안을 쓴 6명 가운데 4명의 코드에서 예외가 났어요. "
+        f"가장 많은 `{samples.raised().exercise}`({kind}, 4명)부터 다시 설명해 보세요."
+    )
+    assert "예외" not in reteach(count_mistakes(students[3:]), exercises, count_raised(students[3:]))
+
+
+def test_mistakes_without_a_name_come_first_where_most_students_make_one() -> None:
+    students = [SubmissionResult(str(n), (samples.unknown(),)) for n in range(3)]
+    told = reteach(count_mistakes(students), exercises_of(students, samples.course()), count_raised(students))
+    assert "3명 가운데 3명이 목록에 없는 방식으로 틀렸어요" in told

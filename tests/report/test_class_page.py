@@ -99,7 +99,7 @@ def test_the_map_tells_who_and_shows_the_line() -> None:
         "train_step · 4명 · missing-zero-grad",
         "opt.step() # 한 걸음",
         "4명이 이렇게 썼어요",
-        "코드 셀 3 · 7번째 줄",
+        "7번째 줄 · 코드 셀 3",
     ):
         assert told in text
     assert len(re.findall(r'<a href="feedback/[^"]+#train_step">', cell)) == 4
@@ -154,7 +154,7 @@ def test_who_needs_a_look_is_listed_first() -> None:
         samples.typical("가"), samples.all_of("나", "missing"), samples.all_of("다", "unreadable")
     )
     read = parsed(page_of(result)).text
-    assert "읽을 수 없는 파일을 낸 학생 1명다" in read
+    assert "채점하지 못한 제출 1개" in read
     assert "답안을 내지 않은 학생 1명나" in read
     assert read.index("답안을 내지 않은 학생") < read.index("연습 문제마다")
 

@@ -23,11 +23,12 @@ def test_class_table_fits_80_columns() -> None:
     text = rendered(samples.small_class())
     lines = text.splitlines()
     assert max(map(cell_len, lines)) <= 80
+    assert "최서연" not in text.split("채점하지 못한 제출 1개")[0]
     for start in ("김하윤", "이서준", "<script>", "=HYPERLINK(1)", "aaaaaaa"):
         assert len([line for line in lines if line.lstrip().startswith(start)]) == 1
     assert "10/28" in text
     assert "✗✗✗✗✓✗!" in text
-    assert "9명 · 평균 14.0 · 중앙값 10.0 · 만점 28 · 모두 통과 2명" in text
+    assert "8명 · 평균 15.8 · 중앙값 17.5 · 만점 28 · 모두 통과 2명" in text
 
 
 def test_class_table_of_a_large_class_shows_the_lowest_scores_and_counts_all() -> None:

@@ -7,7 +7,16 @@ import pytest
 
 from grader.course.feedback import SubmissionResult
 from grader.report import write_report
-from grader.report.html import TEMPLATES, feedback_html, hint_html, note_html, prose, template_environment
+from grader.report.html import (
+    BLUE,
+    RED,
+    TEMPLATES,
+    feedback_html,
+    hint_html,
+    note_html,
+    prose,
+    template_environment,
+)
 from grader.report.plain_text import JOINER
 from grader.report.text import feedback_text, hint_text
 from tests.report import samples
@@ -60,7 +69,7 @@ def test_card_tells_symptom_first() -> None:
     text = Parsed(feedback_html(samples.named_mistake(), total_hints=4)).text
     expected = [
         *("한 스텝 · train_step", "1/4점", "opt.zero_grad()가 없어요"),
-        *("코드 셀 3 · 7번째 줄", "opt.step() # 한 걸음", "두 번째 스텝부터", "실마리 보기"),
+        *("7번째 줄 · 코드 셀 3", "opt.step() # 한 걸음", "두 번째 스텝부터", "실마리 보기"),
         *("SGD 궤적", "처음 갈라지는 곳"),
         *("-0.351882", "-0.217431", "실행 순서", "≠ zero_grad", "두 번째 업데이트 = 1.0·g₁ + 1.0·g₂"),
         *("(정답: 1.0·g₂)", 'hint("train_step")', "알아 두세요", "model2"),
@@ -146,7 +155,8 @@ def test_titles_with_code_show_no_backticks() -> None:
 
 def test_hint_card_keeps_code_as_code() -> None:
     answer = "이렇게 지워요.\n\n```python\nfor p in ps:\n    p.grad = None  # <b>\n```\n"
-    card = hint_html("손으로 지우기", ("볼 곳", "더 볼 곳", answer), 3)
+    hints = (("", "볼 곳"), ("", "더 볼 곳"), ("정답", answer))
+    card = hint_html("손으로 지우기", hints, 3)
     assert "white-space:pre-wrap" in card
     assert ">for p in ps:</div>" in card
     # What is too long for a phone goes on four letters further in than its line begins; nothing scrolls.
@@ -154,11 +164,11 @@ def test_hint_card_keeps_code_as_code() -> None:
     assert "overflow-x" not in card
     assert {name for name, _ in Parsed(card).declarations} <= KEPT_PROPERTIES
     assert "```" not in card
-    assert "힌트 3/3 (정답)" in Parsed(card).text
-    text = hint_text("손으로 지우기", ("볼 곳", "더 볼 곳", answer), 3)
+    assert "힌트 3/3 · 정답" in Parsed(card).text
+    text = hint_text("손으로 지우기", hints, 3)
     assert "    p.grad = None" in text
     assert "```" not in text
-    assert "(정답)" not in hint_text("손으로 지우기", ("볼 곳",), 3)
+    assert "정답" not in hint_text("손으로 지우기", hints[:1], 3)
 
 
 def test_bars_are_as_long_as_their_coefficients() -> None:
@@ -172,6 +182,17 @@ def test_bars_are_as_long_as_their_coefficients() -> None:
     shares = [float(v.rstrip("%")) for k, v in signed if k in ("width", "margin-left") and v.endswith("%")]
     assert any(abs(share - 50) < 0.2 for share in shares)
     assert any(abs(share) < 0.2 for share in shares)
+
+
+def test_a_wrong_bar_has_its_own_colour_and_equal_bars_are_one() -> None:
+    """Both names stand once, above the bars. Red, and a ≠ for whoever sees no red: this gradient's share is wrong."""
+    card = feedback_html(samples.named_mistake())  # 1.0·g₁ + 1.0·g₂, where 1.0·g₂ is right
+    bars = card[card.index("업데이트의 재료") :]
+    fills = re.findall(r"height:10px;[^\"]*background-color:([^;\"]+)", bars)
+    assert fills == [RED, BLUE], "the wrong share of g₁, and the right one of g₂ once"
+    text = re.sub(r"<[^>]+>", "", bars.split("들어가지")[0])
+    assert (text.count("내 코드"), text.count("≠ 1.0")) == (1, 1)
+    assert "둘 다 1.0" in text
 
 
 def test_a_note_is_escaped_and_its_lines_are_numbered() -> None:

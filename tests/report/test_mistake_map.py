@@ -26,9 +26,9 @@ def test_a_cell_knows_who_and_where() -> None:
     assert (row.title, row.students, made.students) == ("`opt.zero_grad()`가 없어요", 3, 4)
     cell = row.cells["train_step"]
     assert [(s.student, s.place) for s in cell.sightings] == [
-        (0, "코드 셀 3 · 7번째 줄"),
+        (0, "7번째 줄 · 코드 셀 3"),
         (2, "2번째 줄보다 앞"),
-        (3, "코드 셀 3 · 7번째 줄"),
+        (3, "7번째 줄 · 코드 셀 3"),
     ]
     assert cell.examples == [
         ("opt.step() # 한 걸음", "", 2),

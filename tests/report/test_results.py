@@ -83,6 +83,9 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
         "before",
         "after",
         "source_line",
+        "symptom",
+        "difference",
+        "right_lines",
     ]
     assert found["first_difference"] == {
         "scenario": "SGD",

@@ -40,11 +40,11 @@ def test_one_bad_file_costs_only_itself(tmp_path):
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("nope", "폴더가 없어요"), ("file.py", "폴더가 아니에요"), ("empty", "빈 폴더"), ("zips", "kim.7z")],
+    [("nope", "폴더가 없어요"), ("file.py", "폴더가 아니에요"), ("empty", "빈 폴더"), ("zips", "kim.docx")],
 )
 def test_a_class_that_is_none_says_so(tmp_path, path, expected):
     """A wrong path, a file, an empty folder and a folder of archives each get their own line."""
-    make(tmp_path, "file.py", "zips/kim.7z")
+    make(tmp_path, "file.py", "zips/kim.docx")
     (tmp_path / "empty").mkdir()
     with pytest.raises(HanstepError, match=expected) as caught:
         read_class(tmp_path / path, EXERCISES)

@@ -41,7 +41,7 @@ def test_beside_an_answer_it_is_a_note(tmp_path: Path) -> None:
     assert found.unreadable == ()
     (note,) = found.notes
     assert "data.tar.gz" in note
-    assert "zip만 열 수 있어요" in note
+    assert "이대로는 열 수 없어요" in note
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -49,7 +49,7 @@ def test_a_download_of_moodle_says_so(
     packed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {
-        "김하늘_1234_assignsubmission_file_/hw.tar.gz": "x",
+        "김하늘_1234_assignsubmission_file_/hw.7z": "x",
         "이서준_1235_assignsubmission_file_/hw.py": "import torch\n",
     }
     if packed:
@@ -68,5 +68,5 @@ def test_a_download_of_moodle_says_so(
     run(["grade", str(given), "--out", str(out), "--lesson", "01", "--sandbox", "none"])
     capsys.readouterr()
     (page,) = (path for path in (out / "feedback").iterdir() if "1234" in path.name)
-    assert "hw.tar.gz: tar 압축 파일이에요" in page.read_text(encoding="utf-8")
+    assert "hw.7z: 7-Zip 압축 파일이에요" in page.read_text(encoding="utf-8")
     assert "이 함수가 없어요" not in page.read_text(encoding="utf-8")

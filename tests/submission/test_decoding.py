@@ -58,9 +58,9 @@ def test_refuses_what_is_no_text(refused, content):
 
 
 def test_a_large_file_is_refused_with_its_size(refused):
-    """50 MB of outputs are not read; the message says how large it is and how to shrink it."""
-    message = refused("hw.ipynb", b" " * (50 * 1024 * 1024))
-    assert "50.0 MB" in message
+    """101 MB of outputs are not read; the message says how large it is and how to shrink it."""
+    message = refused("hw.ipynb", b" " * (101 * 1024 * 1024))
+    assert "101.0 MB" in message
     assert "jupyter nbconvert --clear-output --inplace hw.ipynb" in message
 
 

@@ -111,3 +111,14 @@ def test_files_of_one_shown_name_are_told_apart(tmp_path):
     assert len(set(names(submission))) == 4
     assert {"가.py", "가.py (2)"} < set(names(submission))
     assert max(map(len, names(submission))) < 210
+
+
+def test_files_that_hold_no_code_are_not_an_empty_submission(tmp_path):
+    """A PDF alone is something that somebody has to look at, not zero points; an empty folder is nothing."""
+    assert read_submission(tmp_path, EXERCISES).unreadable == ()
+    (tmp_path / "hw.pdf").write_bytes(b"%PDF")
+    (unreadable,) = read_submission(tmp_path, EXERCISES).unreadable
+    assert unreadable.name == "hw.pdf"
+    assert ".ipynb나 .py 파일로 다시" in unreadable.message
+    (tmp_path / "hw.py").write_text("x = 1")
+    assert read_submission(tmp_path, EXERCISES).unreadable == ()

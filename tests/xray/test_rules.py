@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.xray.running import watched
+from tests.xray.unseen_cases import UNSEEN_CASES
 from tests.xray.update_cases import UPDATE_CASES
 
 HEAD = """import torch
@@ -62,6 +63,28 @@ for _ in range(8):
     optimizer.zero_grad()
     F.cross_entropy(model(x), y).backward()
     optimizer.step()
+""",
+    ),
+    (
+        "parameters-in-no-optimizer",
+        """def main():
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+    optimizer = torch.optim.SGD(model[2].parameters(), lr=0.1)  # BUG
+    for _ in range(8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+main()
+""",
+        """def main():
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+    model[0].requires_grad_(False)
+    optimizer = torch.optim.SGD(model[2].parameters(), lr=0.1)
+    for _ in range(8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+main()
 """,
     ),
     (
@@ -809,6 +832,7 @@ for _ in range(8):
 """,
     ),
     *UPDATE_CASES,
+    *UNSEEN_CASES,
 ]
 
 

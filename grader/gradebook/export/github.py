@@ -1,23 +1,27 @@
 """Write results for GitHub: a step summary in Markdown, and the two notices that GitHub Classroom reads points from."""
 
 import json
+import math
 import re
 
 from grader.course.feedback import ClassResult, SubmissionResult
 from grader.report import words
+from grader.report.hold_back import as_told
 from grader.report.plain_text import mark_points, one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
 """Maximum rows of the class table."""
 _MOST_BYTES = 900_000
 """Maximum size of the summary's rows; GitHub refuses a step summary of more than 1 MiB."""
+_ROUNDING = 1e-6
+"""Rounding errors of sums of points are smaller."""
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
 
 
 def step_summary(result: ClassResult) -> str:
     """Return Markdown for `$GITHUB_STEP_SUMMARY`: a table of exercises for one student, of students for a class."""
     if len(result.submissions) == 1:
-        return _student(result.submissions[0])
+        return _student(as_told(result.submissions[0], result.repair))
     lines = ["## 채점 결과", "", "| 학생 | 점수 | 통과한 연습 | 까닭 |", "|---|---:|---:|---|"]
     size = 0
     for count, submission in enumerate(result.submissions):
@@ -48,22 +52,23 @@ def _student(submission: SubmissionResult) -> str:
 
 
 def classroom_notices(result: ClassResult) -> str:
-    """Return workflow commands with the total points, as GitHub Classroom's own reporter prints them."""
+    """Return workflow commands with the total points, as GitHub Classroom's own reporter prints them.
+
+    Classroom stores whole numbers only; the step summary has the exact ones.
+    """
     totals = [
         (s.score, s.max_score) if s.mark is None else (s.mark.score, s.mark.max_score)
         for s in result.submissions
         if s.mark is None or s.mark.score is not None
     ]
-    got, most = (round(sum(numbers), 2) for numbers in zip(*totals, strict=True)) if totals else (0.0, 0.0)
-    report = json.dumps({"totalPoints": _plain(got), "maxPoints": _plain(most)}, separators=(",", ":"))
+    sums = [sum(numbers) for numbers in zip(*totals, strict=True)] if totals else [0.0, 0.0]
+    # Rounded down, so that only full marks become full marks.
+    got, most = math.floor(sums[0] + _ROUNDING), math.ceil(sums[1] - _ROUNDING)
+    report = json.dumps({"totalPoints": got, "maxPoints": most}, separators=(",", ":"))
     return (
         f"::notice title=Autograding complete::Points {points(got)}/{points(most)}\n"
         f"::notice title=Autograding report::{report}\n"
     )
-
-
-def _plain(number: float) -> float | int:
-    return int(number) if number == int(number) else number
 
 
 def _score(submission: SubmissionResult) -> str:

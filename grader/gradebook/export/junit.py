@@ -4,6 +4,7 @@ import re
 from xml.etree import ElementTree
 
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
+from grader.report.hold_back import as_told
 from grader.report.plain_text import clean, one_line, points, without_code_marks
 from grader.report.text import feedback_text
 
@@ -14,7 +15,7 @@ def junit_xml(result: ClassResult) -> str:
     """Return a `testsuites` document that the readers of Jenkins, GitLab and GitHub accept."""
     root = ElementTree.Element("testsuites", name="hanstep")
     for submission in result.submissions:
-        root.append(_suite(submission))
+        root.append(_suite(as_told(submission, result.repair)))
     _count(root, [f for s in result.submissions for f in s.feedbacks])
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"

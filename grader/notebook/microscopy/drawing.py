@@ -51,7 +51,7 @@ def html_picture(name: str, views: list[View], code: Code) -> str:
         "rows": _static_rows(view),
         "moments": [_static_moment(view, column) for column in view.columns],
         "focus": view.columns[view.comparison.focus] if view.columns else None,
-        "holds": _holds,
+        "holds": _holds_of_both,
         "payload": text,
         "css": _read("microscope.css"),
         "js": _read("microscope.js"),
@@ -65,12 +65,11 @@ def text_picture(name: str, views: Sequence[View]) -> str:
     view = telling(views)
     lines = [f"현미경: {name} ({view.name})", view.comparison.text.replace("`", ""), ""]
     for number, column in enumerate(view.columns, start=1):
-        yours, right = _static_moment(view, column)[2:]
-        lines += [
-            f"{number}. {ordinal(column.call + 1)} 호출 · {column.name}",
-            f"   내 코드: {yours.replace('`', '')}",
-            f"   정답:    {right.replace('`', '')}",
-        ]
+        yours, right = (text.replace("`", "") for text in _static_moment(view, column)[2:])
+        lines.append(f"{number}. {ordinal(column.call + 1)} 호출 · {column.name}")
+        lines += (
+            [f"   내 코드: {yours}", f"   정답:    {right}"] if right else [f"   내 코드와 정답: {yours}"]
+        )
     return "\n".join(lines)
 
 
@@ -154,12 +153,20 @@ def _static_rows(view: View) -> list[tuple[str, list[str]]]:
 
 
 def _static_moment(view: View, column: Column) -> tuple[int, str, str, str]:
-    """Return a row of the static table: call, name of the moment, and what each side did."""
+    """Return a row of the static table: call, moment, what my side did, what the right one did (empty: the same)."""
     yours = view.yours.caption(column.yours) if column.acts[0] else "—"
     right = view.right.caption(column.right) if column.acts[1] else "—"
+    if yours == right:
+        right = ""
     if column.acts[0] and (line := view.yours.recording.moments[column.yours].line) is not None:
         yours = f"줄 {line}. {yours}"
     return column.call + 1, column.name, yours, right
+
+
+def _holds_of_both(view: View, column: Column) -> str:
+    """Return what `.grad` holds on each side, once if that is the same."""
+    mine, right = _holds(view.yours, column.yours), _holds(view.right, column.right)
+    return f"내 코드와 정답: {mine}" if mine == right else f"내 코드: {mine} · 정답: {right}"
 
 
 def _holds(side: Side, index: int) -> str:

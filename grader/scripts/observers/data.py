@@ -4,7 +4,7 @@ import weakref
 from typing import Any
 
 from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, LoaderFacts, Seeded
-from grader.scripts.fingerprint import first_tensor, is_continuous, labels, row_hashes
+from grader.scripts.fingerprint import contents, first_tensor, is_continuous, labels, row_hashes
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -22,6 +22,8 @@ class DataObserver:
         self._built: dict[int, tuple[weakref.ref[Any], Place | None]] = {}
         self._datasets = Numbering()
         self._passes: dict[int, int] = {}
+        self._contents: dict[int, dict[str, int]] = {}
+        """By loader: fingerprints of what its dataset holds."""
         self._iterators: dict[int, tuple[weakref.ref[Any], int, int, int]] = {}
         """By id of an iterator: reference, loader, pass, batches given."""
 
@@ -60,6 +62,13 @@ class DataObserver:
         except TypeError:  # a list cannot be referred to weakly
             return -1 - id(dataset)
 
+    def _changes(self, loader: int, dataset: Any) -> tuple[str, ...]:
+        """Return the names of a dataset's tensors and arrays that have changed since the loader's pass before."""
+        held = getattr(_innermost(dataset), "__dict__", {})
+        now = {name: mark for name, one in list(held.items()) if (mark := contents(one)) is not None}
+        before, self._contents[loader] = self._contents.get(loader, {}), now
+        return tuple(name for name, mark in now.items() if before.get(name, mark) != mark)
+
     def loader_began(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note the beginning of a pass over a loader."""
         watch = self._watch
@@ -72,7 +81,8 @@ class DataObserver:
             self._passes[number] = count + 1
             self._iterators[id(iterator)] = (weakref.ref(iterator), number, count, 0)
             callers = tuple(place_of(frame.f_code, frame.f_lineno) for frame in own_frames()[:8])
-            watch.add(LoaderBegan(loader=number, pass_=count, callers=callers))
+            changed = self._changes(number, args[0].dataset)
+            watch.add(LoaderBegan(loader=number, pass_=count, callers=callers, changed=changed))
         return iterator
 
     def batch_loaded(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -113,12 +123,17 @@ class DataObserver:
 
 
 def _kind(dataset: Any) -> str:
+    return type(_innermost(dataset)).__name__
+
+
+def _innermost(dataset: Any) -> Any:
+    """Return the dataset that subsets wrap."""
     for _ in range(8):
         inner = getattr(dataset, "dataset", None)
         if inner is None:
             break
         dataset = inner
-    return type(dataset).__name__
+    return dataset
 
 
 def _length(thing: Any) -> int | None:

@@ -312,6 +312,7 @@ class ModelObserver:
                     targets=target.detach().reshape(-1)[:_MOST_TARGETS].clone()
                     if integer and closely
                     else None,
+                    filled=_filled(target) if closely and not integer else 0.0,
                     value=done.detach().clone() if isinstance(done, Tensor) and done.numel() == 1 else None,
                     target_rows=row_hashes(target) if closely else None,
                 )
@@ -372,6 +373,19 @@ def _is_sensitive(module: nn.Module) -> bool:
     if isinstance(module, nn.modules.dropout._DropoutNd):
         return module.p > 0
     return float(getattr(module, "dropout", 0) or 0) > 0 if isinstance(module, nn.RNNBase) else False
+
+
+def _filled(target: Tensor) -> float:
+    """Return the share of zeros at the ends of rows of real numbers; 0 if they do not look like padding."""
+    if target.ndim not in (2, 3) or not 4 <= len(target) <= _MOST_TARGETS or target.shape[1] < 3:
+        return 0.0
+    rows = target.detach()[:64]
+    rows = rows if rows.ndim == 2 else rows.abs().sum(-1)
+    empty = rows == 0
+    lengths = (~empty).sum(1)
+    ends = bool((empty[:, :-1] <= empty[:, 1:]).all())  # once zero, zero to the end
+    real = rows[~empty].unique().numel() > 8
+    return float(empty.float().mean()) if ends and real and lengths.unique().numel() >= 3 else 0.0
 
 
 def _row_sums(given: Tensor) -> Tensor | None:

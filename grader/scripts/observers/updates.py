@@ -1,7 +1,9 @@
 """Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
 
 import gc
+import warnings
 import weakref
+from itertools import chain
 from types import GeneratorType
 from typing import Any
 
@@ -68,7 +70,7 @@ class UpdateObserver:
             event, found = self._about_to_run(roots, kwargs)
             event.autocast = lowered
             event.weights = self._weights()
-            if self._wrapped is not None and any(self._wrapped[0]() is root for root in roots):
+            if self._wrapped is not None and any(self._wrapped[0]() is one for one in found.leaves):
                 event.wrapped = self._wrapped[1]
             held = {number: ledger.before_backward() for number, ledger in watch.ledgers.items()}
             event.held_before = {
@@ -194,9 +196,9 @@ class UpdateObserver:
         return done
 
     def wrapped(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Remember where a number that asks for gradients is made without a graph."""
+        """Remember where a tensor that asks for gradients is made without a graph."""
         done = original(*args, **kwargs)
-        if self._watch.busy or not isinstance(done, Tensor) or done.numel() != 1:
+        if self._watch.busy or not isinstance(done, Tensor):
             return done
         if done.requires_grad and done.grad_fn is None:
             self._wrapped = (weakref.ref(done), own_place())
@@ -437,8 +439,12 @@ def _is_spent(thing: Any) -> bool:
     """Return True if an iterator has nothing left, without taking anything from it."""
     if isinstance(thing, GeneratorType):
         return thing.gi_frame is None
-    if isinstance(thing, filter | map):
-        return any(_is_spent(one) for one in thing.__reduce__()[1][1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        if isinstance(thing, filter | map):
+            return any(_is_spent(one) for one in thing.__reduce__()[1][1:])
+        if isinstance(thing, chain):
+            return len(thing.__reduce__()) == 2  # what is left would come third
     return False
 
 

@@ -7,6 +7,7 @@ from pkgutil import iter_modules
 
 from grader.scripts.facts import Facts
 from grader.scripts.findings import SEVERITIES, Rule, Told
+from grader.scripts.places import Place
 
 
 @cache
@@ -21,8 +22,11 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def findings(facts: Facts) -> list[Told]:
-    """Apply every rule; worst first, then by line."""
-    return sorted(_told(facts), key=_order)
+    """Apply every rule; worst first, then by line. What one rule says of one line is told once."""
+    found: dict[tuple[str, Place | None], Told] = {}
+    for told in sorted(_told(facts), key=_order):
+        found.setdefault((told.rule.id, told.finding.place), told)
+    return list(found.values())
 
 
 def _told(facts: Facts) -> Iterator[Told]:

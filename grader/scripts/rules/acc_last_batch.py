@@ -36,6 +36,28 @@ def _read_after(whole: ast.AST, loop: ast.For, name: str) -> bool:
     return False
 
 
+def _after(scope: ast.AST, loop: ast.For) -> Iterator[tuple[ast.Assign | ast.Return, str]]:
+    """Iterate over what follows a loop and averages a comparison of two names that only the loop binds."""
+    inside = {
+        one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    for block in _reading.blocks(scope):
+        holding = next((i for i, one in enumerate(block) if loop in ast.walk(one)), None)
+        if holding is None or (loop is not block[holding] and not isinstance(block[holding], ast.With)):
+            continue
+        for one in block[holding + 1 :]:
+            if not isinstance(one, ast.Assign | ast.Return) or one.value is None:
+                continue
+            pairs = _reading.compares(one.value)
+            if len(pairs) != 1 or not _reading.counts_right(one.value):
+                continue
+            names = [below.id for side in pairs[0] for below in ast.walk(side) if isinstance(below, ast.Name)]
+            own = [name for name in names if name in inside]
+            again = any(name in _reading.bound(before) for before in block[holding + 1 :] for name in own)
+            if len(set(own)) >= 2 and not again:
+                yield one, own[0]
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     for file in _reading.files(facts):
         for scope in _reading.nodes(file, ast.FunctionDef, ast.Module):
@@ -47,10 +69,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
                 if trains or not ran or any(one.grad for one in ran):
                     continue
+                if isinstance(scope, ast.Module) != _top(file, loop):
+                    continue
+                for late, name in _after(scope, loop):
+                    yield _told_after(file, late, name, [one.batch for one in ran])
                 for statement, name in _overwritten(loop):
-                    if isinstance(scope, ast.Module) != _top(file, loop) or not _read_after(
-                        scope, loop, name
-                    ):
+                    if not _read_after(scope, loop, name):
                         continue
                     sizes = [one.batch for one in ran]
                     yield Finding(
@@ -72,6 +96,26 @@ def _find(facts: Facts) -> Iterator[Finding]:
                             f"Set `{name} = 0` before the loop, add with `{name} += …` and divide by the whole count.",
                         ),
                     )
+
+
+def _told_after(file: str, statement: ast.stmt, name: str, sizes: list[int]) -> Finding:
+    return Finding(
+        place=_reading.at(file, statement),
+        sentence=Said(
+            f"반복문이 끝난 뒤에 `{name}` 값을 세어서, 정확도가 마지막 배치만의 것이에요.",
+            f"`{name}` is counted after the loop has ended, so the accuracy is that of the last batch only.",
+        ),
+        evidence=Said(
+            f"읽어 보니 이 줄이 쓰는 값은 반복문 안에서만 정해져요. 지켜보는 동안 이 반복문은 평가 배치 "
+            f"{len(sizes)}개를 돌았고, 마지막 배치에는 샘플이 {sizes[-1]}개 있었어요.",
+            f"From reading: what this line counts is bound only inside the loop. While watched it ran over "
+            f"{len(sizes)} evaluation batches; the last had {sizes[-1]} samples.",
+        ),
+        mend=Said(
+            "맞힌 수를 반복문 안에서 더하고, 전체 개수로 나누세요.",
+            "Add up the right answers inside the loop and divide by the whole count.",
+        ),
+    )
 
 
 def _top(file: str, loop: ast.For) -> bool:

@@ -18,7 +18,50 @@ def _random(one: ParameterFacts) -> bool:
     return one.frozen and untouched and one.module_kind in _LAYERS and one.module_serial is not None
 
 
+def _held(facts: Facts) -> Iterator[Finding]:
+    """Ask about fresh layers that are frozen although an optimizer that steps holds them."""
+    trained = frozenset[int]().union(*(one.reached for one in facts.of(BackwardRan)))
+    held = frozenset[int]().union(
+        *(one.parameters for one in facts.optimizers if len(facts.steps(one.number)) >= _FEWEST)
+    )
+    for module in facts.modules:
+        own = [facts.parameters[number] for number in sorted(module.parameters)]
+        fresh = [one for one in own if _random(one) and one.number in held]
+        if not fresh or module.copied_from is not None or not module.parameters & trained:
+            continue
+        lines = freezing_lines(facts.script)
+        if not lines:
+            continue
+        names = ", ".join(one.name for one in fresh[:3])
+        yield Finding(
+            place=lines[-1],
+            severity="info",
+            sentence=Said(
+                "새로 만든 층을 얼린 채로 두어서 처음의 무작위 값 그대로 남아요. 옵티마이저에는 들어 있는데, "
+                "일부러 그랬나요?",
+                "Freshly made layers stay frozen at their random start although the optimizer holds them. "
+                "Is that meant?",
+            ),
+            evidence=Said(
+                f"옵티마이저가 가진 매개변수 {len(fresh)}개({names})는 `requires_grad`가 꺼져 있고, 한 번도 "
+                "학습되거나 불러온 적이 없어요.",
+                f"{len(fresh)} parameters of the optimizer ({names}) have requires_grad off and were never "
+                "trained or loaded.",
+            ),
+            mend=Said(
+                "학습할 층이면 `requires_grad`를 다시 켜고, 아니면 옵티마이저에서 빼세요.",
+                "Set requires_grad again if they are to be trained; leave them out of the optimizer if not.",
+            ),
+        )
+        return
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    found = list(_mixed(facts))
+    yield from found or _held(facts)
+
+
+def _mixed(facts: Facts) -> Iterator[Finding]:
     trained = frozenset[int]().union(*(one.reached for one in facts.of(BackwardRan)))
     for module in facts.modules:
         own = [facts.parameters[number] for number in sorted(module.parameters)]

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Cleared, Facts, ScalerCalled
+from grader.scripts.facts import BackwardRan, Cleared, Facts, ScalerCalled, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.source import enclosing_tests
 
 
 def _skipped_by_scaler(facts: Facts, cleared: Cleared, first: int) -> bool:
@@ -14,6 +15,18 @@ def _skipped_by_scaler(facts: Facts, cleared: Cleared, first: int) -> bool:
 def _kind(backward: BackwardRan) -> tuple[Place | None, frozenset[int]]:
     """Tell backwards of one line apart by whose parameters they reach: two losses may share a helper."""
     return backward.place, backward.contributed
+
+
+def _guard(backward: BackwardRan, step: Stepped) -> Place | None:
+    """Return the condition in the backward's function that decides about the step; else the backward's line."""
+    place = backward.place
+    around = {one.line for one, _ in enclosing_tests(place)} if place is not None else set()
+    for line in (step.place, *step.callers):
+        if place is None or line is None or (line.file, line.function) != (place.file, place.function):
+            continue
+        tests = [one for one, _ in enclosing_tests(line) if one.line not in around]
+        return tests[0] if tests and tests[0].line > place.line else place
+    return place
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -35,7 +48,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if not dropped or len(dropped) > len(read):
             continue
         yield Finding(
-            place=backwards[dropped[-1]].place,
+            place=_guard(backwards[dropped[-1]], steps[-1]),
             sentence=Said(
                 "에폭 끝에 남은 마이크로배치는 `backward()`만 하고 `step()` 없이 지워져서, "
                 "그 데이터는 학습에 쓰이지 않아요.",

@@ -59,7 +59,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
         first = _first_windows(facts, optimizer.number)
         short = [step for step, batches in first if batches == 1]
-        if usual >= 2 and short and len(short) == len(first):
+        accumulates = usual_length(windows(facts, optimizer.number)) > 1  # a critic's batches are not its own
+        if accumulates and usual >= 2 and short and len(short) == len(first):
             test = _remainder(short[-1])
             if len(short) > 1 or test:
                 yield _told(test or short[-1].place, usual, len(first))

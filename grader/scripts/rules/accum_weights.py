@@ -6,7 +6,7 @@ from functools import partial
 from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._windows import Window, one_line, total_weight, usual_length, windows
-from grader.scripts.source import enclosing_tests
+from grader.scripts.source import enclosing_tests, gradient_divisions
 
 _FEWEST = 3
 _SCALE_FREE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Adadelta", "Lion")
@@ -77,8 +77,10 @@ def _never(kind: str, length: int, these: list[Window], of: int) -> Finding:
 
 
 def _twice(length: int, these: list[Window], of: int) -> Finding:
+    place = these[-1].backwards[-1].place
+    divided = [] if place is None else gradient_divisions(place.file)
     return Finding(
-        place=these[-1].backwards[-1].place,
+        place=divided[0] if len(divided) == 1 else place,
         sentence=Said(
             f"모으는 개수로 두 번 나눠서, 그레이디언트가 평균의 {length}분의 1이에요. 라이브러리가 이미 "
             "나누는지 보세요.",

@@ -91,26 +91,49 @@ def _keeps(branch: ast.If, best: ast.expr, value: ast.expr) -> bool:
     return remembered and any(_reading.calls(one, *_KEEPING) for one in branch.body)
 
 
+def _saves(branch: ast.If) -> bool:
+    return any(_reading.calls(one, *_KEEPING) for one in branch.body)
+
+
+def _judged(file: str, branch: ast.If) -> ast.If | ast.Assign:
+    """Return the statement that compares: the branch, or the assignment of the name that it tests."""
+    if not isinstance(branch.test, ast.Name):
+        return branch
+    made = [
+        one
+        for one in _reading.nodes(file, ast.Assign)
+        if isinstance(one, ast.Assign)
+        and branch.test.id in _reading.bound(one)
+        and one.lineno < branch.lineno
+        and isinstance(one.value, ast.Compare)
+    ]
+    return made[-1] if made else branch
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     for file in _reading.files(facts):
         for branch in _reading.nodes(file, ast.If):
             assert isinstance(branch, ast.If)
-            compared = _compared(branch.test)
-            if compared is None or not _keeps(branch, compared[1], compared[0]):
+            judged = _judged(file, branch)
+            test = judged.test if isinstance(judged, ast.If) else judged.value
+            compared = _compared(test)
+            if compared is None:
                 continue
             value, best, larger = compared
-            better = _direction(file, value, best, branch.lineno)
+            if not (_keeps(branch, best, value) if judged is branch else _saves(branch)):
+                continue
+            better = _direction(file, value, best, judged.lineno)
             if not better or larger == (better == "high"):
                 continue
             sign = next(
                 sign
                 for kind, sign in ((ast.GtE, ">="), (ast.LtE, "<="), (ast.Gt, ">"), (ast.Lt, "<"))
-                if any(isinstance(one, kind) for one in ast.walk(branch.test))
+                if any(isinstance(one, kind) for one in ast.walk(test))
             )
-            line = linecache.getline(file, branch.lineno).strip()
+            line = linecache.getline(file, judged.lineno).strip()
             turned = line.replace(sign, sign.replace("<", "\0").replace(">", "<").replace("\0", ">"))
             yield Finding(
-                place=_reading.at(file, branch),
+                place=_reading.at(file, judged),
                 sentence=Said(
                     f"`{ast.unparse(value)}` 값이 나빠질 때 모델을 남겨요. 가장 좋은 것이 아니라 "
                     f"가장 나쁜 것이 남아요.",
@@ -119,10 +142,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 evidence=Said(
                     f"읽어 보니 `{ast.unparse(value)}` 값은 "
                     f"{'클수록' if better == 'high' else '작을수록'} 좋은 값인데, "
-                    f"`{ast.unparse(branch.test)}`일 때 가중치를 저장해요.",
+                    f"`{ast.unparse(test)}`일 때 가중치를 저장해요.",
                     f"From reading: `{ast.unparse(value)}` is better when it is "
                     f"{'larger' if better == 'high' else 'smaller'}, but the weights are kept if "
-                    f"`{ast.unparse(branch.test)}`.",
+                    f"`{ast.unparse(test)}`.",
                 ),
                 mend=Said(
                     "비교의 방향을 바꾸고, 첫 값도 그쪽 끝에서 시작하세요"

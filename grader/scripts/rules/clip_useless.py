@@ -1,12 +1,14 @@
 """Clipping that changes no update: it comes after the step, or it is given other parameters."""
 
 from collections.abc import Iterator
+from math import isfinite, prod
 
-from grader.scripts.facts import Clipped, Facts
+from grader.scripts.facts import BackwardRan, Clipped, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._clips import Useless, owners, useless_clips
 
 _FEWEST = 3
+_PART = 0.5
 
 
 def _often(facts: Facts, found: list[Useless]) -> Iterator[tuple[list[Useless], int]]:
@@ -73,6 +75,68 @@ def _others(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _partly(facts: Facts) -> Iterator[Finding]:
+    """Ask about clippings that leave out most of what the next step reads, and that nothing else clips."""
+    pairs = [
+        (clip, step, facts.optimizers[step.optimizer].parameters & _with_gradients(facts))
+        for clip in facts.of(Clipped)
+        if isfinite(clip.limit) and clip.method == "norm" and (step := _next(facts, clip)) is not None
+    ]
+    clipped = frozenset[int]().union(*(clip.parameters for clip, _, _ in pairs))
+    for place in dict.fromkeys(clip.place for clip, _, _ in pairs):
+        these = [one for one in pairs if one[0].place == place]
+        part = [one for one in these if 0 < _share(facts, one[0].parameters, one[2]) < _PART]
+        if len(part) < _FEWEST or len(part) < len(these):
+            continue
+        clip, step, read = part[-1]
+        if _share(facts, clipped, read) >= _PART:
+            continue
+        rest = len(read - clip.parameters)
+        yield Finding(
+            place=place,
+            severity="info",
+            sentence=Said(
+                f"옵티마이저가 업데이트하는 값의 {_share(facts, clip.parameters, read):.0%}만 클리핑하고 나머지 "
+                f"매개변수 {rest}개는 그대로 둬요. 일부러 그랬나요?",
+                f"Only {_share(facts, clip.parameters, read):.0%} of the values that the optimizer updates are "
+                f"clipped; {rest} parameters are left out. Is that meant?",
+            ),
+            evidence=Said(
+                f"클리핑 {len(these)}번이 모두 그랬고, 나머지는 다른 어디에서도 클리핑하지 않았어요.",
+                f"So in all {len(these)} clippings, and the rest is clipped nowhere else.",
+            ),
+            mend=Said(
+                "모두 클리핑하려면 `model.parameters()`를 주세요.",
+                "Pass `model.parameters()` to clip all of them.",
+            ),
+        )
+
+
+def _with_gradients(facts: Facts) -> frozenset[int]:
+    return frozenset(one.number for one in facts.parameters if one.reached)
+
+
+def _share(facts: Facts, clipped: frozenset[int], read: frozenset[int]) -> float:
+    """Return the share of the values of some parameters that others cover."""
+    sizes = {number: prod(facts.parameters[number].shape) for number in read}
+    return sum(sizes[number] for number in read & clipped) / max(1, sum(sizes.values()))
+
+
+def _next(facts: Facts, clip: Clipped) -> Stepped | None:
+    """Return the step that follows a clipping, if it is one of an optimizer that holds what was clipped."""
+    for event in facts.events[clip.serial + 1 :]:
+        if isinstance(event, Stepped):
+            return event if event.optimizer in owners(facts, clip) else None
+        if isinstance(event, BackwardRan):
+            return None
+    return None
+
+
+def _wrong_or_part(facts: Facts) -> Iterator[Finding]:
+    yield from _others(facts)
+    yield from _partly(facts)
+
+
 RULES = [
     Rule(
         id="clip-after-step",
@@ -86,6 +150,6 @@ RULES = [
         severity="bug",
         title=Said("다른 매개변수를 클리핑해요", "The wrong parameters are clipped"),
         lesson="03_bells_and_whistles",
-        find=_others,
+        find=_wrong_or_part,
     ),
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, ModeSet
 from grader.scripts.findings import Finding, Rule, Said
 
 _FEWEST = 3
@@ -15,7 +15,52 @@ def trained_forwards(facts: Facts, module: int) -> list[ForwardRan]:
     return [one for one in found if isinstance(one, ForwardRan) and one.module == module and one.grad]
 
 
+def _left_before(facts: Facts, module: int, first: ForwardRan) -> bool:
+    """Return True if an evaluation set the mode before the first training forward: eval(), then a forward for it."""
+    evaluated = False
+    for event in reversed(facts.events[: first.serial]):
+        if isinstance(event, ForwardRan) and event.module == module:
+            evaluated = evaluated or not event.grad
+        elif isinstance(event, ModeSet) and event.module == module:
+            return evaluated and not event.training
+    return False
+
+
+def _from_the_beginning(facts: Facts) -> Iterator[Finding]:
+    """Find models that an evaluation before the training left in eval mode."""
+    for module in facts.modules:
+        used = trained_forwards(facts, module.number)
+        if len(used) < _FEWEST or any(one.live_parts or not one.frozen_parts for one in used):
+            continue
+        if not module.mode_sensitive or not _left_before(facts, module.number, used[0]):
+            continue
+        yield Finding(
+            place=used[-1].place,
+            sentence=Said(
+                "학습 전에 한 평가가 모델을 평가 모드로 바꾸었는데 `model.train()`을 부르지 않아서, 드롭아웃이 꺼지고 "
+                "배치 정규화의 통계가 멈춘 채로 학습해요.",
+                "An evaluation before the training left the model in eval mode, so it trains without dropout and "
+                "with frozen batch-norm statistics.",
+            ),
+            evidence=Said(
+                f"학습하는 순전파 {len(used)}번이 모두 평가 모드였고, 첫 번째보다 앞에 `eval()`과 그레이디언트 없는 "
+                "순전파가 있었어요.",
+                f"All {len(used)} training forwards ran in eval mode; eval() and a forward without gradients came "
+                "before the first.",
+            ),
+            mend=Said(
+                "에폭마다 학습을 시작하기 전에 `model.train()`을 부르세요.",
+                "Call model.train() at the start of every epoch.",
+            ),
+        )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _from_the_beginning(facts)
+    yield from _after_training(facts)
+
+
+def _after_training(facts: Facts) -> Iterator[Finding]:
     for module in facts.modules:
         if not module.mode_sensitive:
             continue

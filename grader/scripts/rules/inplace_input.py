@@ -1,9 +1,9 @@
-"""The model's forward writes into its input, and the input is the data set itself."""
+"""The data set is changed in place: by the model's forward, or when a sample is taken."""
 
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, ForwardRan
+from grader.scripts.facts import Facts, ForwardRan, LoaderBegan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -30,8 +30,10 @@ def _writes(statement: ast.AST, name: str) -> bool:
 
 
 def _root(node: ast.AST) -> str:
-    """Return the name at the beginning of `x.sub_(2).div_` or `x[0]`."""
+    """Return the name at the beginning of `x.sub_(2).div_` or `x[0]`; `self.x` for `self.x[0]`."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            return ast.unparse(node)
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -52,7 +54,64 @@ def _line(facts: Facts, kind: str) -> Place | None:
     return None
 
 
+def _in_dataset(facts: Facts) -> Iterator[Finding]:
+    """Find data sets whose samples are views that are written into when they are taken."""
+    told: set[Place] = set()
+    for loader in facts.loaders:
+        passes = [one for one in facts.of(LoaderBegan) if one.loader == loader.number and one.pass_]
+        names = sorted({name for one in passes for name in one.changed})
+        for name in names:
+            count = sum(name in one.changed for one in passes)
+            place = _sample_line(facts, loader.dataset_kind, name)
+            if place is None or place in told or count < 0.8 * len(passes):
+                continue
+            told.add(place)
+            yield Finding(
+                place=place,
+                sentence=Said(
+                    f"샘플을 꺼낼 때 제자리에서 바꾸는데, 그 샘플은 데이터셋이 가진 `{name}`의 일부예요. 에폭이 지날 "
+                    "때마다 데이터가 더 망가져요.",
+                    f"A sample is changed in place when it is taken, and it is a part of the data set's own `{name}`, "
+                    "so the data is changed again in every epoch.",
+                ),
+                evidence=Said(
+                    f"로더를 다시 돌기 시작한 {len(passes)}번 가운데 {count}번에서 `{name}`의 값이 앞에서 돌기 시작할 "
+                    "때와 달랐어요.",
+                    f"At {count} of {len(passes)} later passes the values of `{name}` differed from those when the "
+                    "pass before began.",
+                ),
+                mend=Said(
+                    "새 텐서를 만드세요: `x = x + 노이즈`, 또는 꺼낼 때 `.clone()`(배열이면 `.copy()`).",
+                    "Make a new tensor (`x = x + noise`), or take a copy: `.clone()`, `.copy()` for arrays.",
+                ),
+            )
+
+
+def _sample_line(facts: Facts, kind: str, name: str) -> Place | None:
+    """Return the line of a data set's methods that writes into a sample taken from `self.name[…]`."""
+    for file in _reading.files(facts):
+        for owner in _reading.nodes(file, ast.ClassDef):
+            assert isinstance(owner, ast.ClassDef)
+            methods = [
+                one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name != "__init__"
+            ]
+            for method in methods if owner.name == kind else ():
+                taken = {f"self.{name}"} | {
+                    target
+                    for one in ast.walk(method)
+                    if isinstance(one, ast.Assign) and f"self.{name}[" in ast.unparse(one.value)
+                    for target in _reading.bound(one)
+                }
+                for block in _reading.blocks(method):
+                    for one in block:
+                        simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+                        if simple and any(_writes(one, whole) for whole in taken):
+                            return _reading.at(file, one, method.name)
+    return None
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _in_dataset(facts)
     for module in facts.modules:
         ran = [one for one in facts.of(ForwardRan) if one.module == module.number and one.training]
         changed = [one for one in ran if one.input_changed and one.input_lasts]
@@ -80,7 +139,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="inplace-input",
     severity="bug",
-    title=Said("모델이 입력 데이터를 제자리에서 바꿔요", "The model changes its input data in place"),
+    title=Said("입력 데이터를 제자리에서 바꿔요", "The input data is changed in place"),
     lesson="02_loop_anatomy",
     find=_find,
 )

@@ -11,7 +11,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     lost = [one for one in unheld(facts) if one.unregistered and not one.in_tree and not one.loaded]
     for place in dict.fromkeys(one.module_place for one in lost):
         these = [one for one in lost if one.module_place == place]
-        if not facts.optimizers or place is None:
+        if not facts.updates or place is None:
             continue
         kinds = ", ".join(dict.fromkeys(one.module_kind for one in these))
         yield Finding(

@@ -2,10 +2,21 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 
 _FEWEST = 3
+
+
+def without_gradients(facts: Facts, backward: BackwardRan) -> bool:
+    """Return True if forwards came before a backward since the one before, all of them without gradients."""
+    ran = []
+    for event in reversed(facts.events[: backward.serial]):
+        if isinstance(event, BackwardRan):
+            break
+        if isinstance(event, ForwardRan):
+            ran.append(event)
+    return bool(ran) and not any(one.grad for one in ran)
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -13,10 +24,15 @@ def _find(facts: Facts) -> Iterator[Finding]:
     backwards = list(facts.of(BackwardRan))
     for place in dict.fromkeys(one.place for one in backwards):
         these = [one for one in backwards if one.place == place]
-        cut = [one for one in these if not one.root and one.value is not None and not one.reached & held]
+        cut = [one for one in these if one.value is not None and not one.reached & held]
         if len(cut) < _FEWEST or len(cut) < len(these):
             continue
-        empty = sum(step.read_norm == 0 for step in facts.steps())
+        steps = facts.steps()
+        empty = sum(step.read_norm == 0 for step in steps)
+        if any(one.root for one in cut) and (empty < max(_FEWEST, len(steps)) or cut[-1].wrapped is None):
+            continue
+        if all(without_gradients(facts, one) for one in cut):
+            continue  # that is what cuts the loss from the model
         yield Finding(
             place=cut[-1].wrapped or place,
             sentence=Said(
@@ -26,10 +42,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "parameter gets a gradient.",
             ),
             evidence=Said(
-                f"`backward()` {len(these)}번이 모두 그래프가 없는 텐서에서 시작했고, `step()` {empty}번이 읽을 "
-                "그레이디언트를 찾지 못했어요.",
-                f"All {len(these)} backward passes began at a tensor without a graph; {empty} steps found no "
-                "gradient.",
+                f"`backward()` {len(these)}번이 모두 모델까지 이어지지 않는 텐서에서 시작했고, `step()` {empty}번이 "
+                "읽을 그레이디언트를 찾지 못했어요.",
+                f"All {len(these)} backward passes began at a tensor without a way to the model; {empty} "
+                "steps found no gradient.",
             ),
             mend=Said(
                 "`torch.tensor(...)`로 감싸지 말고 계산한 손실을 그대로 돌려주세요.",

@@ -38,6 +38,18 @@ def _gathered(loop: ast.For) -> Iterator[tuple[str, bool]]:
                 yield holder.id, True
 
 
+def _counters(loop: ast.For) -> set[str]:
+    """Return the names that a loop raises by one in each round."""
+    return {
+        one.target.id
+        for one in loop.body
+        if isinstance(one, ast.AugAssign)
+        and isinstance(one.target, ast.Name)
+        and isinstance(one.value, ast.Constant)
+        and one.value.value == 1
+    }
+
+
 def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | None:
     """Return the expression after a loop that divides by the number of batches."""
     end = loop.end_lineno or loop.lineno
@@ -53,6 +65,8 @@ def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | No
                 }
                 if given == name if listed else given in over:
                     return one
+            if not listed and isinstance(below, ast.Name) and below.id in _counters(loop):
+                return one
         elif listed and isinstance(one, ast.Call) and _reading.called(one) in _MEANS:
             return one
     return None

@@ -18,11 +18,16 @@ from grader.scripts.source import is_conditional
 _FEWEST = 3
 
 
-def _starved(facts: Facts) -> dict[int, ParameterFacts]:
-    """Return the trainable parameters of working optimizers that no backward reached since they were built."""
+def _starved(facts: Facts, *, idle: bool = False) -> dict[int, ParameterFacts]:
+    """Return the trainable parameters of optimizers that no backward reached since they were built.
+
+    Of working optimizers; with `idle` also of those that step and never find a gradient.
+    """
     found = {}
     for optimizer in facts.optimizers:
-        if sum(step.read_norm > 0 for step in facts.steps(optimizer.number)) < _FEWEST:
+        steps = facts.steps(optimizer.number)
+        working = sum(step.read_norm > 0 for step in steps)
+        if working < _FEWEST and (not idle or working or len(steps) < _FEWEST):
             continue
         reached = _reached_since(facts, optimizer.serial)
         for number in optimizer.parameters - reached:
@@ -82,8 +87,8 @@ def _in_training(facts: Facts, module: int) -> list[ForwardRan]:
     found: list[ForwardRan] = []
     waiting: list[ForwardRan] = []
     for event in facts.events:
-        if isinstance(event, ForwardRan) and event.module == module and not event.grad:
-            waiting.append(event)
+        if isinstance(event, ForwardRan) and event.module == module:
+            waiting = [] if event.grad else [*waiting, event]
         elif isinstance(event, BackwardRan):
             found, waiting = found + waiting[-1:], []
         elif isinstance(event, Stepped):
@@ -92,7 +97,7 @@ def _in_training(facts: Facts, module: int) -> list[ForwardRan]:
 
 
 def _without_grad(facts: Facts) -> Iterator[Finding]:
-    starved = _starved(facts)
+    starved = _starved(facts, idle=True)
     meant = dict(starved)
     for optimizer in facts.optimizers:
         if optimizer.spent:  # they may have been meant for the empty group

@@ -1,6 +1,7 @@
-"""A training loader gives sorted data without shuffling: batches of one class."""
+"""A training loader gives sorted data without shuffling: each class comes in one stretch."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from grader.scripts.facts import BackwardRan, BatchLoaded, Event, Facts, LoaderEnded
 from grader.scripts.findings import Finding, Rule, Said
@@ -27,6 +28,20 @@ def _is_other_batch(event: Event) -> bool:
     return isinstance(event, BatchLoaded | LoaderEnded)
 
 
+def _in_stretches(labelled: list[BatchLoaded], classes: int) -> bool:
+    """Return True if in every pass each class comes in one stretch, longer than a batch on average."""
+    passes: dict[int, list[int]] = {}
+    for one in labelled:
+        assert one.labels is not None
+        passes.setdefault(one.pass_, []).extend(one.labels.tolist())
+    size = max(one.size for one in labelled)
+    for numbers in passes.values():
+        stretches = 1 + sum(before != after for before, after in pairwise(numbers))
+        if stretches > len(set(numbers)):
+            return False
+    return max(map(len, passes.values())) >= classes * size
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     for loader in facts.loaders:
         if loader.sampler != "SequentialSampler":
@@ -36,9 +51,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
         classes = [set(one) for one in labels if len(one) >= _SMALLEST]
         single = sum(len(one) == 1 for one in classes)
         every = set().union(*classes) if classes else set()
-        if len(classes) < _FEWEST or single < 0.8 * len(classes) or len(every) < 2:
+        if len(classes) < _FEWEST or len(every) < 2 or len(every) > len(classes):
             continue
-        if len({number for one in classes for number in one}) > len(classes):
+        if single < 0.8 * len(classes) and not _in_stretches(labelled, len(every)):
             continue
         yield Finding(
             place=loader.built,
@@ -47,8 +62,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "The data is sorted by class and not shuffled, so whole stretches of batches hold one class only.",
             ),
             evidence=Said(
-                f"학습 배치 {len(classes)}개 가운데 {single}개에 클래스가 하나뿐이었어요 "
-                f"(클래스는 모두 {len(every)}개).",
+                f"학습 배치 {len(classes)}개 가운데 {single}개에 클래스가 하나뿐이었고, 나머지에는 순서가 이웃한 "
+                f"클래스뿐이었어요 (클래스는 모두 {len(every)}개)."
+                if single < len(classes)
+                else f"학습 배치 {len(classes)}개에 모두 클래스가 하나뿐이었어요 (클래스는 모두 {len(every)}개).",
                 f"{single} of {len(classes)} training batches held a single class (of {len(every)} classes).",
             ),
             mend=Said("`DataLoader(..., shuffle=True)`", "`DataLoader(..., shuffle=True)`"),

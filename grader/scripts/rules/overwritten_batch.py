@@ -4,7 +4,7 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
+from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -143,9 +143,60 @@ def _equal_batches(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _stuck(facts: Facts) -> Iterator[Finding]:
+    """Find forwards that see one batch again and again while a loader goes on giving others."""
+    given: dict[int, BatchLoaded] = {}
+    last: BatchLoaded | None = None
+    for event in facts.events:
+        if isinstance(event, BatchLoaded):
+            last = event
+        elif isinstance(event, ForwardRan) and last is not None:
+            given[event.serial] = last
+    found = [one for one in _trained(facts) if one[0].serial in given]
+    loaded = {tuple(one.rows.tolist()) for one in facts.of(BatchLoaded) if one.rows is not None}
+    for place in dict.fromkeys(forward.place for forward, _, _ in found):
+        these = [forward for forward, _, _ in found if forward.place == place]
+        inputs = {tuple(one.rows.tolist()) for one in these if one.rows is not None}
+        batches = [given[one.serial] for one in these]
+        others = {tuple(one.rows.tolist()) for one in batches if one.rows is not None}
+        if len(these) < 2 * _FEWEST or len(inputs) != 1 or not inputs <= loaded or len(others) < _FEWEST:
+            continue
+        yield Finding(
+            place=_rebound(place) or place,
+            sentence=Said(
+                "로더는 배치를 계속 새로 주는데, 모델은 매번 같은 배치만 봐요. 받은 배치를 쓰기 전에 다른 값으로 "
+                "덮어썼어요.",
+                "The loader gives new batches, but the model sees the same one every time: what the loader gave "
+                "is overwritten before it is used.",
+            ),
+            evidence=Said(
+                f"학습하는 순전파 {len(these)}번의 입력이 모두 같았고, 그동안 로더는 서로 다른 배치를 "
+                f"{len(others)}개 주었어요.",
+                f"The input of all {len(these)} training forwards was the same, while the loader gave "
+                f"{len(others)} different batches.",
+            ),
+            mend=Said(
+                "반복문이 받은 배치를 그대로 모델에 넣으세요.",
+                "Give the model the batch that the loop received.",
+            ),
+        )
+
+
+def _rebound(place: Place | None) -> Place | None:
+    """Return the line of a loop that binds its own variable again, before a forward in it."""
+    for loop in () if place is None else _reading.around(place, ast.For):
+        assert isinstance(loop, ast.For)
+        assert place is not None
+        own = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+        for statement in loop.body:
+            if statement.lineno < place.line and own & set(_reading.bound(statement)):
+                return _reading.at(place.file, statement)
+    return None
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     found = list(_equal_rows(facts))
-    yield from found or _equal_batches(facts)
+    yield from found or list(_equal_batches(facts)) or _stuck(facts)
 
 
 RULE = Rule(

@@ -1,4 +1,4 @@
-"""Padded positions count in the accuracy although the loss ignores them."""
+"""Padded positions count in the accuracy."""
 
 import ast
 from collections.abc import Iterator
@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
+from grader.scripts.rules.pad_in_loss import padded_share
 
 _LEAST = 0.05
 
 
 def _ignored(facts: Facts) -> float:
-    """Return the largest average share of targets that a loss of sequences ignores."""
+    """Return the largest average share of targets that a loss ignores, or that fill the ends of its rows."""
     shares: dict[object, list[float]] = {}
     for one in facts.of(LossComputed):
         if one.ignore_index is not None and one.targets is not None and one.targets.numel():
             share = float((one.targets == one.ignore_index).float().mean())
             shares.setdefault(one.place, []).append(share)
-    return max((sum(found) / len(found) for found in shares.values()), default=0.0)
+    ignored = max((sum(found) / len(found) for found in shares.values()), default=0.0)
+    return ignored or padded_share(facts)
 
 
 def _masked(node: ast.AST) -> bool:
@@ -65,7 +67,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         for loop in _reading.nodes(file, ast.For):
             assert isinstance(loop, ast.For)
             ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
-            if not ran or any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan)):
+            trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
+            if not ran or (trains and all(one.grad for one in ran)):
                 continue
             for statement in (one for block in _reading.blocks(loop) for one in block):
                 if not isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr):
@@ -84,9 +87,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
                         "The accuracy counts the padded positions too, so it is not that of the real tokens.",
                     ),
                     evidence=Said(
-                        f"손실이 무시하는 자리가 정답의 {share:.0%}예요. 읽어 보니 이 줄은 그 자리를 가리지 않고 세요.",
-                        f"{share:.0%} of the targets are positions that the loss ignores. From reading: this line "
-                        "counts them without a mask.",
+                        f"길이를 맞추려고 채운 자리가 정답의 {share:.0%}예요. "
+                        "읽어 보니 이 줄은 그 자리를 가리지 않고 세요.",
+                        f"{share:.0%} of the targets are padded positions. From reading: this line counts them without "
+                        "a mask.",
                     ),
                     mend=Said(
                         "진짜 자리만 세세요: `mask = target != pad`로 맞힌 수와 전체 수를 모두 가리세요.",

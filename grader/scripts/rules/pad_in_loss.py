@@ -10,6 +10,7 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
 
 _FEWEST, _LEAST, _FEWEST_ROWS = 3, 0.1, 4
+_DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _NAMES = {"pad", "padded", "collate"}
 
 
@@ -62,7 +63,58 @@ def _padded(facts: Facts) -> Iterator[tuple[LossComputed, int | None]]:
             yield event, None if ignored or not found else found[0]
 
 
+def padded_share(facts: Facts) -> float:
+    """Return the average share of targets that fill the ends of rows, in losses where nearly all have them; else 0."""
+    losses = list(_padded(facts))
+    shares = [
+        float((one.targets == value).float().mean())
+        for one, value in losses
+        if value is not None and one.targets is not None
+    ]
+    return sum(shares) / len(shares) if len(shares) >= max(_FEWEST, 0.9 * len(losses)) else 0.0
+
+
+def _named(facts: Facts) -> bool:
+    return any(
+        _NAMES & _reading.words(whole)
+        for file in _reading.files(facts)
+        for whole in _reading.nodes(file, ast.Module)
+    )
+
+
+def _of_numbers(facts: Facts) -> Iterator[Finding]:
+    """Find losses of real numbers whose targets are filled with zeros at the ends of rows."""
+    losses = [one for one in facts.of(LossComputed) if one.grad and one.name in _DISTANCES]
+    for place in dict.fromkeys(one.place for one in losses):
+        these = [one for one in losses if one.place == place and one.target_rows is not None]
+        filled = [one.filled for one in these if one.filled >= _LEAST]
+        if len(filled) < _FEWEST or len(filled) < 0.9 * len(these) or these[-1].reduction == "none":
+            continue
+        named = _named(facts)
+        yield Finding(
+            place=these[-1].module_place or place,
+            severity="bug" if named else "warning",
+            sentence=Said(
+                "길이를 맞추려고 0으로 채운 자리도 손실에 들어가요. 그레이디언트의 많은 부분이 0을 맞히는 데 쓰여요."
+                + ("" if named else " 그 0도 배워야 하나요?"),
+                "Positions that were padded with zeros count in the loss, so much of the gradient is about "
+                "predicting zeros." + ("" if named else " Are these zeros meant to be learnt?"),
+            ),
+            evidence=Said(
+                f"손실 {len(these)}번 가운데 {len(filled)}번에서 정답의 평균 {sum(filled) / len(filled):.0%}가 줄 끝의 "
+                "0이었어요.",
+                f"In {len(filled)} of {len(these)} losses on average {sum(filled) / len(filled):.0%} of the targets "
+                "were zeros at the ends of rows.",
+            ),
+            mend=Said(
+                "진짜 자리만 손실에 넣으세요: `loss_fn(out[mask], y[mask])`.",
+                "Take the loss of real positions only: `loss_fn(out[mask], y[mask])`.",
+            ),
+        )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _of_numbers(facts)
     losses = list(_padded(facts))
     for place in dict.fromkeys(loss.place for loss, _ in losses):
         these = [(loss, value) for loss, value in losses if loss.place == place]
@@ -73,11 +125,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         shares = [
             float((one.targets == value).float().mean()) for one, _ in padded if one.targets is not None
         ]
-        named = any(
-            _NAMES & _reading.words(whole)
-            for file in _reading.files(facts)
-            for whole in _reading.nodes(file, ast.Module)
-        )
+        named = _named(facts)
         loss = padded[-1][0]
         yield Finding(
             place=loss.module_place or place,

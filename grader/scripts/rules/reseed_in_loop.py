@@ -1,13 +1,26 @@
 """The seed is set again inside the loop: the same batches and the same dropout masks each time."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
-from grader.scripts.facts import BatchLoaded, Facts, ForwardRan, LoaderBegan, Seeded
+from grader.scripts.facts import BatchLoaded, Facts, ForwardRan, LoaderBegan, OptimizerBuilt, Seeded
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.source import in_loop
 
-_FEWEST = 5
+_FEWEST, _FEWEST_INPUTS = 5, 3
+_DRAWING = (
+    "randperm",
+    "rand",
+    "randn",
+    "randint",
+    "permutation",
+    "shuffle",
+    "choice",
+    "sample",
+    "multinomial",
+)
 
 
 def _same_passes(facts: Facts) -> tuple[int, int]:
@@ -44,6 +57,31 @@ def _same_inputs(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
     return first, again
 
 
+def _same_stretches(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
+    """Return how many stretches of training forwards began with a seed, and how many repeat the one before.
+
+    A stretch repeats another if its forwards see the same inputs in the same order; a run that begins anew after a
+    seed, with an optimizer of its own, is left out.
+    """
+    serials = {one.serial for one in seeds}
+    stretches: list[list[tuple[int, ...]]] = []
+    for event in facts.events:
+        if event.serial in serials:
+            stretches.append([])
+        elif isinstance(event, OptimizerBuilt) and stretches:
+            stretches = []
+        elif stretches and isinstance(event, ForwardRan) and event.grad and event.rows is not None:
+            stretches[-1].append(tuple(event.rows.reshape(-1).tolist()))
+    long = [one for one in stretches if len(set(one)) >= _FEWEST_INPUTS]
+    again = sum(len(one) >= _FEWEST_INPUTS and one == before[: len(one)] for before, one in pairwise(long))
+    return len(long), again
+
+
+def _draws(place: Place) -> bool:
+    """Return True if the loop around a line draws random numbers."""
+    return any(_reading.calls(loop, *_DRAWING) for loop in _reading.around(place, *_reading.LOOPS)[:1])
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     passes, again = _same_passes(facts)
     seeds = [one for one in facts.of(Seeded) if one.package == "torch" and one.seed is not None]
@@ -55,8 +93,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
             continue
         count = places.count(repeated)
         first, same = (0, 0) if again else _same_inputs(facts, these)
+        whole, repeats = (0, 0) if again else _same_stretches(facts, these)
         if same >= _FEWEST and same >= 0.8 * (first - 1):
             yield _told(repeated, seed, count, first, same)
+        elif repeats and repeats == whole - 1:
+            yield _told_of_stretches(repeated, seed, count, whole, repeats)
         if not again:
             continue
         yield Finding(
@@ -73,6 +114,25 @@ def _find(facts: Facts) -> Iterator[Finding]:
             ),
             mend=Said("시드는 반복문 앞에서 한 번만 정하세요.", "Seed once, before the loop."),
         )
+
+
+def _told_of_stretches(place: Place, seed: int | None, count: int, whole: int, repeats: int) -> Finding:
+    """Say it where whole epochs repeat; without random draws in the loop the order may be meant."""
+    return Finding(
+        place=place,
+        severity=None if _draws(place) else "warning",
+        sentence=Said(
+            f"반복할 때마다 시드를 {seed}로 다시 정해서, 매번 똑같은 배치가 똑같은 순서로 나와요.",
+            f"The seed is set to {seed} again in the loop, so the same batches come in the same order every time.",
+        ),
+        evidence=Said(
+            f"학습하는 동안 {count}번 다시 정했어요. 그 뒤의 학습 구간 {whole}개 가운데 {repeats}개에서 모델의 입력이 "
+            "앞 구간과 순서까지 똑같았어요.",
+            f"Set {count} times after training had begun; in {repeats} of the {whole} stretches that followed the "
+            "model saw the inputs of the stretch before, in the same order.",
+        ),
+        mend=Said("시드는 반복문 앞에서 한 번만 정하세요.", "Seed once, before the loop."),
+    )
 
 
 def _told(place: Place, seed: int | None, count: int, first: int, same: int) -> Finding:

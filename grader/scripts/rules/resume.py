@@ -42,9 +42,11 @@ def _key(node: ast.AST) -> str | None:
 def _resumed(facts: Facts) -> Iterator[tuple[StateLoaded, FileLoaded, OptimizerFacts]]:
     """Iterate over weights that were loaded to go on training, with the optimizer that did."""
     for file in facts.of(FileLoaded):
-        if not _goes_on(facts, file):
-            continue
         later = facts.events[file.serial :]
+        if not _goes_on(facts, file) and not any(
+            isinstance(one, StateLoaded) and one.kind in ("optimizer", "scheduler") for one in later
+        ):
+            continue
         weights = next((one for one in later if isinstance(one, StateLoaded) and one.kind == "module"), None)
         if weights is None:
             continue

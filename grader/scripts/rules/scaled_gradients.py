@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Clipped, Event, Facts, ScalerBuilt, ScalerCalled, Stepped
+from grader.scripts.facts import (
+    BackwardRan,
+    Clipped,
+    Event,
+    Facts,
+    ForwardRan,
+    ScalerBuilt,
+    ScalerCalled,
+    Stepped,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._clips import owners
 from grader.scripts.rules._windows import scaled
@@ -107,8 +116,13 @@ def _bypassed(facts: Facts) -> Iterator[Finding]:
 
 
 def _autocast(facts: Facts, backward: BackwardRan) -> str | None:
-    forward = None if backward.forward is None else facts.events[backward.forward]
-    return getattr(forward, "autocast", None)
+    """Return the type to which autocast lowered a forward since the backward before; the last one's if several."""
+    for event in reversed(facts.events[: backward.serial]):
+        if isinstance(event, BackwardRan | Stepped):
+            return None
+        if isinstance(event, ForwardRan) and event.grad and event.autocast is not None:
+            return event.autocast
+    return None
 
 
 def _useless_scaler(facts: Facts) -> Iterator[Finding]:

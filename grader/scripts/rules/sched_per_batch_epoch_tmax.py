@@ -1,12 +1,65 @@
-"""A cosine schedule that counts epochs is stepped after every batch: the rate swings up and down."""
+"""A schedule that counts epochs is stepped after every batch: the rate swings up and down, or soon runs out."""
 
+import ast
+import linecache
 from collections.abc import Iterator
 
 from grader.scripts.facts import Facts, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+
+_FEWEST, _SOON = 20, 0.5
+_OF_EPOCHS = ("StepLR", "MultiStepLR", "LinearLR", "PolynomialLR", "LambdaLR")
+_UPDATES = {"step", "steps", "len", "iters", "iter", "iterations", "batch", "batches", "updates"}
+
+
+def _counts_epochs(built: Place) -> bool:
+    """Return True if a scheduler's construction speaks of epochs, and of nothing that counts updates."""
+    calls = [one for one in _reading.around(built, ast.Call) if isinstance(one, ast.Call)]
+    given = [*calls[-1].args[1:], *(word.value for word in calls[-1].keywords)] if calls else []
+    said = set().union(*map(_reading.words, given))
+    return bool(said & {"epoch", "epochs"}) and not said & _UPDATES
+
+
+def _runs_out(facts: Facts) -> Iterator[Finding]:
+    """Find step schedules of epochs that are stepped for every update and are soon over."""
+    for scheduler in facts.schedulers:
+        steps = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number and one.after]
+        own = facts.steps(scheduler.optimizer)
+        if (
+            scheduler.kind not in _OF_EPOCHS
+            or scheduler.built is None
+            or len(steps) < max(_FEWEST, 0.8 * len(own))
+        ):
+            continue
+        fallen = next((n for n, one in enumerate(steps) if one.after[0] <= 0.2 * steps[0].before[0]), None)
+        if fallen is None or fallen > _SOON * len(steps) or not _counts_epochs(scheduler.built):
+            continue
+        yield Finding(
+            place=steps[-1].place,
+            sentence=Said(
+                "에폭 수로 정한 스케줄을 배치마다 움직여서, 학습 초반에 학습률이 끝까지 내려가 버려요.",
+                "A schedule that counts epochs is stepped after every batch, so the rate has fallen to its end early "
+                "in the training.",
+            ),
+            evidence=Said(
+                f"업데이트 {len(own)}번 동안 {len(steps)}번 움직였고, {fallen + 1}번째에 벌써 학습률이 "
+                f"{steps[0].before[0]:g}에서 {steps[fallen].after[0]:.3g}로 내려갔어요. 읽어 보니 스케줄러를 만들 때 "
+                "에폭 수를 주었어요.",
+                f"{len(steps)} scheduler steps in {len(own)} updates; at step {fallen + 1} the rate had fallen from "
+                f"{steps[0].before[0]:g} to {steps[fallen].after[0]:.3g}. From reading: the scheduler is given a "
+                "number of epochs.",
+            ),
+            mend=Said(
+                "`scheduler.step()`을 에폭이 끝날 때로 옮기세요.",
+                "Step it once per epoch.",
+            ),
+        )
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _runs_out(facts)
     for scheduler in facts.schedulers:
         length = scheduler.options.get("T_max")
         if scheduler.kind != "CosineAnnealingLR" or length is None:
@@ -16,8 +69,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
         rises = sum(one.after[0] > one.before[0] * (1 + 1e-9) for one in steps)
         if len(steps) < 0.8 * own or len(steps) <= length or rises < 2:
             continue
+        place, made = steps[-1].place, scheduler.built  # a framework's loop has no line of the script's own
         yield Finding(
-            place=steps[-1].place,
+            place=made if place is None or "step" not in linecache.getline(place.file, place.line) else place,
             sentence=Said(
                 f"`T_max={length:g}`인 코사인 스케줄을 배치마다 움직여서, "
                 f"학습률이 {length:g}번마다 내려갔다 다시 올라와요.",

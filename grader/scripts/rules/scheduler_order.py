@@ -69,31 +69,34 @@ def _too_early(facts: Facts) -> Iterator[Finding]:
 def _other(facts: Facts) -> Iterator[Finding]:
     stepping = {one.number for one in facts.optimizers if len(facts.steps(one.number)) >= _FEWEST}
     live = [one for one in facts.schedulers if len(_calls(facts, one)) >= _FEWEST and one.built is not None]
-    scheduled = {one.optimizer for one in live}
-    working = {one.optimizer for one in facts.of(Stepped)}  # the inner one of SAM steps inside
+    scheduled = {one.optimizer: _calls(facts, one)[0].serial for one in live}
+    last = {one.optimizer: one.serial for one in facts.of(Stepped)}  # the inner one of SAM steps inside
     partners = {
         other
         for one in facts.optimizers
-        if one.number in scheduled & working
+        if one.number in scheduled and last.get(one.number, -1) > scheduled[one.number]
         for other in one.shares_groups_with
     }
-    without = sorted(stepping - scheduled - partners)
+    without = sorted(stepping - scheduled.keys() - partners)
     if not without:
         return
     for number, scheduler in enumerate(live):
         doubled = [one for one in live[:number] if one.optimizer == scheduler.optimizer]
-        idle = scheduler.optimizer not in working
+        first = _calls(facts, scheduler)[0].serial
+        idle = last.get(scheduler.optimizer if scheduler.optimizer is not None else -1, -1) < first
         same = any(one.kind == scheduler.kind for one in doubled)
         if not (same or idle):
             continue
         bound = facts.optimizers[scheduler.optimizer or 0]
         lonely = facts.optimizers[without[-1]]
+        if idle and last[lonely.number] < first:
+            continue  # nobody steps any more
         line, other = bound.built.line if bound.built else 0, lonely.built.line if lonely.built else 0
         calls = len(_calls(facts, scheduler))
         why = (
             ("그 옵티마이저에는 이미 다른 스케줄러가 있고", "which has a scheduler already, while")
             if same
-            else ("그 옵티마이저는 한 번도 움직이지 않고", "which never steps, while")
+            else ("그 옵티마이저는 그동안 한 번도 움직이지 않고", "which never steps meanwhile, and")
         )
         yield Finding(
             place=scheduler.built,

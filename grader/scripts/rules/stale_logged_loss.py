@@ -1,10 +1,11 @@
-"""The log line stands before the loss is computed: it shows the loss of the step before."""
+"""The loss that is logged is an older one: the line stands before it is computed, or takes another name."""
 
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
 _LOGGING = (
@@ -25,7 +26,64 @@ def _logged(block: list[ast.stmt], until: int, name: str) -> ast.Call | None:
     return None
 
 
+def _in_evaluation(facts: Facts) -> Iterator[Finding]:
+    """Find evaluation loops that compute a loss, never read it, and add up one that they do not compute."""
+    for file in _reading.files(facts):
+        for function in _reading.nodes(file, ast.FunctionDef):
+            loops = [one for one in ast.walk(function) if isinstance(one, ast.For)]
+            for loop in loops:
+                ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
+                if not ran or any(one.grad for one in ran):
+                    continue
+                made = {name: one for one in ast.walk(loop) for name in _reading.bound(one)}
+                unread = [
+                    name
+                    for name, one in made.items()
+                    if isinstance(one, ast.Assign)
+                    and isinstance(one.value, ast.Call)
+                    and not _reading.reads(function, name)
+                    and any(
+                        _reading.runs_in(one, loss, file) for loss in facts.of(LossComputed) if not loss.grad
+                    )
+                ]
+                for call in _reading.calls(loop, "item") if unread else ():
+                    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+                    if not isinstance(owner, ast.Name) or _bound_in(function, owner.id):
+                        continue
+                    yield _told_of_evaluation(_reading.at(file, call), owner.id, unread[0], len(ran))
+
+
+def _bound_in(function: ast.AST, name: str) -> bool:
+    parameters = [one.arg for one in ast.walk(function) if isinstance(one, ast.arg)]
+    stored = [
+        one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    ]
+    return name in parameters or name in stored
+
+
+def _told_of_evaluation(place: Place, name: str, unread: str, count: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"평가에서 계산한 `{unread}` 대신 함수 밖의 `{name}` 값을 더해서, 학습의 마지막 손실을 평가 손실로 적어요.",
+            f"The evaluation computes `{unread}` but adds up `{name}` from outside: it reports training's last loss.",
+        ),
+        evidence=Said(
+            f"읽어 보니 `{unread}` 값은 아무 데서도 쓰지 않고, `{name}` 값은 이 함수에서 정해지지 않아요. 지켜보는 "
+            f"동안 이 반복문의 순전파는 {count}번이었어요.",
+            f"From reading: `{unread}` is never read, and `{name}` is not bound in this function. The loop ran "
+            f"{count} forwards while watched.",
+        ),
+        mend=Said(f"`{unread}.item()` 값을 더하세요.", f"Add `{unread}.item()`."),
+    )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _before(facts)
+    yield from _in_evaluation(facts)
+
+
+def _before(facts: Facts) -> Iterator[Finding]:
     for file in _reading.files(facts):
         for loop in _reading.nodes(file, *_reading.LOOPS):
             assert isinstance(loop, ast.For | ast.AsyncFor | ast.While)

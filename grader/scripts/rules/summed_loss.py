@@ -1,6 +1,7 @@
 """A loss that is summed over the batch and not divided: the step's length grows with the batch."""
 
 from collections.abc import Iterator
+from math import isfinite
 
 from grader.scripts.facts import BackwardRan, Facts, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
@@ -20,9 +21,15 @@ def _summed(facts: Facts, backward: BackwardRan) -> LossComputed | None:
         return None
     if loss.reduction == "sum" and loss.value is not None:
         value = float(loss.value)
+        if not isfinite(value):
+            return loss if not isfinite(float(backward.value)) else None
         return loss if abs(float(backward.value) - value) <= 1e-4 * abs(value) else None
     by_hand = loss.reduction == "none" and backward.root[:1] == ("Sum",)
     return loss if by_hand else None
+
+
+def _finite(pair: tuple[BackwardRan, LossComputed]) -> bool:
+    return pair[0].value is None or isfinite(float(pair[0].value))
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -36,6 +43,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         rates = [step.rates[0] for step in facts.steps(optimizer.number) if step.rates]
         yield Finding(
             place=loss.module_place or loss.place if loss.reduction == "sum" else backward.place,
+            severity=None if all(map(_finite, pairs)) else "bug",
             sentence=Said(
                 f"손실이 배치의 평균이 아니라 합이어서, 업데이트가 평균일 때의 {size}배로 커요. "
                 "학습률을 합에 맞게 정했나요? 아니면 평균으로 바꾸세요.",

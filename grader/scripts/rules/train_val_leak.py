@@ -3,14 +3,16 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts
+from grader.scripts.facts import Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules._evaluations import batches, rows
+from grader.scripts.rules._evaluations import Batches, batches, rows
 
 _FEWEST, _LEAST = 5, 0.02
 _SPLITS = ("train_test_split", "random_split", "split", "Subset")
+_WHOLE = ("SequentialSampler", "RandomSampler")
+"""Samplers that leave nothing of a dataset out."""
 _DOUBLING = {
     *("concatenate", "concat", "vstack", "cat", "repeat", "repeat_interleave", "tile", "resample"),
     *("oversample", "duplicate", "replicate", "upsample", "balance", "augment", "choice", "ConcatDataset"),
@@ -23,9 +25,7 @@ def _doubled_line(facts: Facts) -> Place | None:
     for file in _reading.files(facts):
         for module in _reading.nodes(file, ast.Module):
             for block in _reading.blocks(module):
-                split = next(
-                    (i for i, one in enumerate(block) if _simple(one) and _reading.calls(one, *_SPLITS)), None
-                )
+                split = next((i for i, one in enumerate(block) if _simple(one) and _splits(one)), None)
                 if split is None:
                     continue
                 for one in reversed(block[:split]):
@@ -34,6 +34,14 @@ def _doubled_line(facts: Facts) -> Place | None:
                         return _reading.at(file, one)
                 return _reading.at(file, block[split])
     return None
+
+
+def _splits(statement: ast.stmt) -> bool:
+    """Return True if a statement splits data; `text.split("=")` splits a text."""
+    calls = [
+        one for one in ast.walk(statement) if isinstance(one, ast.Call) and _reading.called(one) in _SPLITS
+    ]
+    return any(one.args and not isinstance(one.args[0], ast.Constant) for one in calls)
 
 
 def _simple(statement: ast.stmt) -> bool:
@@ -56,13 +64,17 @@ def _find(facts: Facts) -> Iterator[Finding]:
     for loader, these, own, both in overlaps:
         if len(both) < max(_FEWEST, _LEAST * len(own)):
             continue
-        whole = len(both) == len(own)
-        if whole and (some_clean or _reading_of_training(facts, loader)):
+        whole = len(both) == len(own) or _goes_over_all_of_it(facts, loader, found)
+        of_training = whole and _reading_of_training(facts, loader)
+        if whole and (some_clean or (of_training and _elsewhere(facts, found))):
             continue  # the training data, evaluated under another loader
+        counted = sum(len(one.rows) for one in these if one.rows is not None)
+        if counted > 1.5 * len({one.pass_ for one in these}) * len(own):
+            continue  # rows come again within a pass: equal rows are no evidence
         sure = all(one.continuous for one in these)
         yield Finding(
-            place=_doubled_line(facts) or facts.loaders[loader].built,
-            severity="bug" if sure and not whole else "warning",
+            place=(None if of_training else _doubled_line(facts)) or facts.loaders[loader].built,
+            severity="bug" if sure and not whole else "info" if of_training else "warning",
             sentence=Said(
                 "검증 데이터에 학습한 행이 그대로 들어 있어요. 외운 것을 다시 물으니 점수가 실제보다 높게 나와요."
                 + ("" if sure else " 원래 같은 값이 자주 나오는 데이터인가요?"),
@@ -86,6 +98,22 @@ def _origin(facts: Facts, loader: int) -> tuple[Place | None, int]:
     """Return a loader's line and dataset: one that is made anew for each epoch is the same."""
     about = facts.loaders[loader]
     return about.built, about.dataset
+
+
+def _goes_over_all_of_it(facts: Facts, loader: int, found: Batches) -> bool:
+    """Return True if a loader goes over the whole dataset that another one trains on: a score on training data."""
+    about = facts.loaders[loader]
+    trained = {facts.loaders[one.loader].dataset for one in found.trained}
+    return about.dataset in trained and about.sampler in _WHOLE
+
+
+def _elsewhere(facts: Facts, found: Batches) -> bool:
+    """Return True if forwards without gradients also saw rows that were not trained on."""
+    seen = rows(found.trained)
+    return any(
+        not one.grad and one.rows is not None and not set(one.rows.tolist()) & seen
+        for one in facts.of(ForwardRan)
+    )
 
 
 def _reading_of_training(facts: Facts, loader: int) -> bool:

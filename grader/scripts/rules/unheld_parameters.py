@@ -1,4 +1,4 @@
-"""Parameters that get gradients and that no optimizer holds, because their layer came after the optimizer."""
+"""Parameters that get gradients and that no optimizer holds: their layer came after it, or it was not given them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -21,8 +21,12 @@ def unheld(facts: Facts) -> list[ParameterFacts]:
 
 
 def _optimizer_before(facts: Facts, serial: int) -> OptimizerFacts | None:
-    """Return the newest optimizer with a known place that was built before."""
-    older = [one for one in facts.optimizers if one.built is not None and one.serial <= serial]
+    """Return the newest optimizer with a known place that was built before, and that stepped."""
+    older = [
+        one
+        for one in facts.optimizers
+        if one.built is not None and one.serial < serial and facts.steps(one.number)
+    ]
     return older[-1] if older else None
 
 
@@ -73,7 +77,49 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _left_out(facts: Facts) -> Iterator[Finding]:
+    """Ask about layers that stood there when the optimizer was built and that it was not given."""
+    these = [
+        one
+        for one in unheld(facts)
+        if one.module_serial is not None
+        and one.in_tree
+        and not one.unregistered
+        and not one.loaded
+        and not _optimizer_before(facts, one.module_serial)
+    ]
+    optimizers = [one for one in facts.optimizers if one.built is not None and facts.steps(one.number)]
+    if not these or not optimizers:
+        return
+    names = ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
+    yield Finding(
+        place=optimizers[0].built,
+        sentence=Said(
+            "그레이디언트를 받는 층이 어느 옵티마이저에도 없어서 처음 값 그대로 남아요. 일부러 뺐나요?",
+            "Layers that get gradients are in no optimizer and keep their random start. On purpose?",
+        ),
+        evidence=Said(
+            f"{names}: 매개변수 {len(these)}개가 그레이디언트를 {these[0].reached}번 받았지만 "
+            "한 번도 움직이지 않았어요.",
+            f"{names}: {len(these)} parameters got {these[0].reached} gradients and never moved.",
+        ),
+        mend=Said(
+            "옵티마이저에 `model.parameters()`를 주세요. 일부러 얼린 것이라면 `requires_grad_(False)`로 얼리면 "
+            "계산도 줄어요.",
+            "Give the optimizer `model.parameters()`; if they are meant to stay, `requires_grad_(False)` saves their "
+            "work, too.",
+        ),
+    )
+
+
 RULES = [
+    Rule(
+        id="parameters-in-no-optimizer",
+        severity="info",
+        title=Said("옵티마이저가 모르는 층이 있어요", "Layers are in no optimizer"),
+        lesson="01_five_line_step",
+        find=_left_out,
+    ),
     Rule(
         id="optimizer-before-new-layer",
         severity="bug",

@@ -9,6 +9,7 @@ from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
 _GENERATORS = ("default_rng", "RandomState", "Random")
+_SEEDING = ("seed", "manual_seed", "seed_everything", "set_seed", "seed_all")
 _READERS = ("__getitem__", "__iter__", "__getitems__")
 _TOLD_APART = ("get_worker_info", "initial_seed", "worker_id", "SeedSequence")
 
@@ -64,6 +65,70 @@ def _draws(owner: ast.ClassDef, name: str) -> bool:
     ) and not any(name == ast.unparse(one.targets[0]) for m in used for one in _made(m, ""))
 
 
+def _same_init(facts: Facts) -> Iterator[Finding]:
+    """Find a `worker_init_fn` that seeds every worker with one number."""
+    for loader in facts.loaders:
+        passes = sum(one.loader == loader.number for one in facts.of(LoaderBegan))
+        if not passes or loader.workers < 2 or not loader.worker_init or loader.built is None:
+            continue
+        for function in _init_functions(loader.built):
+            for call in _reading.calls(function, *_SEEDING):
+                constant = bool(call.args) and not any(
+                    isinstance(one, ast.Name | ast.Call | ast.Attribute)
+                    and not _is_constant(loader.built, one)
+                    for given in call.args
+                    for one in ast.walk(given)
+                )
+                if constant:
+                    yield _told_of_init(_reading.at(loader.built.file, call), loader, passes)
+                    return
+
+
+def _init_functions(built: Place) -> Iterator[ast.AST]:
+    """Iterate over the functions that the loader's construction names as `worker_init_fn`."""
+    for call in _reading.around(built, ast.Call):
+        assert isinstance(call, ast.Call)
+        for word in call.keywords:
+            if word.arg != "worker_init_fn":
+                continue
+            if isinstance(word.value, ast.Lambda):
+                yield word.value
+            for function in _reading.nodes(built.file, ast.FunctionDef):
+                assert isinstance(function, ast.FunctionDef)
+                if isinstance(word.value, ast.Name) and function.name == word.value.id:
+                    yield function
+
+
+def _is_constant(built: Place, node: ast.AST) -> bool:
+    """Return True for a name that the module binds to a literal: `SEED = 0`."""
+    return isinstance(node, ast.Name) and any(
+        node.id in _reading.bound(one) and isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)
+        for one in _reading.nodes(built.file, ast.Assign)
+    )
+
+
+def _told_of_init(place: Place, loader: LoaderFacts, passes: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            "`worker_init_fn`이 모든 워커에 똑같은 시드를 줘요. 워커들이 같은 난수를 뽑고, "
+            "에폭마다 처음부터 다시 뽑아요.",
+            "The worker_init_fn gives every worker the same seed: the workers draw the same numbers, and every epoch "
+            "draws them again.",
+        ),
+        evidence=Said(
+            f"`num_workers={loader.workers}`인 로더를 {passes}번 돌았어요. 읽어 보니 이 줄의 시드는 워커 번호와 "
+            "상관없는 값이에요.",
+            f"A loader with num_workers={loader.workers} was iterated {passes} times. From reading: the seed of this "
+            "line does not depend on the worker.",
+        ),
+        mend=Said(
+            "`torch.initial_seed() % 2**32`로 시드를 정하세요. 워커마다, 에폭마다 달라요.",
+            "Seed with `torch.initial_seed() % 2**32`, which differs by worker and epoch.",
+        ),
+    )
+
+
 def _loaders(facts: Facts) -> Iterator[tuple[LoaderFacts, int]]:
     for loader in facts.loaders:
         passes = sum(one.loader == loader.number for one in facts.of(LoaderBegan))
@@ -72,6 +137,7 @@ def _loaders(facts: Facts) -> Iterator[tuple[LoaderFacts, int]]:
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _same_init(facts)
     told: set[Place] = set()
     for loader, passes in _loaders(facts):
         place = _generator(facts, loader.dataset_kind)

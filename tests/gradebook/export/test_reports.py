@@ -142,10 +142,13 @@ def test_a_summary_stays_below_githubs_limit() -> None:
 
 
 def test_classroom_finds_the_points_where_its_own_reporter_puts_them() -> None:
-    """`notify-classroom.js`: a notice titled Autograding report that holds totalPoints and maxPoints as JSON."""
+    """`notify-classroom.js`: a notice titled Autograding report that holds totalPoints and maxPoints as JSON.
+
+    Classroom shows whole numbers only; a point that is not reached is not given by rounding.
+    """
     first, second = classroom_notices(replace(final(), submissions=final().submissions[:1])).splitlines()
-    assert first == "::notice title=Autograding complete::Points 19.5/20"
+    assert first == "::notice title=Autograding complete::Points 19/20"
     assert json.loads(second.removeprefix("::notice title=Autograding report::")) == {
-        "totalPoints": 19.5,
+        "totalPoints": 19,
         "maxPoints": 20,
     }

@@ -17,6 +17,16 @@
   const alike = (a, b) => a === b || (finite(a) && finite(b) && Math.abs(a - b) <= 2e-6 * Math.max(1, Math.abs(a), Math.abs(b)));
   const plain = (text) => text.replaceAll("`", "");
   const color = (batch) => `var(--hsm-${((batch - 1) % 3) + 1})`;
+  const ONE = "내 코드 = 정답";
+  const named = (parts) => (parts || []).map((part) => part.text).join("|");
+  const allAlike = (one, other) => one.length === other.length && one.every((n, i) => alike(n, other[i]));
+  // Whether nothing that is drawn of two frames differs.
+  const sameFrame = (a, b) => allAlike(a.values, b.values) && allAlike(a.grads, b.grads) && a.caption === b.caption
+    && named(a.parts) === named(b.parts) && named(a.update) === named(b.update) && a.updates === b.updates
+    && a.mode === b.mode && a.rate === b.rate && a.loss === b.loss && a.scale === b.scale
+    && allAlike(Object.keys(a.state), Object.keys(b.state)) && Object.keys(a.state).every((key) => allAlike(a.state[key], b.state[key]));
+  // Whether all of a view may be drawn as one side: the programs do the same in it, moment by moment.
+  const isOne = (view) => !view.wrong && view.columns.every((column) => column.acts[0] && column.acts[1]);
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   function start(root) {
@@ -157,8 +167,11 @@
     }
     function draw() {
       strip.replaceChildren();
+      app.classList.toggle("hsm-one", isOne(view));
+      labels.firstChild.textContent = isOne(view) ? ONE : "내 코드";
+      labels.lastChild.hidden = isOne(view);
       view.columns.forEach((column, i) => {
-        [0, 1].forEach((side) => {
+        (isOne(view) ? [0] : [0, 1]).forEach((side) => {
           const acts = column.acts[side];
           const chip = make("span", "hsm-chip" + (acts ? " hsm-mono" : " hsm-gone"), acts ? column.name : "없음");
           if (acts && view.wrong && !column.acts[1 - side]) { chip.classList.add("hsm-alone"); chip.textContent = "≠ " + column.name; }
@@ -173,15 +186,20 @@
       const from = at;
       at = Math.min(Math.max(to, 0), view.columns.length - 1);
       const column = view.columns[at];
+      const rows = isOne(view) ? 1 : 2;
       slider.value = String(at);
       const where = `${column.when} · ${column.name}`;
       slider.setAttribute("aria-valuetext", `${at + 1}/${view.columns.length}, ${where}`);
       now.textContent = `${at + 1}/${view.columns.length} · ${where}`;
-      [...strip.children].forEach((chip, i) => chip.classList.toggle("hsm-here", Math.floor(i / 2) === at));
-      const here = strip.children[2 * at];
+      [...strip.children].forEach((chip, i) => chip.classList.toggle("hsm-here", Math.floor(i / rows) === at));
+      const here = strip.children[rows * at];
       strip.scrollTo({ left: here.offsetLeft - strip.clientWidth / 2, behavior: still() || fresh ? "auto" : "smooth" });
       fade();
       const pair = [view.yours[at], view.right[at]];
+      const one = isOne(view) || (column.acts[0] && column.acts[1] && sameFrame(pair[0], pair[1]));
+      panels[0].name(one ? ONE : "내 코드");
+      said[0].previousSibling.textContent = one ? ONE : "내 코드";
+      panels[1].section.hidden = said[1].parentNode.hidden = one;
       const scales = { values: reach(view, "values"), grads: reach(view, "grads") };
       pair.forEach((frame, side) => {
         const acts = column.acts[side];
@@ -227,7 +245,9 @@
   function panel(who, names, count) {
     const section = make("section", "hsm-side");
     section.setAttribute("aria-label", who);
-    section.append(make("p", "hsm-who", who));
+    const title = make("p", "hsm-who", who);
+    section.append(title);
+    const name = (text) => { title.textContent = text; section.setAttribute("aria-label", text); };
     const flow = make("div", "hsm-flow");
     const boxes = ["배치", ".grad", "업데이트"].map((title) => {
       const box = make("div", "hsm-box");
@@ -256,7 +276,6 @@
           { duration: 600, easing: "ease-in-out" });
       }
     }
-    const texts = (parts) => (parts || []).map((part) => part.text).join("|");
 
     function show(frame, before, other, scales, moving) {
       const seen = "₁₂₃".slice(0, count).split("").map((digit, i) => ({ batch: i + 1, text: `g${digit}` }));
@@ -265,11 +284,11 @@
       const held = pills(boxes[1], frame.parts, none ? "None" : frame.grads.every((g) => g === 0) ? "0" : "");
       const used = pills(boxes[2], frame.updates ? frame.update : [], "아직 없음");
       boxes[2].firstChild.textContent = frame.updates ? `업데이트 ${frame.updates}` : "업데이트";
-      boxes[1].classList.toggle("hsm-off", Boolean(other) && texts(frame.parts) !== texts(other.parts));
-      boxes[2].classList.toggle("hsm-off", Boolean(other) && (frame.updates !== other.updates || texts(frame.update) !== texts(other.update)));
+      boxes[1].classList.toggle("hsm-off", Boolean(other) && named(frame.parts) !== named(other.parts));
+      boxes[2].classList.toggle("hsm-off", Boolean(other) && (frame.updates !== other.updates || named(frame.update) !== named(other.update)));
       if (moving && before) {
         const old = new Set((before.parts || []).map((part) => part.text));
-        if (texts(before.parts) !== texts(frame.parts)) fly(held.filter((e) => !old.has(e.textContent)), boxes[0]);
+        if (named(before.parts) !== named(frame.parts)) fly(held.filter((e) => !old.has(e.textContent)), boxes[0]);
         if (frame.moved) fly(used, boxes[1]);
       }
       rows(frame, before, other, scales);
@@ -308,7 +327,7 @@
       }
       grid.replaceChildren(...cells);
     }
-    return { section, show };
+    return { section, show, name };
   }
 
   function number(value, off) {

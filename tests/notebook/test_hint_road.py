@@ -1,0 +1,215 @@
+"""After a check that names a mistake, hints go from its symptom to its place to its repair; a setting holds it back."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grader import hint
+from grader.cli.main import run
+from grader.course.course import Mistake
+from grader.course.reading import load_course
+from grader.learner.progress import Progress
+from grader.notebook.watch import Watch
+from tests.notebook.test_notebook import RIGHT, checked
+
+TRAIN_STEP = load_course().exercise("train_step")
+NO_ZERO_GRAD = RIGHT["train_step"].replace("    opt.zero_grad()\n", "")
+NO_STEP = RIGHT["train_step"].replace("    opt.step()\n", "")
+SYMPTOM = "업데이트에 이번 배치뿐 아니라 지난 배치들의 그레이디언트까지 들어갔어요"
+
+
+def mistake(id_: str, exercise: str = "train_step") -> Mistake:
+    return next(m for m in load_course().exercise(exercise).mistakes if m.id == id_)
+
+
+def newest(exercise: str = "train_step") -> str:
+    """The newest hint alone, its backticks left out."""
+    text = hint(exercise).text
+    return re.split(r"^.* · 힌트 \d+/\d+.*$", text, flags=re.M)[-1].replace("`", "")
+
+
+def plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def test_a_named_mistake_is_told_by_symptom_place_and_repair() -> None:
+    """The symptom comes with what was measured; the name only with the repair; then the answer, and it stays."""
+    shown = checked(NO_ZERO_GRAD)
+    symptom, place, repair, answer, again = (newest() for _ in range(5))
+    named = mistake("missing-zero-grad")
+    assert SYMPTOM in symptom
+    assert "두 번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)" in symptom
+    assert f"{shown.feedback.line}번째 줄보다 앞" in place
+    assert plain(named.hint) in place
+    for early in (symptom, place):
+        assert plain(named.title) not in early
+        assert "zero_grad" not in early
+    assert plain(named.title) in repair
+    assert "opt.zero_grad()" in repair.splitlines()[-1]
+    assert "def train_step" in answer
+    assert answer == again
+    every = hint("train_step").text
+    assert not any(plain(clue) in plain(every) for clue in TRAIN_STEP.clues), "the general ones came, too"
+
+
+def test_hints_seen_stay_above_and_say_what_they_are() -> None:
+    checked(NO_ZERO_GRAD)
+    hint("train_step")
+    second = hint("train_step")
+    assert re.findall(r"힌트 \d/\d.*", second.text) == ["힌트 1/4 · 증상", "힌트 2/4 · 볼 곳"]
+    assert "힌트 2/4 · 볼 곳" in second.html.split("<details")[0]
+    assert "힌트 1/4 · 증상" in second.html.split("<details")[1]
+
+
+def test_another_mistake_begins_at_its_symptom_and_the_same_goes_on() -> None:
+    """The general hints come where nothing is named."""
+    checked(NO_ZERO_GRAD)
+    newest()
+    checked(NO_ZERO_GRAD + "\n# still the same\n")
+    assert "번째 줄보다 앞" in newest(), "the symptom of the same mistake was told again"
+    checked(NO_STEP)
+    assert "매개변수가 하나도 움직이지 않았어요" in newest()
+    checked(NO_ZERO_GRAD)
+    assert SYMPTOM in newest(), "it was mended in between"
+    checked(
+        RIGHT["train_step"].replace(
+            "loss.backward()", "(0.3 * loss + 0.25 * loss_fn(model(xb), yb)).backward()"
+        )
+    )
+    assert plain(TRAIN_STEP.clues[0]) in newest()
+    checked(RIGHT["train_step"])
+    assert plain(TRAIN_STEP.clues[1]) in newest()
+
+
+def test_two_mistakes_are_told_one_after_the_other() -> None:
+    source = NO_ZERO_GRAD.replace("return loss.item()", "return loss")
+    shown = checked(source)
+    first, second = (mistake(id_) for id_ in shown.feedback.mistake_ids)
+    texts = [newest() for _ in range(7)]
+    assert plain(first.title) in texts[2]
+    assert plain(second.title) in texts[5]
+    assert "def train_step" in texts[6]
+    assert "힌트 6/7 · 고칠 것 (실수 2/2)" in hint("train_step").text
+
+
+def test_a_bonus_task_has_hints_for_a_named_mistake_and_no_answer() -> None:
+    name = "overfit_one_batch"
+    shown = checked(RIGHT[name].replace("model.train()", "pass", 1), name)
+    assert shown.feedback.mistake_ids, "the sample names no mistake"
+    texts = [newest(name) for _ in range(4)]
+    assert plain(shown.feedback.diagnosis.mistakes[0].titles[0]) in texts[2]
+    assert texts[3] == texts[2]
+    assert "def overfit_one_batch" not in "".join(texts)
+
+
+def test_each_hint_counts_as_one_for_rewards() -> None:
+    checked(NO_ZERO_GRAD)
+    newest(), newest()
+    assert Progress.load().history.exercise("train_step").hints_used == 2
+    assert "남은 힌트는 2개" in checked(NO_ZERO_GRAD).html
+
+
+def test_a_forged_progress_file_shows_no_forged_hints() -> None:
+    """What is not a road of texts is left out, and the general hints come."""
+    from grader.learner.event import happened
+
+    for road in ("<b>", [["x"]], [["x", "y"]], [["x", ["a" * 10_000]]], {"x": 1}, [[3, ["a"]]]):
+        Progress.load().record([happened("check", "train_step", passed=False, mistakes=[], road=road)])
+        assert Progress.load().history.exercise("train_step").road == ()
+    assert plain(TRAIN_STEP.clues[0]) in newest()
+
+
+# ---- the setting -----------------------------------------------------------------------------------------
+
+
+def test_held_back_the_card_tells_the_symptom() -> None:
+    """Neither the name nor the order of the right events stands on it; the learner's line and what was measured do."""
+    named = mistake("missing-zero-grad")
+    assert plain(named.title) in plain(checked(NO_ZERO_GRAD).text), "by default the card names it"
+    assert run(["settings", "repair", "after-hint"]) == 0
+    shown = checked(NO_ZERO_GRAD)
+    lines = [line.strip() for line in shown.text.splitlines()]
+    assert lines[1] == SYMPTOM
+    assert shown.feedback.mistake_ids == ["missing-zero-grad"], "what is recorded stays"
+    for text in (shown.text, re.sub(r"<[^>]+>", "", shown.html)):
+        assert SYMPTOM in text
+        assert "zero_grad" not in text
+        assert "지우지 않으면" not in text
+        assert "loss.backward()" in text
+    assert "1.0·g₁ + 1.0·g₂" in shown.text
+
+
+def test_held_back_each_of_two_mistakes_has_its_symptom() -> None:
+    run(["settings", "repair", "after-hint"])
+    shown = checked(NO_ZERO_GRAD.replace("return loss.item()", "return loss"))
+    assert len(shown.feedback.mistake_ids) == 2
+    for id_ in shown.feedback.mistake_ids:
+        assert mistake(id_).title not in shown.text
+    assert "실수를 둘 찾았어요" in shown.text
+
+
+def test_the_terminal_and_watch_keep_to_the_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They say how to get the name: by a command, or by a key."""
+    file = tmp_path / "mine.py"
+    file.write_text("import torch\n" + NO_ZERO_GRAD, encoding="utf-8")
+    run(["settings", "repair", "after-hint"])
+    capsys.readouterr()
+    assert run(["check", str(file)]) == 1
+    told = capsys.readouterr().out
+    assert SYMPTOM.split(maxsplit=1)[0] in told
+    assert "zero_grad" not in told
+    assert "grader hint train_step" in told
+    assert run(["hint", "train_step"]) == 0
+    assert "힌트 1/4 · 증상" in capsys.readouterr().out
+
+    from rich.console import Console
+
+    console = Console(record=True, width=100, force_terminal=False)
+    Watch(file, load_course(), console).look()
+    assert "zero_grad" not in console.export_text()
+
+
+def test_the_learners_choice_comes_before_the_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An instructor's folder sets it for all who work in it; the learner's own choice is kept before it."""
+    folder = tmp_path / "hanstep" / "01_five_line_step"
+    folder.mkdir(parents=True)
+    file = folder / "mine.py"
+    file.write_text("import torch\n" + NO_ZERO_GRAD, encoding="utf-8")
+    assert run(["settings", "repair", "after-hint", "--folder", str(folder.parent)]) == 0
+    capsys.readouterr()
+    run(["check", str(file)])
+    assert "zero_grad" not in capsys.readouterr().out
+    run(["settings", "repair", "at-once"])
+    capsys.readouterr()
+    run(["check", str(file)])
+    assert "zero_grad" in capsys.readouterr().out
+
+
+def test_the_command_shows_sets_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["settings"]) == 0
+    assert "repair = at-once" in capsys.readouterr().out
+    run(["settings", "repair", "after-hint"])
+    capsys.readouterr()
+    assert run(["settings"]) == 0
+    assert "repair = after-hint" in capsys.readouterr().out
+    assert run(["settings", "repair", "later"]) != 0
+    assert run(["settings", "repiar", "at-once"]) != 0
+    told = capsys.readouterr().err
+    assert "at-once, after-hint" in told
+    assert "repair" in told
+    run(["settings", "repair", "default"])
+    assert "repair = at-once" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["repair = 3", "repair = 'soon'", "[", "\x00", "x = 1"])
+def test_a_broken_settings_file_stops_no_check(text: str) -> None:
+    from grader.paths import user_folder
+
+    user_folder().mkdir(parents=True, exist_ok=True)
+    (user_folder() / "hanstep.toml").write_text(text, encoding="utf-8")
+    assert "zero_grad" in checked(NO_ZERO_GRAD).text

@@ -1,0 +1,74 @@
+"""What could not be read stands in a queue of its own, in all three places; its zeros are not a class's zeros."""
+
+import io
+import json
+from dataclasses import replace
+from datetime import datetime
+
+from rich.console import Console
+
+from grader.course.feedback import ClassResult, SubmissionResult, Unread
+from grader.report.class_page import class_page
+from grader.report.class_table import class_table
+from grader.report.results import from_json, to_json
+from tests.report import samples
+from tests.report.parsed import Parsed
+
+COMMAND = "grader grade class --out report --changed-only"
+BROKEN = replace(
+    samples.all_of("최서연", "unreadable"),
+    unread=(Unread("hw.7z", "7-Zip 압축 파일이에요. 풀어서 내 주세요."),),
+)
+
+
+def _result(*submissions: SubmissionResult) -> ClassResult:
+    return ClassResult(7, "cpu", "bwrap", submissions, regrade=COMMAND)
+
+
+RESULT = _result(samples.passed_all("김하늘"), BROKEN)
+
+
+def _printed(result: ClassResult) -> str:
+    console = Console(file=io.StringIO(), width=100, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(class_table(result, width=100))
+    return captured.get()
+
+
+def test_the_terminal_lists_them_below_the_table() -> None:
+    before, queue = _printed(RESULT).split("채점하지 못한 제출 1개")
+    assert "최서연" not in before
+    assert "1명 · 평균" in before
+    for part in ("최서연", "hw.7z: 7-Zip 압축 파일이에요.", COMMAND):
+        assert part in queue
+
+
+def test_a_class_of_nothing_else_has_no_average() -> None:
+    printed = _printed(_result(BROKEN))
+    assert "채점하지 못한 제출 1개" in printed
+    assert "평균" not in printed
+
+
+def test_results_name_file_reason_and_command() -> None:
+    document = json.loads(to_json(RESULT))
+    assert document["ungraded"] == [
+        {"student": "최서연", "file": "hw.7z", "reason": BROKEN.unread[0].reason, "command": COMMAND}
+    ]
+    assert from_json(to_json(RESULT)) == RESULT
+    old = {key: value for key, value in document.items() if key not in ("ungraded", "regrade")}
+    assert from_json(json.dumps(old)).regrade == ""
+
+
+def test_the_page_counts_them_apart() -> None:
+    page = class_page(RESULT, samples.course(), ["a", "b"], datetime(2026, 3, 1))
+    read = Parsed(page).text
+    assert "채점하지 못한 제출 1개" in read
+    assert COMMAND in read
+    assert "hw.7z" in read
+    assert "평균 (채점한 1명)" in read
+
+
+def test_a_zero_is_not_in_the_queue() -> None:
+    zero = samples.all_of("이서준", "missing")
+    assert "채점하지 못한" not in _printed(_result(zero))
+    assert json.loads(to_json(_result(zero)))["ungraded"] == []

@@ -1,0 +1,105 @@
+"""Pairs of scripts for forms of mistakes that only unseen scripts showed; each begins with the head of `test_rules`."""
+
+UNSEEN_CASES = [
+    (
+        "no-shuffle-sorted",
+        """from torch.utils.data import DataLoader, TensorDataset
+order = y.argsort()
+loader = DataLoader(TensorDataset(x[order], y[order]), batch_size=6)  # BUG
+for _ in range(3):
+    for a, b in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+for _ in range(3):
+    for a, b in DataLoader(TensorDataset(x, y), batch_size=6):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+""",
+    ),
+    (
+        "overwritten-batch",
+        """from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True)
+first = next(iter(loader))
+for _ in range(2):
+    for a, b in loader:
+        a, b = first  # BUG
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+a, b = next(iter(DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True)))
+for _ in range(16):  # one batch on purpose
+    optimizer.zero_grad()
+    F.cross_entropy(model(a), b).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "eval-mode-not-restored",
+        """model.append(nn.Dropout(0.2))
+model.eval()
+with torch.no_grad():
+    print(F.cross_entropy(model(x), y))
+for _ in range(8):
+    loss = F.cross_entropy(model(x), y)  # BUG
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+        """model.append(nn.Dropout(0.2))
+model.eval()  # a fixed network is tuned, on purpose
+for _ in range(8):
+    loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "loss-rewrapped",
+        """for _ in range(8):
+    optimizer.zero_grad()
+    parts = F.cross_entropy(model(x), y, reduction="none")
+    loss = torch.tensor(parts.tolist(), requires_grad=True)  # BUG
+    loss.mean().backward()
+    optimizer.step()
+""",
+        """seen = x.clone().requires_grad_(True)
+F.cross_entropy(model(seen), y).backward()
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x + 0.01 * seen.grad.sign()), y).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "sched-other-optimizer",
+        """def train(optimizer, schedule=None):
+    for _ in range(5):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        if schedule:
+            schedule.step()
+train(optimizer)
+second = torch.optim.Adam(model.parameters())
+train(second, torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9))  # BUG
+""",
+        """def train(optimizer, schedule=None):
+    for _ in range(5):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        if schedule:
+            schedule.step()
+train(optimizer, torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9))
+train(torch.optim.Adam(model.parameters()))
+""",
+    ),
+]
