@@ -36,6 +36,12 @@ class CheckResult:
     """For a failed check: what a failure means and where to look first."""
 
 
+NO_EXCEPTION = "예외 없이 끝남"
+"""Value of a run that did not raise: Korean for "ended without an exception"."""
+UPDATE_COUNT = "매개변수가 바뀐 횟수"
+"""`FirstDifference.what` if one run has more updates than the other: Korean for "number of updates"."""
+
+
 @dataclass(frozen=True)
 class FirstDifference:
     """The first place where a submission behaves differently from the solution."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grader.course.feedback import FirstDifference
+from grader.course.feedback import NO_EXCEPTION, UPDATE_COUNT, FirstDifference
 from grader.judging.compare_runs import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run
@@ -26,10 +26,6 @@ _READ_FROM_MODEL = ("rates", "gradients")
 
 (`theta` and buffers are read from the model, too, but `theta` is described elsewhere, and buffers are never empty.)
 """
-NO_EXCEPTION = "예외 없이 끝남"
-"""Value of a run that did not raise: Korean for "ended without an exception"."""
-UPDATE_COUNT = "매개변수가 바뀐 횟수"
-"""`FirstDifference.what` if one run has more updates than the other: Korean for "number of updates"."""
 
 
 def describe_first_difference(

@@ -160,8 +160,11 @@ def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
     if residual > _NEGLIGIBLE:
         both = np.concatenate([gradients, gradients / rates[update][is_updated][:, None]], axis=1)
         fitted, rest = _least_squares(both, used)
-        if rest <= _NEGLIGIBLE:
-            coefficients, residual, has_unscaled_part = fitted[: len(candidates)], rest, True
+        scaled, unscaled = np.split(fitted, 2)
+        # A gradient with both coefficients was rather scaled by another number in each group, as by clipping per group.
+        is_either = bool(((np.abs(scaled) <= _NEGLIGIBLE) | (np.abs(unscaled) <= _NEGLIGIBLE)).all())
+        if rest <= _NEGLIGIBLE and is_either:
+            coefficients, residual, has_unscaled_part = scaled, rest, True
     by_ingredient: dict[_Ingredient, float] = {}
     for candidate, value in zip(candidates, coefficients, strict=True):
         by_ingredient[candidate.ingredient] = by_ingredient.get(candidate.ingredient, 0.0) + float(value)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.course.feedback import FirstDifference
+from grader.course.feedback import NO_EXCEPTION, UPDATE_COUNT, FirstDifference
 from grader.grading import SEED
 from grader.judging.compare_runs import find_difference
-from grader.judging.first_difference import NO_EXCEPTION, UPDATE_COUNT, describe_first_difference
+from grader.judging.first_difference import describe_first_difference
 from grader.judging.reference import Reference, cached_reference
 from grader.practice.case import Case
 

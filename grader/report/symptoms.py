@@ -2,8 +2,7 @@
 
 import re
 
-from grader.course.feedback import Feedback, FirstDifference, NamedMistake
-from grader.judging.first_difference import NO_EXCEPTION, UPDATE_COUNT
+from grader.course.feedback import NO_EXCEPTION, UPDATE_COUNT, Feedback, FirstDifference, NamedMistake
 from grader.observe.wording import particle, yes_or_no
 from grader.report import formulas
 from grader.report.plain_text import one_line

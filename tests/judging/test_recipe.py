@@ -160,3 +160,17 @@ def test_a_climb_that_is_not_taken_back_is_no_unexplained_rest() -> None:
     assert recipe.has_unscaled_part
     assert recipe.residual < 1e-9  # float64 least squares of a well-conditioned system
     assert np.allclose(recipe.got, recipe.expected)
+
+
+def test_groups_that_are_clipped_apart_are_no_move_without_the_learning_rate() -> None:
+    """With two learning rates, another number for each group is a mixture of g and g / rate as well."""
+    source = ACCUMULATE.format(weights=[0.25] * 4).replace(
+        "        opt.step()",
+        "        for group, factor in zip(opt.param_groups, (0.5, 0.9)):\n"
+        "            for p in group['params']:\n"
+        "                p.grad *= factor\n"
+        "        opt.step()",
+    )
+    recipe = recipe_of(source)
+    assert not recipe.has_unscaled_part
+    assert recipe.residual > 0.05

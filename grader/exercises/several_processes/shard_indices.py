@@ -112,7 +112,7 @@ def _shuffled(stage: Stage) -> None:
     stage.recorder.fact("번호의 간격이 모두 같음", yes_or_no(len(steps) == 1))
 
 
-@driver.scenario("epochs", "에포크와 시드마다의 순서", check="order")
+@driver.scenario("epochs", "에폭와 시드마다의 순서", check="order")
 def _epochs(stage: Stage) -> None:
     """Compare epochs and seeds. A wrong program forgets one of them, or shuffles each rank's fixed share only."""
     n, seed = _divisible(stage), _seed(stage)
@@ -121,8 +121,8 @@ def _epochs(stage: Stage) -> None:
     other_seed = _shards(stage, n, seed=seed + 17, epoch=0)
     recorder = stage.recorder
     recorder.fact("읽는 개수", len(first[0]))
-    recorder.fact("다음 에포크의 순서가 같음", yes_or_no(first == next_epoch))
-    recorder.fact("다음 에포크에 rank 0이 읽는 데이터가 같음", yes_or_no(set(first[0]) == set(next_epoch[0])))
+    recorder.fact("다음 에폭의 순서가 같음", yes_or_no(first == next_epoch))
+    recorder.fact("다음 에폭에 rank 0이 읽는 데이터가 같음", yes_or_no(set(first[0]) == set(next_epoch[0])))
     recorder.fact("다른 시드의 순서가 같음", yes_or_no(first == other_seed))
 
 
