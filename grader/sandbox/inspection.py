@@ -10,14 +10,14 @@ from grader.observe.trace import MAX_EVENTS, Event, Fact, Failure, Run, Trace, T
 
 _MAX_SCENARIOS = 100
 """Maximum number of scenarios of an exercise; the exercises have fewer than thirty."""
-_MAX_NAMES = 200
+_MAX_ENTRIES = 200
 """Maximum number of arrays, of facts, of warnings and of an exception's base classes; an exercise records a dozen."""
 _MAX_NAME_CHARS = 500
 """Maximum characters of the name of an array, a fact or a parameter, far above what drivers and our models have."""
 _MAX_PARAMETERS = 500
 """Maximum number of parameters of a model, far above what our small models have."""
 _MAX_PARAMETER_SIZE = 10**7
-"""Number of elements that no parameter of our models has."""
+"""Maximum number of elements of a parameter; our models have far fewer."""
 _MAX_WARNING_CHARS = 3000
 """Maximum characters of a warning; the recorder cuts the message in it to 2000."""
 _MAX_MESSAGE_CHARS = 2000
@@ -45,10 +45,10 @@ def refuse_implausible(trace: Trace) -> None:
     for failure in (trace.load_failure, *(run.failure for run in trace.runs.values())):
         if failure is not None and not _is_plausible(failure):
             raise TraceError("a failure out of range")
-    if len(trace.warnings) > _MAX_NAMES or any(
+    if len(trace.warnings) > _MAX_ENTRIES or any(
         len(warning) > _MAX_WARNING_CHARS for warning in trace.warnings
     ):
-        raise TraceError("too many warnings")
+        raise TraceError("too many warnings, or one too long")
 
 
 def _refuse_implausible_run(run: Run) -> None:
@@ -58,14 +58,14 @@ def _refuse_implausible_run(run: Run) -> None:
     for event in run.events:
         if not _is_in_range(event):
             raise TraceError(f"an event out of range: {event}")
-    if max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_NAMES:
+    if max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_ENTRIES:
         raise TraceError("too many arrays or facts")
     if any(len(name) > _MAX_NAME_CHARS for name in (*run.arrays, *run.evidence, *run.facts)):
         raise TraceError("a name that no recorder gave")
     if len(run.parameters) > _MAX_PARAMETERS:
         raise TraceError("too many parameters")
     if any(
-        len(parameter.name) > _MAX_NAME_CHARS or not 0 <= parameter.size < _MAX_PARAMETER_SIZE
+        len(parameter.name) > _MAX_NAME_CHARS or not 0 <= parameter.size <= _MAX_PARAMETER_SIZE
         for parameter in run.parameters
     ):
         raise TraceError("a parameter that no model has")
@@ -98,7 +98,7 @@ def _is_plausible(failure: Failure) -> bool:
         len(failure.message) <= _MAX_MESSAGE_CHARS
         and 0 <= (failure.line or 0) <= _MAX_NUMBER
         and 0 <= failure.call <= MAX_EVENTS
-        and len(class_names) <= _MAX_NAMES
+        and len(class_names) <= _MAX_ENTRIES
         and all(len(name) <= _MAX_TYPE_CHARS for name in class_names)
     )
 

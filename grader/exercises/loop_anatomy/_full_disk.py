@@ -1,4 +1,4 @@
-"""Simulate a disk that fills up while a checkpoint is saved."""
+"""Simulate a disk that fills up while `torch.save` writes a checkpoint."""
 
 import errno
 import io
@@ -18,19 +18,20 @@ def full_disk(student: Any) -> Iterator[None]:
     """Make `torch.save` write half of the file and then raise an OSError, inside this context.
 
     Args:
-        student: the learner's function or class; its module may have imported `save` by name.
+        student: the learner's function or class, in whose module `save` is replaced too if it was imported by name.
     """
     original = torch.save
 
-    def save_half_then_fail(content: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+    # The arguments are called as torch calls them, because a learner may pass them by name.
+    def save_half_then_fail(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
         buffer = io.BytesIO()
-        original(content, buffer, *args, **kwargs)
+        original(obj, buffer, *args, **kwargs)
         whole = buffer.getvalue()
         half = whole[: len(whole) // 2]
-        if isinstance(target, str | os.PathLike):
-            Path(target).write_bytes(half)
+        if isinstance(f, str | os.PathLike):
+            Path(f).write_bytes(half)
         else:
-            target.write(half)
+            f.write(half)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with replaced(student, torch, "save", save_half_then_fail):

@@ -71,7 +71,7 @@ def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2, **kw
 
 @driver.scenario("sgd", "SGD로 두 구간", check="update")
 def _sgd(stage: Stage) -> None:
-    """Update on two windows. A wrong program forgets to divide, or never averages, so that the ranks part."""
+    """Update on two windows. A wrong program forgets to divide, or never averages, so the ranks' weights differ."""
     _update(stage, sgd)
 
 
@@ -83,7 +83,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("three-ranks", "rank 세 개", check="update")
 def _three_ranks(stage: Stage) -> None:
-    """Update on three ranks. A wrong program divides by a number of ranks of its own."""
+    """Update on three ranks. A wrong program divides by 2, whatever the number of ranks."""
     _update(stage, sgd, ranks=3)
 
 

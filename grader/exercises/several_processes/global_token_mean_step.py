@@ -129,7 +129,7 @@ def _adamw(stage: Stage) -> None:
 
 @driver.scenario("three-ranks", "rank 세 개", check="update")
 def _three_ranks(stage: Stage) -> None:
-    """Update on three ranks. A wrong program multiplies by a number of ranks of its own."""
+    """Update on three ranks. A wrong program multiplies by 2, whatever the number of ranks."""
     _update(stage, sgd, ranks=3)
 
 

@@ -5,7 +5,7 @@ Promises of the exercise, and the scenarios that check them:
     gradients from before are not mixed in: `before`
     the loss at w of this rank is returned, a float: `returns`, `types`
 
-The contract of all exercises adds: modes stay as they are (`modes`), and nothing is printed (`quiet`).
+The contract of all exercises adds: nothing is printed (`quiet`).
 """
 
 from typing import Any
@@ -55,7 +55,7 @@ def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2) -> N
 
 @driver.scenario("sgd", "SGD 위의 SAM", check="update")
 def _sgd(stage: Stage) -> None:
-    """Update twice. A wrong program averages the first pass too, or leaves out both averages, so that ranks part."""
+    """Update twice. A wrong program averages the first pass too, or never averages."""
     _update(stage, sgd)
 
 
@@ -67,13 +67,13 @@ def _momentum(stage: Stage) -> None:
 
 @driver.scenario("three-ranks", "rank 세 개", check="update")
 def _three_ranks(stage: Stage) -> None:
-    """Update on three ranks. A wrong program divides by a number of ranks of its own."""
+    """Update on three ranks. A wrong program divides by 2, whatever the number of ranks."""
     _update(stage, sgd, ranks=3)
 
 
 @driver.scenario("passes", "합친 패스와 합치지 않은 패스", check="passes")
 def _passes(stage: Stage) -> None:
-    """Count the passes that average. A wrong program wraps only `backward` in `no_sync`, which changes nothing."""
+    """Count the forward passes that average. A wrong program wraps only `backward` in `no_sync`."""
     case = _case_of(stage, count=stage.env.draw("calls").whole(2, 4))
     for batch in list(case.data):
         case.call([batch])
