@@ -42,10 +42,10 @@ def _batches_between(facts: Facts, optimizer: int) -> list[int]:
 
 
 def _usual_backwards(facts: Facts, optimizer: int) -> int:
-    """Return how many backwards usually reach an optimizer between its steps, also those that no step reads."""
+    """Return how many backwards usually reach this optimizer alone between its steps, also those that no step reads."""
     found, count = [], 0
     for event in facts.events:
-        count += isinstance(event, BackwardRan) and optimizer in event.contributed
+        count += isinstance(event, BackwardRan) and event.contributed == {optimizer}
         if isinstance(event, Stepped) and event.optimizer == optimizer and not event.inside:
             found.append(count)
             count = 0
@@ -70,7 +70,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
         first = _first_windows(facts, optimizer.number)
         short = [step for step, batches in first if batches == 1]
-        accumulates = _usual_backwards(facts, optimizer.number) > 1  # a critic's batches are not its own
+        gathered = max(usual_length(windows(facts, optimizer.number)), _usual_backwards(facts, optimizer.number))
+        accumulates = gathered > 1  # a critic's batches are not its own
         if accumulates and usual >= 2 and short and len(short) == len(first):
             test = _remainder(short[-1])
             if len(short) > 1 or test:
