@@ -70,7 +70,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
         usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
         first = _first_windows(facts, optimizer.number)
         short = [step for step, batches in first if batches == 1]
-        gathered = max(usual_length(windows(facts, optimizer.number)), _usual_backwards(facts, optimizer.number))
+        gathered = max(
+            usual_length(windows(facts, optimizer.number)), _usual_backwards(facts, optimizer.number)
+        )
         accumulates = gathered > 1  # a critic's batches are not its own
         if accumulates and usual >= 2 and short and len(short) == len(first):
             test = _remainder(short[-1])
