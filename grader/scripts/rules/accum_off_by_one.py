@@ -41,6 +41,17 @@ def _batches_between(facts: Facts, optimizer: int) -> list[int]:
     return found
 
 
+def _usual_backwards(facts: Facts, optimizer: int) -> int:
+    """Return how many backwards usually reach this optimizer alone between its steps, also those that no step reads."""
+    found, count = [], 0
+    for event in facts.events:
+        count += isinstance(event, BackwardRan) and event.contributed == {optimizer}
+        if isinstance(event, Stepped) and event.optimizer == optimizer and not event.inside:
+            found.append(count)
+            count = 0
+    return sorted(found)[len(found) // 2] if found else 0
+
+
 def _grows(facts: Facts, optimizer: int) -> bool:
     """Return True if windows get longer on purpose: short ones come first, and never again."""
     lengths = [len(one.backwards) for one in windows(facts, optimizer)]
@@ -59,7 +70,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
         usual = sorted(lengths)[len(lengths) // 2] if lengths else 0
         first = _first_windows(facts, optimizer.number)
         short = [step for step, batches in first if batches == 1]
-        accumulates = usual_length(windows(facts, optimizer.number)) > 1  # a critic's batches are not its own
+        gathered = max(
+            usual_length(windows(facts, optimizer.number)), _usual_backwards(facts, optimizer.number)
+        )
+        accumulates = gathered > 1  # a critic's batches are not its own
         if accumulates and usual >= 2 and short and len(short) == len(first):
             test = _remainder(short[-1])
             if len(short) > 1 or test:
