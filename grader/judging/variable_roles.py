@@ -9,8 +9,7 @@ variables that were matched the first time, so they tell more.
 A variable is named `x`, or `self.x` if it is an attribute of the object.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()`. `s` is matched with
-`total` (the target of `+=`, read by `return`) and `value` with `loss` (bound to the call of `model`, read by
-`.item`).
+`total` (target of `+=`) and `value` with `loss` (read by `.item`).
 """
 
 import ast
@@ -26,9 +25,9 @@ _MIN_SCORE = 0.2
 """Two variables are matched only if their likeness and the bonus add up to at least this."""
 
 VariableMatches = dict[str, list[str]]
-"""By each of the solution's variables, at most two of the learner's: its match, then a second choice.
+"""By each of the solution's variables, at most two of the learner's that are like it, the best first.
 
-The list is empty if the learner has no variable like it.
+If it was matched, the first is its match. The list is empty if the learner has no variable like it.
 """
 _Matches = dict[str, str]
 """The learner's variable by the solution's."""
@@ -55,7 +54,7 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
         similar[solution_name].append(learner_name)
     for solution_name, learner_names in similar.items():
         if solution_name in matches:
-            # The variable most like it may have been matched with another; then that one stays as the second choice.
+            # Its match comes first, although the list may begin with one more like it that was matched elsewhere.
             learner_names.remove(matches[solution_name])
             learner_names.insert(0, matches[solution_name])
         del learner_names[2:]
@@ -172,7 +171,7 @@ def _similar_pairs(
         (-_score(solution_name, learner_name, solution_uses, learner_uses), solution_name, learner_name)
         for solution_name in solution_names
         for learner_name in learner_names
-        # Names that are never bound in the same way are no pair: a loop variable does not play an assigned one's role.
+        # Only names that are bound in the same way at least once: a loop variable plays no assigned variable's role.
         if solution_bindings[solution_name] & learner_bindings[learner_name]
     )
     return [(name, other) for negative_score, name, other in scored if -negative_score >= _MIN_SCORE]
@@ -190,7 +189,10 @@ def _match_best_first(pairs: Sequence[tuple[str, str]], parameters: _Matches) ->
 
 
 def _bindings(definition: ast.AST) -> dict[str, set[_Binding]]:
-    """Return the ways in which each variable of a definition is bound; a variable may be bound in several."""
+    """Return the ways in which each variable of a definition is bound; a variable may be bound in several.
+
+    In `a[i] = x`, `a` and `i` count as bound too; it does no harm, since both are compared in the same way.
+    """
     found: dict[str, set[_Binding]] = {}
     for node in ast.walk(definition):
         targets = [getattr(node, "target", None), getattr(node, "optional_vars", None)]
@@ -212,9 +214,10 @@ def _binding_by(node: ast.AST) -> _Binding:
 def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> _Uses:
     """Return the words that describe how each of the names is bound and used.
 
-    Names within a word are replaced by their labels, or by `_`. Matched variables of two programs have the same label,
-    so words of the two can be equal. Example: in `loss = loss_fn(model(xb), yb)`, with the labels #0 to #3 for the
-    parameters in the order of the alphabet, `loss` gets the word `= #0(#1(#2), #3)`.
+    Names within a word are replaced by their labels, or by `_`; attributes of `self` keep their names. Matched
+    variables of two programs have the same label, so words of the two can be equal. Example: in
+    `loss = loss_fn(model(xb), yb)`, with the labels #0 to #3 for the parameters in the order of the alphabet, `loss`
+    gets the word `= #0(#1(#2), #3)`.
     """
     uses: _Uses = {name: Counter() for name in names}
     for parent in ast.walk(definition):
@@ -223,13 +226,13 @@ def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str])
             if name in uses:
                 uses[name].update(_words_of_occurrence(parent, child, labels))
         if isinstance(parent, ast.For | ast.comprehension):
-            for index, target in enumerate(_targets(parent.target)):
+            for index, target in enumerate(_elements(parent.target)):
                 name = variable_name(target)
                 if name in uses:
                     iterable = _code_with_labels(parent.iter, labels)
                     uses[name].update([f"each {index}", f"each {index} of {iterable}"])
         if isinstance(parent, ast.Return) and parent.value is not None:
-            for index, part in enumerate(_targets(parent.value)):
+            for index, part in enumerate(_elements(parent.value)):
                 for node in ast.walk(part):
                     if (name := variable_name(node)) in uses:
                         uses[name].update([f"returned {index}"])
@@ -246,7 +249,7 @@ def _words_of_occurrence(parent: ast.AST, child: ast.AST, labels: dict[str, str]
         if parent.value is not child:
             yield f"= {_code_with_labels(parent.value, labels)}"
     elif isinstance(parent, ast.AugAssign):
-        yield f"{type(parent.op).__name__}= {parent.target is child}"
+        yield f"{type(parent.op).__name__}= {parent.target is child}"  # `Add= True`: the target of `+=`
         yield f"{type(parent.op).__name__}= {_code_with_labels(parent.value, labels)}"
     elif isinstance(parent, ast.BinOp):
         yield f"{type(parent.op).__name__} {parent.left is child}"
@@ -254,10 +257,10 @@ def _words_of_occurrence(parent: ast.AST, child: ast.AST, labels: dict[str, str]
         yield type(parent).__name__
 
 
-def _targets(node: ast.expr) -> list[ast.expr]:
+def _elements(node: ast.expr) -> list[ast.expr]:
     """Return the elements of a tuple, those of nested tuples too; for any other node, a list of the node alone."""
     if isinstance(node, ast.Tuple):
-        return [inner for element in node.elts for inner in _targets(element)]
+        return [inner for element in node.elts for inner in _elements(element)]
     return [node]
 
 

@@ -14,11 +14,11 @@ from grader.submission.syntax import arguments_of
 def reads_before_binding(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
     """Return pairs (function, variable) where the function reads a local variable before it binds that variable.
 
-    A local variable is one that the function binds somewhere. Nested functions, classes and lambdas are not examined,
-    including their default arguments and decorators.
+    A local variable is one that the function binds somewhere. What is inside nested functions, classes and lambdas is
+    not examined, and neither are their default arguments and decorators.
 
-    A pair is no proof of an error: the name may be `global`, or a condition may skip the read in a loop's first round.
-    So the caller should compare the pairs of an edited definition with those of the original.
+    A pair is no proof of an error: the name may be `global`, or an `if` may skip the read until a later round of a loop
+    has bound it. So the caller should compare the pairs of an edited definition with those of the original.
 
     Args:
         definition: a function, or a class whose methods are examined.
@@ -51,16 +51,16 @@ class _FirstRunVisitor(ast.NodeVisitor):
         self.read_early: set[str] = set()
         """Names that were read while they were not in `bound`."""
         self._assigned_in_expressions: set[str] = set()
-        """Names that `:=` has bound. In a comprehension it binds them in the function around."""
+        """Names bound by `:=`. A comprehension's own variables end with it, but those bound by `:=` stay."""
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if node.id not in self.bound:
                 self.read_early.add(node.id)
-        else:  # `del x` too: it makes `x` a local variable
+        else:  # also for `del x`, which makes `x` a local variable
             self.bound.add(node.id)
 
-    # The methods below are needed because `generic_visit` would visit targets first, but Python evaluates values first.
+    # The methods below are needed because `generic_visit` would visit targets before values, and Python does not.
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
@@ -73,9 +73,10 @@ class _FirstRunVisitor(ast.NodeVisitor):
         self.visit(node.target)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self.visit(node.value)
+        # `x += 1` reads `x`, before the value, but its node is only marked as stored.
         if isinstance(node.target, ast.Name) and node.target.id not in self.bound:
-            self.read_early.add(node.target.id)  # `x += 1` reads `x`, but its node is only marked as stored
+            self.read_early.add(node.target.id)
+        self.visit(node.value)
         self.visit(node.target)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
@@ -108,7 +109,7 @@ class _FirstRunVisitor(ast.NodeVisitor):
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_any_comprehension
 
-    # Inner functions and classes only bind their names, and lambdas nothing: what is inside is not examined.
+    # Inner functions and classes bind their names, and lambdas nothing: what is inside is not examined.
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.bound.add(node.name)
@@ -118,6 +119,8 @@ class _FirstRunVisitor(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         return
+
+    # These bind names that are no `ast.Name`.
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:

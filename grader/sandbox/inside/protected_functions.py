@@ -23,8 +23,8 @@ _ASSIGNABLE_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 """Attributes that decide what a function does and that can be assigned. `__closure__` cannot be assigned, but the
 contents of its cells can."""
 _DYNAMO_CACHE = "__dynamo_disable"
-"""Attribute of a function that is decorated by `torch._compile._disable_dynamo`. The first call of the decorated
-function sets it to another function, and all calls then call the other one."""
+"""Attribute of the inner function of one decorated by `torch._compile._disable_dynamo`. The first call of the decorated
+function sets it to another function, and from then on that one is called."""
 _TYPES_WITH_DUNDER_FUNC = (staticmethod, classmethod, MethodType)
 """Types of wrappers that have the wrapped function as `__func__`."""
 _TYPES_WITH_FUNC = (functools.cached_property, functools.partial)
@@ -79,8 +79,8 @@ class ProtectedFunctions:
         """Assignments noted since the functions were last restored, in order."""
 
     def protect(self, value: Any) -> None:
-        """Protect the functions that `value` calls (see `_functions_called_by`), and those in their closures."""
-        for function in _functions_called_by(value):
+        """Protect the functions that `value` is or wraps (see `_functions_behind`), and those in their closures."""
+        for function in _functions_behind(value):
             if isinstance(value, functools._lru_cache_wrapper):
                 self._cache_clear[function] = value.cache_clear
             if function not in self._functions:
@@ -89,7 +89,7 @@ class ProtectedFunctions:
 
     def _protect_parts(self, function: FunctionType) -> None:
         """Remember what a function's closure and dicts hold, and protect the functions in its closure."""
-        # First, because this sets an entry of the wrapped function, which is in the closure and so protected below.
+        # First, because this adds an entry to the dict of the inner function. That is in the closure: protected below.
         _fill_dynamo_cache(function)
         name = function.__qualname__
         if function.__kwdefaults__:
@@ -103,7 +103,7 @@ class ProtectedFunctions:
             self.protect(content)
 
     def note_assignment(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note that a part of a protected function is about to be assigned or deleted.
+        """Remember the old value of a part of a protected function that is about to be assigned or deleted.
 
         This is an audit hook: Python calls it before it does what it reports, so the part still has its old value.
         Comparing the parts of all functions afterwards, as is done for cells, would be slow in a forked process:
@@ -140,28 +140,27 @@ class ProtectedFunctions:
         return list(dict.fromkeys(changed))
 
 
-def _functions_called_by(value: Any) -> Iterator[FunctionType]:
-    """Yield the Python functions that a call of `value` calls, or, if it is a property, its use.
+def _functions_behind(value: Any) -> Iterator[FunctionType]:
+    """Yield the Python function that `value` is, or the functions that it wraps.
 
-    That is `value` itself if it is a function. For a static method, class method, bound method, property, cached
-    property, partial, or a wrapper made by `functools.lru_cache` or numpy, it is what these wrap. For anything else,
-    there is none.
+    What wraps functions: static methods, class methods, bound methods, properties, cached properties, partials, and
+    objects with `__wrapped__`, such as those made by `functools.lru_cache` or numpy. Nothing else does.
     """
     if isinstance(value, FunctionType):
         yield value
     elif isinstance(value, _TYPES_WITH_DUNDER_FUNC):
-        yield from _functions_called_by(value.__func__)
+        yield from _functions_behind(value.__func__)
     elif isinstance(value, property):
         for accessor in (value.fget, value.fset, value.fdel):
-            yield from _functions_called_by(accessor)
+            yield from _functions_behind(accessor)
     elif isinstance(value, _TYPES_WITH_FUNC):
-        yield from _functions_called_by(value.func)
+        yield from _functions_behind(value.func)
     elif not isinstance(value, type):
         # Look into `__dict__`, because `getattr(value, "__wrapped__")` may run code of the value's class: for example,
         # `torch.classes` raises an error for unknown names.
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
-            yield from _functions_called_by(attributes.get("__wrapped__"))
+            yield from _functions_behind(attributes.get("__wrapped__"))
 
 
 def _cell_content(cell: CellType) -> Any:
