@@ -137,7 +137,9 @@ def grade(
             # Frees each submission's text as soon as it is graded.
             received = replace(received, submissions=())
             _grade_all(run, todo, journal, len(students))
-            result = replace(journal.result(students), regrade=_command_again("--changed-only", *described))
+            result = journal.result(students)
+            if result.ungraded:
+                result = replace(result, regrade=_command_again("--changed-only", *described))
             result = marked(enrolled(result, received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
             journal.close()
