@@ -421,7 +421,7 @@ class ClassResult:
     repair: Repair = "at-once"
     """When students read the names of their mistakes, by the policy."""
     regrade: str = ""
-    """Command that grades again what could not be read, once its files are mended; empty if all was read."""
+    """Command that grades what could not be read, once its files are mended; empty if all was read."""
 
     @property
     def ungraded(self) -> tuple[SubmissionResult, ...]:

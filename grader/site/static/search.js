@@ -53,8 +53,10 @@
 
   // A word that stands nowhere: what was meant by it? `instead` is what is told of it; no words: it is left out.
   function nearest(word) {
-    if (occurs(word)) return [{ names: [word], words: [word] }];
     const last = word.split(/[^\p{L}\p{N}_]+/u).filter(Boolean).at(-1) ?? "";
+    // `optimizer.zero_grad()` may stand somewhere by chance; what is told of `zero_grad` is looked for all the same.
+    if (occurs(word) && word.includes(".") && last.length >= 4) return [{ names: [word], words: [word, last] }];
+    if (occurs(word)) return [{ names: [word], words: [word] }];
     if (word.includes(".") && occurs(last)) return [{ ...needleOf(last), instead: [word, last] }]; // optimizer.zero_grad()
     const letters = bare(word);
     if (letters.length >= 4 && occurs(`~${letters}`)) return [{ names: [word], words: [`~${letters}`] }];
