@@ -138,9 +138,9 @@ def grade(
             received = replace(received, submissions=())
             _grade_all(run, todo, journal, len(students))
             result = journal.result(students)
-            if result.ungraded:
-                result = replace(result, regrade=_command_again("--changed-only", *described))
-            result = marked(enrolled(result, received), rules, tuple(course.exercises))
+            # It names the results folder, so it stands only where it is needed: runs of one class are compared.
+            again = _command_again("--changed-only", *described) if result.ungraded else ""
+            result = marked(enrolled(replace(result, regrade=again), received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
             journal.close()
         out.print(class_table(result, width=out.width))
