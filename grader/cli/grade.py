@@ -140,7 +140,9 @@ def grade(
             result = journal.result(students)
             # It names the results folder, so it stands only where it is needed: runs of one class are compared.
             again = _command_again("--changed-only", *described) if result.ungraded else ""
-            result = marked(enrolled(replace(result, regrade=again), received), rules, tuple(course.exercises))
+            result = marked(
+                enrolled(replace(result, regrade=again), received), rules, tuple(course.exercises)
+            )
             write_report(out_dir, result, course)
             journal.close()
         out.print(class_table(result, width=out.width))
