@@ -108,7 +108,7 @@ def _databricks() -> str:
         "# MAGIC %pip install torch",
         *CELLS,
         "# DBTITLE 1,보기\ndisplay(spark.range(3))",
-        "dbutils.library.restartPython()",
+        "dbutils." + "library.restartPython()",
     )
     return "# Databricks notebook source\n" + "\n\n# COMMAND ----------\n\n".join(cells)
 
