@@ -19,6 +19,7 @@ import torch
 
 from grader.exercises.fixtures.checkpoints import flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import adamw, batches, fixture_loss, mlp
+from grader.exercises.fixtures.stand_ins import replaced
 from grader.exercises.several_processes._group import groups_of
 from grader.exercises.several_processes._ranks import call_on_ranks, several_ranks
 from grader.exercises.several_processes._replica import Replica
@@ -136,7 +137,7 @@ def _random_states(stage: Stage) -> None:
 
 @driver.scenario("writers", "파일을 쓴 rank", check="writers")
 def _writers(stage: Stage) -> None:
-    """Note who calls `torch.save` or opens a file for writing. A wrong program writes on every rank."""
+    """Note who calls `torch.save`. A wrong program writes on every rank."""
     writers: list[int] = []
     with _saving(stage) as saving, _noted_saves(saving, writers):
         saving.call()
@@ -155,11 +156,8 @@ def _noted_saves(saving: _Saving, writers: list[int]) -> Iterator[None]:
         writers.extend(rank for rank, known in enumerate(saving.random_states) if torch.equal(known, state))
         return original(*args, **kwargs)
 
-    torch.save = noted
-    try:
+    with replaced(saving.stage.student("rank_zero_checkpoint"), torch, "save", noted):
         yield
-    finally:
-        torch.save = original
 
 
 @driver.scenario("waits", "돌아오는 때", check="writers")
