@@ -32,11 +32,12 @@ BY_MARCH_20 = 'missing = "zero"\n[late]\ndeadline = 2026-03-20T23:59:00\n'
 
 def unread(of: SubmissionResult, *exercises: str) -> SubmissionResult:
     """The submission, with these exercises in a file that could not be read."""
-    nothing = (CheckResult("나머지", 4.0, False),)
     return replace(
         of,
         feedbacks=tuple(
-            replace(f, status="unreadable", checks=nothing) if f.exercise in exercises else f
+            replace(f, status="unreadable", checks=(CheckResult("나머지", f.max_score, False),))
+            if f.exercise in exercises
+            else f
             for f in of.feedbacks
         ),
         unread=(Unread("hw.7z", "7-Zip 압축 파일이에요. 풀어서 내 주세요."),),
@@ -88,7 +89,8 @@ def test_systems_get_no_line_for_it(used: Rules) -> None:
     for text, left_out in (canvas_csv(found, "과제 1 (777)"), moodle_csv(found)):
         assert "김하늘" in text
         assert "=1+1" not in text
-        assert left_out == ("누구",)
+        assert left_out[0] == "누구"
+        assert "20240002_이서준" not in left_out
 
 
 @BOTH
@@ -121,14 +123,16 @@ def test_no_other_output_has_a_zero_for_it(used: Rules) -> None:
     assert (row["점수"], row["최종 점수"], row["01_train_step"]) == ("", "", "")
     assert "hw.7z" in row["최종 점수의 까닭"]
     assert "| 20240002\\_이서준 | — |" in step_summary(result)
-    totals = json.loads(classroom_notices(result).splitlines()[1].partition("::notice ")[2].partition("::")[2])
+    totals = json.loads(
+        classroom_notices(result).splitlines()[1].partition("::notice ")[2].partition("::")[2]
+    )
     assert totals["maxPoints"] == (200 if used is RULES else 40)
     assert '<property name="mark" value="ungraded" />' in junit_xml(result)
     document = gradescope(result.submissions[1])
     assert "점수가 아니에요" in document["output"]
-    page = Parsed(class_page(result, samples.course(), ["a", "b", "c"], datetime(2026, 3, 1)))
-    row = next(text for text in page.text.split("2024") if text.startswith("0002_이서준 —"))
-    assert " 0 " not in row.split("레슨")[0]
+    page = class_page(result, samples.course(), ["a", "b", "c"], datetime(2026, 3, 1))
+    row = page.partition('href="feedback/b.html">20240002_이서준</a></th>')[2]
+    assert Parsed(row.partition("</td>")[0] + "</td>").text == "—"
 
 
 def test_one_student_alone_gets_no_points_in_github() -> None:
