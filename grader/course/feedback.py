@@ -345,7 +345,7 @@ class Absent:
     in_doubt: bool = False
     """True if the work of a group that nobody was matched with may be this person's; the policy then gives no zero."""
     open_until: str = ""
-    """Deadline that has not passed yet (`2026-03-25 23:59`), so that the policy gives no zero; empty if there is none."""
+    """Deadline that has not passed yet (`2026-03-25 23:59`), for which the policy gives no zero; empty if none."""
 
 
 @dataclass(frozen=True)
