@@ -299,8 +299,10 @@ def _by_glued_name(name: str, roster: Roster) -> list[Person]:
 def _by_name_among_words(label: str, roster: Roster) -> list[Person]:
     """Return people whose name is glued to nothing but words for what is handed in: `과제박지우최종`.
 
-    Any other syllable may be part of a longer name, of somebody who is not in the roster.
+    Any other syllable may be part of a longer name, of somebody who is not in the roster, and so may any number.
     """
+    if any(len(digits) >= _SHORTEST_NUMBER and not _is_date(digits) for digits in _DIGITS.findall(label)):
+        return []
     found: list[Person] = []
     for run in (run for word in words_of(label) for run in _HANGUL.findall(word)):
         places = ((at, at + length) for length in _NAME_LENGTHS for at in range(len(run) - length + 1))
