@@ -6,13 +6,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from grader.base.decoding import read_text
 from grader.base.names import LISTED, short
+from grader.observe.attached_modules import with_modules
 from grader.observe.wording import with_particle
 from grader.submission.cells import Cell, module_of, percent_cells, written_file
 from grader.submission.file_code import code_of_file
@@ -116,6 +117,13 @@ class SourceFile:
     """Other names that only drill or clinic cells define, such as helpers."""
     notes: tuple[str, ...] = ()
     """Korean lines about what was left out to read the file."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Text by name of the student's own modules that the program imports; they were handed in along with it."""
+
+    @property
+    def program(self) -> str:
+        """The text to execute: `text`, with `modules` attached in one more line if there are any."""
+        return with_modules(self.text, self.modules) if self.modules else self.text
 
     def nearest_place(self, line: int) -> Place:
         """Return the place of a line of `text`; a line outside it counts as the nearest one."""
