@@ -274,6 +274,12 @@ class Feedback:
     """What the function printed in one scenario; None if nothing."""
     printed_in: str = ""
     """Korean title of that scenario."""
+    code: str = ""
+    """The learner's whole answer, as it was graded, or the code of it that does not parse; empty if there is none."""
+    code_line: int | None = None
+    """Line of its first line, in the cell (or in the .py file); None without code."""
+    code_cell: int | None = None
+    """Number of the code cell it stands in; None for a .py file."""
 
     @property
     def score(self) -> float:

@@ -11,6 +11,8 @@ from grader.course.course import Course
 from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 
+SYNTAX_ERROR = "문법 오류"
+"""What stands for the name of an exception, for code that does not parse."""
 _BINS = 10
 """Maximum number of bins in the histogram of scores."""
 
@@ -237,7 +239,7 @@ def count_raised(submissions: Sequence[SubmissionResult]) -> RaisedCount | None:
         for feedback in filter(tried, submission.feedbacks):
             answering.add(index)
             if feedback.status == "error":
-                kind = (feedback.error or "").partition(":")[0]
+                kind = (feedback.error or "").partition(":")[0] or SYNTAX_ERROR
                 places.setdefault((feedback.exercise, kind), set()).add(index)
     if not places:
         return None

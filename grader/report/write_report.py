@@ -16,6 +16,7 @@ from grader.base.files import write_whole
 from grader.course.course import Course
 from grader.course.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, Repair, SubmissionResult
 from grader.report import plain_text, words
+from grader.report.answer_code import CodeLine, answer_lines
 from grader.report.class_facts import exercises_of, only_extras
 from grader.report.class_page import class_page
 from grader.report.hold_back import as_told, mistake_hints, without_repair
@@ -197,7 +198,7 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
     """Return the HTML of one student's page, with a card for each exercise."""
     draw = feedback_html if repair == "at-once" else _card_with_hints
     titles = {lesson.id: lesson.title for lesson in course.lessons}
-    lessons: dict[str, list[tuple[Feedback, str]]] = {}
+    lessons: dict[str, list[tuple[Feedback, str, list[CodeLine]]]] = {}
     common = _common_notes(submission)
     shown: set[tuple[str, str]] = set()
     for feedback in submission.all_feedback:
@@ -205,9 +206,13 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         story = (feedback.status, feedback.message)
         again = feedback.status in ("missing", "unreadable") and story in shown
         shown.add(story)
-        own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
+        # The code, which hardly two have in common, stands below the card.
+        own = replace(
+            feedback, code="", notes=tuple(note for note in feedback.notes if note not in common)
+        )
         card = "" if again else _rendered_safely(draw, own)
-        lessons.setdefault(feedback.lesson, []).append((feedback, card))
+        code = answer_lines(feedback, tell=repair == "at-once")
+        lessons.setdefault(feedback.lesson, []).append((feedback, card, code))
     return page(
         "student.html.j2",
         course=course,
