@@ -45,7 +45,7 @@ def _rows(table: list[list[_Cell]]) -> list[tuple[int, tuple[str, ...]]]:
             if rows > 1:
                 from_above[at] = text, rows - 1
             at += columns
-            row |= {place: "" for place in range(at - columns + 1, min(at, _MOST_SPAN))}
+            row |= dict.fromkeys(range(at - columns + 1, min(at, _MOST_SPAN)), "")
         found.append((number, tuple(row.get(at, "") for at in range(max(row, default=-1) + 1))))
     return found
 

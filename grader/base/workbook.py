@@ -69,7 +69,8 @@ def _tables_of_page(data: bytes) -> dict[str, list[tuple[int, tuple[str, ...]]]]
         raise WorkbookError(str(error)) from error
     if not tables:
         raise WorkbookError(
-            "표가 없는 웹 페이지(HTML)예요. 로그인이 풀린 채로 내려받았을 수 있으니, 다시 내려받아 'CSV UTF-8'로 저장해 주세요."
+            "표가 없는 웹 페이지(HTML)예요. 로그인이 풀린 채로 내려받았을 수 있으니, 다시 내려받아 'CSV UTF-8'로 "
+            "저장해 주세요."
         )
     return tables
 

@@ -6,6 +6,7 @@ The terminal's table (`class_table`) and the class page (`class_page`) both show
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import Literal
 
 from grader.course.course import Course
 from grader.course.feedback import Feedback, SubmissionResult
@@ -247,6 +248,34 @@ def count_raised(submissions: Sequence[SubmissionResult]) -> RaisedCount | None:
     return RaisedCount(len(set().union(*places.values())), len(answering), exercise, kind, len(most))
 
 
+def also_stuck(mistakes: Sequence[MistakeCount], raised: RaisedCount | None) -> str:
+    """Return a line that counts those whom no named mistake describes; empty if `reteach` tells of all of them."""
+    parts = (
+        ("raised", raised.students if raised else 0, "코드에서 예외가 난 학생"),
+        ("unnamed", _unnamed_students(mistakes), "목록에 없는 방식으로 틀린 학생"),
+    )
+    subject = _subject(mistakes, raised)
+    told = [f"{what} {number}명" for key, number, what in parts if number and key != subject]
+    return f"{', '.join(told)}도 있어요." if told else ""
+
+
+def _unnamed_students(mistakes: Sequence[MistakeCount]) -> int:
+    return next((mistake.students for mistake in mistakes if not mistake.id), 0)
+
+
+def _subject(
+    mistakes: Sequence[MistakeCount], raised: RaisedCount | None
+) -> Literal["raised", "unnamed", "named", ""]:
+    """Return what most students have in common; empty if it is nothing of these."""
+    named = mistakes[0].students if mistakes and mistakes[0].id else 0
+    unnamed = _unnamed_students(mistakes)
+    if raised and raised.students > max(1, named, unnamed):
+        return "raised"
+    if unnamed > max(1, named):
+        return "unnamed"
+    return "named" if named > 1 else ""
+
+
 def reteach(
     mistakes: Sequence[MistakeCount], exercises: Sequence[ExerciseFacts], raised: RaisedCount | None = None
 ) -> str:
@@ -257,14 +286,14 @@ def reteach(
     hardest = hardest_first(exercises)
     if not hardest:
         return ""
-    named = mistakes[0].students if mistakes and mistakes[0].id else 0
+    subject = _subject(mistakes, raised)
     unnamed = next((mistake for mistake in mistakes if not mistake.id), None)
-    if raised and raised.students > max(1, named, unnamed.students if unnamed else 0):
+    if raised and subject == "raised":
         return (
             f"답안을 쓴 {raised.tried}명 가운데 {raised.students}명의 코드에서 예외가 났어요. "
             f"가장 많은 `{raised.exercise}`({raised.kind}, {raised.most}명)부터 다시 설명해 보세요."
         )
-    if unnamed and unnamed.students > max(1, named):
+    if unnamed and subject == "unnamed":
         where = ", ".join(f"`{e.name}`" for e in exercises if e.name in unnamed.exercises)
         if len(unnamed.exercises) > 3:
             where = f"연습 문제 {len(unnamed.exercises)}개"
@@ -272,7 +301,7 @@ def reteach(
             f"{where}의 답안을 쓴 {unnamed.tried}명 가운데 {unnamed.students}명이 목록에 없는 방식으로 틀렸어요. "
             "아래 실수 지도에서 그 코드부터 살펴보세요."
         )
-    if named > 1:
+    if subject == "named":
         most = mistakes[0]
         where = ", ".join(f"`{e.name}`" for e in exercises if e.name in most.exercises)
         if len(most.exercises) > 3:

@@ -17,6 +17,7 @@ from grader.report import words
 from grader.report.class_facts import (
     LessonFacts,
     ScoreBin,
+    also_stuck,
     answered,
     count_mistakes,
     count_raised,
@@ -78,6 +79,8 @@ class _Student:
     """Keys of the map's cells that contain the student, separated by spaces."""
     kinds: str
     """Keys of `_KINDS` that apply to the student, separated by spaces."""
+    coded: frozenset[str]
+    """Exercises whose whole answer stands on the student's page."""
     section: int | None
     """Key of the student's section; None if there are no sections to compare."""
 
@@ -97,6 +100,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
     begun = [lesson for lesson in lessons if lesson.begun]
     possible = sum(lesson.points for lesson in begun)
     maps = mistake_maps(submissions, begun)
+    mistakes, raised = count_mistakes(submissions), count_raised(submissions)
     sections = sections_of(result)
     students = _students(submissions, names, begun, maps, {one.name: one.key for one in sections})
     measured = scores_of(submissions, result.absent, final=False)
@@ -115,7 +119,8 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         sections=sections,
         items=item_facts(submissions),
         pairs=frequent_pairs(submissions, _PAIRS_SHOWN),
-        reteach=reteach(count_mistakes(submissions), exercises, count_raised(submissions)),
+        reteach=reteach(mistakes, exercises, raised),
+        also_stuck=also_stuck(mistakes, raised),
         lessons=begun,
         folded=[lesson for lesson in lessons if not lesson.begun],
         maps=maps,
@@ -158,6 +163,7 @@ def _students(
             extras=only_extras(submission),
             cells=" ".join(map(str, cells.get(index, ()))),
             kinds=" ".join(key for key, (_, holds) in _KINDS.items() if holds(submission)),
+            coded=frozenset(f.exercise for f in submission.feedbacks if f.code),
             section=sections.get(submission.person.section) if submission.person else None,
         )
         for index, (submission, name) in enumerate(zip(submissions, names, strict=True))
@@ -172,7 +178,8 @@ def _lesson_cells(
         own = [by_name.get(e.name) for e in lesson.exercises]
         score, most = (sum(getattr(f, part) for f in own if f is not None) for part in ("score", "max_score"))
         statuses = tuple("missing" if f is None or not f.begun else f.status for f in own)
-        yield f"{points(score)}/{points(most)}", _marks(statuses)
+        is_unread = own and all(status == "unreadable" for status in statuses)
+        yield "—" if is_unread else f"{points(score)}/{points(most)}", _marks(statuses)
 
 
 @cache

@@ -41,7 +41,9 @@ class Scores:
         return median(self.values)
 
 
-def scores_of(submissions: Sequence[SubmissionResult], absent: Sequence[Absent] = (), final: bool | None = None) -> Scores:
+def scores_of(
+    submissions: Sequence[SubmissionResult], absent: Sequence[Absent] = (), final: bool | None = None
+) -> Scores:
     """Return the scores that averages are taken of.
 
     Args:
@@ -85,7 +87,9 @@ class SectionFacts:
 
 def sections_of(result: ClassResult) -> list[SectionFacts]:
     """Return the sections in the order of their names; empty if there are not two."""
-    names = {s.person.section for s in result.submissions if s.person} | {a.person.section for a in result.absent}
+    names = {s.person.section for s in result.submissions if s.person} | {
+        a.person.section for a in result.absent
+    }
     names.discard("")
     if len(names) < 2:
         return []

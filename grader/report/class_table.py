@@ -175,8 +175,9 @@ def _overall(submissions: Sequence[SubmissionResult]) -> Text:
     passed = sum(s.passed for s in submissions)
     if not scores.values:
         return Text(f"\n점수를 매긴 학생이 없어요 · 모두 통과 {passed}명")
+    kind = f"{scores.name}: " if scores.final else ""
     return Text(
-        f"\n{'최종 점수: ' if scores.final else ''}{len(scores.values)}명 · 평균 {scores.mean:.1f} · 중앙값 {scores.median:.1f} "
+        f"\n{kind}{len(scores.values)}명 · 평균 {scores.mean:.1f} · 중앙값 {scores.median:.1f} "
         f"· 만점 {plain_text.points(scores.full)} · 모두 통과 {passed}명"
     )
 

@@ -1,4 +1,4 @@
-"""Compute the statistics of exercises that instructors know from tests: difficulty, discrimination, pairs of mistakes."""
+"""Compute what instructors know of the items of a test: difficulty, discrimination, frequent pairs of mistakes."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -207,9 +207,7 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         again = feedback.status in ("missing", "unreadable") and story in shown
         shown.add(story)
         # The code, which hardly two have in common, stands below the card.
-        own = replace(
-            feedback, code="", notes=tuple(note for note in feedback.notes if note not in common)
-        )
+        own = replace(feedback, code="", notes=tuple(note for note in feedback.notes if note not in common))
         card = "" if again else _rendered_safely(draw, own)
         code = answer_lines(feedback, tell=repair == "at-once")
         lessons.setdefault(feedback.lesson, []).append((feedback, card, code))

@@ -265,12 +265,14 @@ _PORTAL = f"""<meta http-equiv=Content-Type content="text/html; charset=euc-kr">
 <tr><th>학 번</th><th>성 명</th><th>분반</th></tr>{_ROWS}</table>"""
 _XML_2003 = """<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?>
 <Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"
- xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet"><Styles><Style ss:ID="s1"/></Styles><Worksheet ss:Name="a"><Table>
+ xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
+<Styles><Style ss:ID="s1"/></Styles><Worksheet ss:Name="a"><Table>
 <Row><Cell><Data ss:Type="String">학번</Data></Cell><Cell><Data ss:Type="String">이름</Data></Cell>
 <Cell ss:Index="4"><Data ss:Type="String">분반</Data></Cell></Row>
 <Row><Cell><Data ss:Type="String">20240001</Data></Cell><Cell><Data ss:Type="String">김 하늘</Data></Cell>
 <Cell ss:Index="4"><Data>A</Data></Cell></Row>
-<Row><Cell><Data ss:Type="Number">20240002</Data></Cell><Cell><Data>이서준</Data></Cell><Cell/><Cell><Data>B</Data></Cell></Row>
+<Row><Cell><Data ss:Type="Number">20240002</Data></Cell><Cell><Data>이서준</Data></Cell><Cell/>
+<Cell><Data>B</Data></Cell></Row>
 </Table></Worksheet></Workbook>"""
 _SPANNING = (
     "<html><table><tr><th>분반<th>학번<th>이름</tr><tr><td rowspan=1>A<td>20240001<td>김 하늘"
@@ -294,4 +296,7 @@ def test_a_web_page_that_portals_save_as_xls(data: bytes, tmp_path: Path) -> Non
     path = tmp_path / "roster.xls"
     path.write_bytes(data)
     people = read_roster(path).people
-    assert [(p.id, p.name, p.section) for p in people] == [("20240001", "김 하늘", "A"), ("20240002", "이서준", "B")]
+    assert [(p.id, p.name, p.section) for p in people] == [
+        ("20240001", "김 하늘", "A"),
+        ("20240002", "이서준", "B"),
+    ]

@@ -38,14 +38,20 @@ def test_lines_are_numbered_as_the_learner_counts() -> None:
 
 
 def test_an_exception_stands_at_its_line() -> None:
-    raised = replace(with_code(), status="error", line=8, error="TypeError: <b>", diagnosis=samples.Diagnosis())
+    raised = replace(
+        with_code(), status="error", line=8, error="TypeError: <b>", diagnosis=samples.Diagnosis()
+    )
     assert answer_lines(raised)[-1].told == ("TypeError: <b>",)
     assert answer_lines(replace(raised, error=None))[-1].told == ("문법 오류",)
 
 
 def test_it_is_kept_in_the_results() -> None:
     kept = from_json(to_json(result(with_code()))).submissions[0].feedbacks[0]
-    assert (kept.code.replace("\u202e", ""), kept.code_line, kept.code_cell) == (CODE.replace("\u202e", ""), 4, 3)
+    assert (kept.code.replace("\u202e", ""), kept.code_line, kept.code_cell) == (
+        CODE.replace("\u202e", ""),
+        4,
+        3,
+    )
 
 
 def test_the_students_page_has_it_and_the_map_leads_there(tmp_path: Path) -> None:

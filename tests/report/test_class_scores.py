@@ -5,7 +5,7 @@ from dataclasses import replace
 from grader.course.feedback import Absent, ClassResult, Mark, Person, Unread
 from grader.report.class_scores import scores_of, sections_of
 from tests.report import samples
-from tests.report.test_class_page import parsed, page_of
+from tests.report.test_class_page import page_of, parsed
 
 PASSED = samples.passed_all("가")
 FULL = PASSED.max_score

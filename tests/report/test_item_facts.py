@@ -55,9 +55,7 @@ def test_pairs_of_mistakes_in_one_exercise() -> None:
 
 def test_the_page_shows_them() -> None:
     pair = (MISSING_ZERO_GRAD, NO_DIVISION)
-    students = [
-        student(answer("train_step", i % 4, *pair), answer("accumulate", i % 5)) for i in range(20)
-    ]
+    students = [student(answer("train_step", i % 4, *pair), answer("accumulate", i % 5)) for i in range(20)]
     text = parsed(page_of(class_of(*students))).text
     assert "정답률 38%, 변별도 " in text
     assert "함께 나온 실수" in text

@@ -149,6 +149,7 @@ _COMMANDS = {
     ],
 }
 
+
 def _deepnote(cells: Sequence[str]) -> str:
     """A project as Deepnote writes it: the blocks in any order, their keys tell the right one."""
     blocks = [

@@ -34,7 +34,10 @@ CASES: Mapping[str, Mapping[str, str]] = {
         "hw.ipynb": notebook("from helper import twice as t", ANSWER.format("t(21)")),
         "helper.py": "def twice(x):\n    return 2 * x\n",
     },
-    "the module": {"hw.py": f"import helper as h\n{ANSWER.format('h.twice(21)')}", "helper.py": "twice = lambda x: 2 * x\n"},
+    "the module": {
+        "hw.py": f"import helper as h\n{ANSWER.format('h.twice(21)')}",
+        "helper.py": "twice = lambda x: 2 * x\n",
+    },
     "all names": {
         "hw.ipynb": notebook("from helper import *\n" + ANSWER.format("twice(21)")),
         "helper.py": "import math\nTWO = math.floor(2.5)\ndef twice(x):\n    return TWO * x\n",
@@ -60,7 +63,8 @@ CASES: Mapping[str, Mapping[str, str]] = {
     },
     "demos do not run": {
         "hw.py": f"from helper import twice\n{ANSWER.format('twice(21)')}",
-        "helper.py": "def twice(x):\n    return 2 * x\nprint(1 / 0)\nlosses = [print(1 / 0)]\nif __name__ == '__main__':\n    1 / 0\n",
+        "helper.py": "def twice(x):\n    return 2 * x\nprint(1 / 0)\nlosses = [print(1 / 0)]\n"
+        "if __name__ == '__main__':\n    1 / 0\n",
     },
     "an answer in another file": {
         "a.py": "def sgd_update(x):\n    return 2 * x\n",
