@@ -14,12 +14,12 @@ Costs are explained at `Draft.cost`. The small numbers that are added to them pu
 import ast
 from collections.abc import Iterator
 
-from grader.judging.repair.definition import DefinitionText, Statement
+from grader.judging.repair.definition_text import DefinitionText, Statement
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
 from grader.judging.repair.mutations import mutations
 from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement, header_text
-from grader.judging.variable_roles import variable_name
+from grader.judging.variables import variable_name
 from grader.submission.syntax import is_compound, own_parts
 
 _DIFFERENCE_COST = 1.0

@@ -10,7 +10,7 @@ solution, and higher for a statement that the learner seems to have already.
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.judging.repair.definition import Block, DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.definition_text import Block, DefinitionText, Gap, Statement, reindent
 from grader.judging.repair.edit_drafts import Draft, Kind, Side
 from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement, header_text
 from grader.submission.syntax import first_line, is_compound, last_line

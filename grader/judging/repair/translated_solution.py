@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from grader.judging.repair.definition import DefinitionText, Statement
-from grader.judging.variable_roles import VariableMatches, bound_names, match_variables, rename_variables
+from grader.judging.repair.definition_text import DefinitionText, Statement
+from grader.judging.variable_roles import VariableMatches, match_variables
+from grader.judging.variables import rename_variables, variables_in
 from grader.submission.syntax import is_compound
 
 _MIN_LIKENESS = 0.5
@@ -213,7 +214,7 @@ def _names_in(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset
     nodes = list(ast.walk(node))
     variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
     attributes = frozenset(f"self.{n.attr}" for n in nodes if isinstance(n, ast.Attribute))
-    return frozenset(bound_names(node)), variables, attributes
+    return frozenset(variables_in(node)), variables, attributes
 
 
 @lru_cache(maxsize=4096)
