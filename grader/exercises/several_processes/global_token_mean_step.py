@@ -31,7 +31,7 @@ from grader.exercises.fixtures.usual import Case, add_usual
 from grader.exercises.several_processes._cases import MakeData, RankCase, rank_case
 from grader.observe.play import Driver, Env, Stage
 
-driver = Driver("global_token_mean_step", cost=2)
+driver = Driver("global_token_mean_step", cost=2)  # every call runs a GPT on two or three ranks
 
 _SHAPES = (
     ((3, 4, 10), (2, 3, 2), (4, 4, 12)),
@@ -110,8 +110,8 @@ def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2) -> N
     case.watch()
     for _ in range(2):
         case.call(case.data)
-        for one in (case, *case.peers):
-            scale_rates(one.opt, 0.8)
+        for case_of_rank in (case, *case.peers):
+            scale_rates(case_of_rank.opt, 0.8)
     case.record_weights()
 
 
@@ -167,8 +167,8 @@ def _nothing_valid(stage: Stage) -> None:
     case.call(case.data)
     stage.recorder.array("첫 번째 뒤의 가중치의 합", [float(weights.sum()) for weights in case.weights()])
     padding = _case_of(stage, _data(empty=(0, 1)))
-    for one, other in zip((case, *case.peers), (padding, *padding.peers), strict=True):
-        one.data = other.data
+    for case_of_rank, padding_of_rank in zip((case, *case.peers), (padding, *padding.peers), strict=True):
+        case_of_rank.data = padding_of_rank.data
     case.record_refusal("유효한 토큰이 없을 때 거절한 rank", case.data)
 
 
