@@ -53,7 +53,7 @@ def _update_twice(
         if not states:  # a function that does nothing leaves everything alone too, so a movement is required
             moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
             recorder.append_fact("매개변수가 움직임", yes_or_no(moved))
-            unchanged = (_unchanged(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
+            unchanged = (_is_unchanged(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
             recorder.append_fact("그레이디언트", "그대로" if all(unchanged) else "바뀜")
             recorder.append_fact("requires_grad", true_or_false(all(p.requires_grad for p in parameters)))
         appeared = any(
@@ -70,7 +70,7 @@ def _update_twice(
     return parameters
 
 
-def _unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
+def _is_unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
     """Return True if both hold the same numbers, or both are None."""
     return now is before if now is None or before is None else torch.equal(now, before)
 
