@@ -2,9 +2,11 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update, as with one batch of all ranks' valid tokens: `sgd`, `adamw`, `three-ranks`
+    a rank may have more micro-batches than another: `more-on-one`
     positions whose target is `ignore_index` do not count, even all of a rank: `padding`, `one-empty`
     the gradients are averaged once a window: `collectives`
     the micro-batches may come from a generator: `generator`
+    gradients from before are not mixed in: `before`
     without valid tokens on any rank, every rank refuses and nothing changes: `nothing-valid`
     the return value is the mean loss over all ranks, the same float on each: `returns`, `types`
     the graph of one micro-batch at a time is alive: `memory`
