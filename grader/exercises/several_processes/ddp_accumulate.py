@@ -50,7 +50,7 @@ def _case_of(
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case with one window on two ranks."""
+    """Return a case with one window on two ranks, for the usual scenarios."""
     return _case_of(stage)
 
 

@@ -97,7 +97,7 @@ def _case_of(
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case on two ranks."""
+    """Return a case on two ranks, for the usual scenarios."""
     return _case_of(stage)
 
 
