@@ -50,6 +50,8 @@ KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
 """Korean names of the kinds of exercise that count towards no score; a graded exercise's kind is not listed."""
 NOT_BEGUN = "시작 안 함"
 """Name of the status of a function that is still as it was handed out."""
+UNREADABLE_PLACE = "읽을 수 없어요."
+"""What ends the first sentence on code that does not parse (`SourceFile.complaint`), which names file and line."""
 UNNAMED = "처음 보는 실수예요"
 """Name of all mistakes without a name, where an instructor reads how often each is made."""
 DIFFERS = "정답과 다른 곳이 있어요"

@@ -61,7 +61,7 @@
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const text = (row) => row.cells[head.cellIndex].textContent;
     const compare = head.dataset.sort === "text" ? collator.compare : (a, b) => a - b;
-    const read = head.dataset.sort === "text" ? text : (row) => parseFloat(text(row)) || 0;
+    const read = head.dataset.sort === "text" ? text : (row) => parseFloat(text(row)) || (text(row).trim().startsWith("0") ? 0 : -1);
     const keyed = rows.map((row) => [read(row), row]);
     keyed.sort(down ? (a, b) => compare(b[0], a[0]) : (a, b) => compare(a[0], b[0]));
     order = keyed.map(([, row]) => row);
