@@ -39,7 +39,9 @@ def _told(feedback: Feedback) -> dict[int, tuple[str, ...]]:
     found: dict[int, dict[str, None]] = {}
     for named in feedback.diagnosis.mistakes:
         if named.line is not None and named.cell == feedback.code_cell:
-            found.setdefault(named.line, {})[without_code_marks(words.either(named))] = None
+            missing = words.missing_beside(named)
+            text = without_code_marks(words.either(named)) + (f" · {missing}" if missing else "")
+            found.setdefault(named.line, {})[text] = None
     if feedback.status == "error" and feedback.line is not None and feedback.cell == feedback.code_cell:
         found.setdefault(feedback.line, {})[one_line(feedback.error or "문법 오류", 200)] = None
     return {line: tuple(texts) for line, texts in found.items()}
