@@ -43,6 +43,24 @@ def with_siblings(files: Sequence[SourceFile], root: Path | None = None) -> list
     return [student.with_modules(file) for file in files]
 
 
+def with_neighbours(file: SourceFile) -> SourceFile:
+    """Return a learner's own file with the modules that it imports from its folder, though it is read alone."""
+    found = {file.name: file}
+    waiting = [file]
+    while waiting and len(found) <= _MAX_MODULES:
+        for one in _imports(waiting.pop().text):
+            name = f"{one.module}.py"
+            path = file.path.parent / name
+            if name in found or not one.module.isidentifier() or not path.is_file():
+                continue
+            try:
+                found[name] = read_source(path, name, ())
+            except ReadError:
+                continue
+            waiting.append(found[name])
+    return with_siblings(list(found.values()))[0]
+
+
 def _stem(path: str) -> str:
     """Return the last part of a module's name or of a script's path; of a package, its folder's."""
     return re.split("[./]", path.removesuffix(".py").removesuffix("/__init__"))[-1]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.course.reading import load_course
+from grader.grading.own_file import OwnFile
 from grader.observe.attached_modules import modules_of, offer, with_modules, without_modules
 from grader.observe.program import Program, load_program
 from grader.submission.submission import Submission, read_submission
@@ -133,3 +135,17 @@ def test_a_text_is_the_same_without_them(text: str) -> None:
     assert without_modules(attached).rstrip("\n") == text.rstrip("\n")
     assert modules_of(f"{text}\n#: modules {{\n") == {}
     assert modules_of(f"{text}\n#: modules [1]\n") == {}
+
+
+def test_a_file_of_ones_own_finds_its_neighbours(tmp_path: Path) -> None:
+    """`grader check hw.py` reads one file, and says what `grader grade` will."""
+    files = {**CASES["through another"], "hw1/other.py": "x = 1 / 0\n"}
+    folder = write(tmp_path, files) / "hw1"
+    own = OwnFile(folder / "hw.ipynb", load_course())
+    source = own.submission.source_for("train_step")
+    assert source is not None
+    assert set(source.modules) == {"helper", "more"}
+    try:
+        assert load_program(source.program).names["train_step"](None) == 42
+    finally:
+        offer({}, "")
