@@ -120,7 +120,7 @@ for seed in range(12):
 # %% tags=["folded"]
 # 확인: 읽지 않은 비율, 시드 12개
 print(f"아무도 읽지 않은 데이터: {min(unread):.1%} ~ {max(unread):.1%}")
-assert 0.28 < min(unread)
+assert min(unread) > 0.28
 assert max(unread) < 0.35
 assert abs((1 - 1 / WORLD) ** WORLD - 0.316) < 1e-3
 assert abs((1 - 1 / 64) ** 64 - 0.365) < 1e-3

@@ -76,7 +76,9 @@ for seed, (first, second) in zip(SEEDS, run_seeds(uneven), strict=True):
     assert torch.equal(first, second)
     assert error_of(first, by_samples(seed, 1 / 10 / 2, 1 / 54 / 2)) < 1e-14
 print(f"샘플 하나의 몫: rank 0에서 {1 / 10 / 2:.3f}, rank 1에서 {1 / 54 / 2:.4f}, {54 / 10:.1f}배")
-print(f"64개를 한 프로세스에서 구한 그레이디언트와의 상대 오차: {min(uneven_errors):.2f} ~ {max(uneven_errors):.2f}")
+print(
+    f"64개를 한 프로세스에서 구한 그레이디언트와의 상대 오차: {min(uneven_errors):.2f} ~ {max(uneven_errors):.2f}"
+)
 assert min(uneven_errors) > 0.5
 reveal("05-10")
 
@@ -178,7 +180,9 @@ for seed, (first, second) in zip(SEEDS, run_seeds(nothing_on_rank_0), strict=Tru
     assert second[0] == second[0]
     assert torch.equal(first[1], second[1])
     assert error_of(2 * first[1], right) < 1e-14
-print(f"손실: rank 0 {first[0]}, rank 1 {second[0]:.2f}. 그레이디언트의 길이는 {first[1].norm() / right.norm():.2f}배")
+print(
+    f"손실: rank 0 {first[0]}, rank 1 {second[0]:.2f}. 그레이디언트의 길이는 {first[1].norm() / right.norm():.2f}배"
+)
 
 # %% [markdown]
 r"""

@@ -88,5 +88,5 @@ class _SumOverRanks(torch.autograd.Function):
 
 def sum_over_ranks(mine: Tensor) -> Tensor:
     """Return the sum of the ranks' tensors, which can be differentiated."""
-    total: Tensor = _SumOverRanks.apply(mine)
+    total: Tensor = _SumOverRanks.apply(mine)  # type: ignore[no-untyped-call]  # torch leaves it untyped
     return total

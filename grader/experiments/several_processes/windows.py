@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch._C._distributed_c10d import GradBucket
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
@@ -33,16 +34,19 @@ def count_reductions(ddp: DistributedDataParallel) -> list[int]:
     """Return a list that gets the bytes of each all-reduce of gradients from now on."""
     sizes: list[int] = []
 
-    def hook(_: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+    def hook(group: dist.ProcessGroup, bucket: GradBucket) -> torch.futures.Future[Tensor]:
         sizes.append(bucket.buffer().nbytes)
-        return allreduce_hook(dist.group.WORLD, bucket)
+        return allreduce_hook(group, bucket)
 
-    ddp.register_comm_hook(None, hook)
+    ddp.register_comm_hook(ddp.process_group, hook)
     return sizes
 
 
 def window_run(rank: int, world: int, seed: int, quiet: int, clip: str = "never") -> WindowRun:
-    """Train two windows, the first `quiet` micro-batches of each without an all-reduce; clip "never", "end" or "each"."""
+    """Train two windows, the first `quiet` micro-batches of each without an all-reduce.
+
+    `clip` says when gradients are clipped: "never", at the "end" of a window, or after "each" micro-batch.
+    """
     ddp = DistributedDataParallel(make_model(seed))
     sizes, opt = count_reductions(ddp), sgd(ddp.parameters())
     for window in two_windows(seed):
