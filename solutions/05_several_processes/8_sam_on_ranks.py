@@ -140,11 +140,11 @@ axes[0].set(title="손실은 둘 다 내려갑니다", xlabel="업데이트", yl
 axes[0].legend()
 for distance in distances:
     axes[1].plot(range(1, 41), distance, color=COLORS["muted"])
-axes[1].set(title="두 rank는 멀어집니다", xlabel="업데이트", ylabel="가중치의 가장 큰 차이", ylim=(0, None))
+axes[1].set(title="두 rank의 가중치는 다릅니다", xlabel="업데이트", ylabel="가중치의 가장 큰 차이", ylim=(0, None))
 show(
     figure,
     "왼쪽: 시드 0에서 두 rank의 검증 손실이 40번 업데이트하는 동안 나란히 2.3에서 0.5쯤으로 내려갑니다. "
-    "오른쪽: 시드 6개에서 두 rank의 가중치는 첫 업데이트부터 벌어져 0.1을 넘습니다.",
+    "오른쪽: 시드 6개에서 두 rank의 가중치는 첫 업데이트부터 다르고, 40번째에는 모두 0.1 넘게 벌어져 있습니다.",
 )
 assert all(ranks[rank][-1][0] < 0.75 < 2.0 < ranks[rank][0][0] for ranks in journals for rank in (0, 1))
 assert all(distance[-1] > 0.1 for distance in distances)
