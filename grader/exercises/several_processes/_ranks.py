@@ -127,6 +127,14 @@ class World:
         """Return the names of the collectives that a rank has begun, in order."""
         return [posted.name for posted in self._ranks[rank].posted]
 
+    def elements_joined(self, rank: int) -> int:
+        """Return how many tensor elements a rank has given to collectives that join what all ranks give."""
+        return sum(
+            posted.given.numel()
+            for posted in self._ranks[rank].posted
+            if isinstance(posted.given, Tensor) and posted.name != "broadcast"
+        )
+
     def is_rank_0(self) -> bool:
         """Return True if the current thread is that of rank 0."""
         return threading.current_thread() is self._ranks[0].thread
