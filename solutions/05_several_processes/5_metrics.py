@@ -18,7 +18,8 @@ import torch.distributed as dist
 from torch.utils.data import DistributedSampler
 
 from grader import check, hint, predict, reveal
-from grader.experiments.several_processes.classifier import trained_classifier, val_digits
+from grader.experiments.several_processes.classifier import trained_classifier
+from grader.experiments.several_processes.digits import x_val, y_val
 from grader.experiments.several_processes.evaluation import (
     few_val_digits,
     perplexities,
@@ -125,14 +126,19 @@ predict("05-14")
 
 # %%
 whole_and_mean = {
-    "섞인 순서": [perplexities(model, val_digits(), world=4) for model in models],
+    "섞인 순서": [perplexities(model, (x_val, y_val), world=4) for model in models],
     "숫자의 차례로": [perplexities(model, val_digits_by_label(), world=4) for model in models],
 }
 
 # %% tags=["folded"]
 # 표와 확인: 데이터를 섞어서 나눌 때와 0부터 9까지 차례로 나눌 때. 모델 여섯 개
 show_table(
-    ["평가 데이터의 순서", "전체의 퍼플렉시티 (시드 0)", "rank마다의 평균 (시드 0)", "여섯 모델에서 더 커진 정도"],
+    [
+        "평가 데이터의 순서",
+        "전체의 퍼플렉시티 (시드 0)",
+        "rank마다의 평균 (시드 0)",
+        "여섯 모델에서 더 커진 정도",
+    ],
     [
         [name, *found[0], f"{min(m / w for w, m in found) - 1:.2%} ~ {max(m / w for w, m in found) - 1:.2%}"]
         for name, found in whole_and_mean.items()

@@ -22,13 +22,8 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 from grader import check, hint, predict, reveal
-from grader.experiments.several_processes.classifier import (
-    draw_batches,
-    farthest,
-    make_classifier,
-    train,
-    weights_of,
-)
+from grader.experiments.several_processes.classifier import draw_batches, farthest, train, weights_of
+from grader.experiments.several_processes.digits import make_model
 from grader.experiments.several_processes.processes import RankError, run_ranks
 from grader.experiments.several_processes.saving import checkpoint_of, save_slowly
 from grader.plots import show_table
@@ -42,7 +37,7 @@ predict("05-16")
 
 # %%
 def save_and_reload(rank, world, seed):
-    model = make_classifier(seed)
+    model = make_model(seed)
     ddp = DDP(model)
     opt = torch.optim.SGD(ddp.parameters(), lr=0.5)
     batches = draw_batches(10 * seed + rank, 40)
@@ -166,11 +161,11 @@ r"""
 
 # %%
 def wrapped_state(rank, world):
-    return DDP(make_classifier(seed=0)).state_dict()
+    return DDP(make_model(seed=0)).state_dict()
 
 
 state = run_ranks(wrapped_state)[0]
-model = make_classifier(seed=1)
+model = make_model(seed=1)
 before = weights_of(model)
 found = model.load_state_dict(state, strict=False)
 print("파일에 있는 이름:", list(state))
@@ -206,7 +201,7 @@ predict("05-18")
 
 # %%
 def train_part(rank, world, seed, checkpoint, steps):
-    model = make_classifier(seed, torch.nn.Dropout(0.2))
+    model = make_model(seed, torch.nn.Dropout(0.2))
     ddp = DDP(model)
     opt = torch.optim.AdamW(ddp.parameters(), lr=0.01)
     torch.manual_seed(1000 * seed + rank)  # rank마다 다른 드롭아웃

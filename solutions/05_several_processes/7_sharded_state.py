@@ -22,7 +22,8 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 from grader import check, predict, reveal
-from grader.experiments.several_processes.classifier import draw_batches, farthest, make_classifier, train
+from grader.experiments.several_processes.classifier import draw_batches, farthest, train
+from grader.experiments.several_processes.digits import make_model
 from grader.experiments.several_processes.processes import RankError, run_ranks
 from grader.experiments.several_processes.sharding import Held, even_model, numbers_held, whole_weights
 from grader.plots import COLORS, show, show_table, use_course_style
@@ -57,7 +58,10 @@ zero1 = run_ranks(train_zero1, even_model(seed=0), 0, world=4)
 # 표와 확인: rank마다 가진 숫자의 개수
 share_rows = [
     [name, f"{one.weights:,}", f"{one.gradients:,}", f"{one.state:,}", f"{one.total / whole[0][1].total:.3f}"]
-    for name, one in [("AdamW", whole[0][1]), *((f"ZeRO-1, rank {r}", one) for r, (_, one) in enumerate(zero1))]
+    for name, one in [
+        ("AdamW", whole[0][1]),
+        *((f"ZeRO-1, rank {r}", one) for r, (_, one) in enumerate(zero1)),
+    ]
 ]
 show_table(["", "가중치", "그레이디언트", "m과 v", "AdamW의 몇 배"], share_rows)
 assert all(one == Held(32768, 32768, 65536) for _, one in whole)
@@ -81,8 +85,8 @@ AdamW는 매개변수마다 따로 계산합니다. 그래서 누가 계산하�
 def both(rank, world):
     found = []
     for seed in range(6):
-        adamw, _ = train_whole(rank, world, make_classifier(seed), seed)
-        shared, held = train_zero1(rank, world, make_classifier(seed), seed)
+        adamw, _ = train_whole(rank, world, make_model(seed), seed)
+        shared, held = train_zero1(rank, world, make_model(seed), seed)
         found.append((adamw, shared, held))
     return found
 
@@ -139,7 +143,7 @@ def train_fsdp(rank, world, seed):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
-    model = make_classifier(seed)
+    model = make_model(seed)
     fully_shard(model, mesh=init_device_mesh("cpu", (world,)))
     opt = torch.optim.AdamW(model.parameters(), lr=0.01)  # 나눈 다음에 만듭니다
     shapes = {name: [tuple(p.shape), tuple(p.to_local().shape)] for name, p in model.named_parameters()}
@@ -157,7 +161,7 @@ def moved_if_made_first(rank, world):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
-    model = make_classifier(seed=0)
+    model = make_model(seed=0)
     before = whole_weights(model)
     opt = torch.optim.AdamW(model.parameters(), lr=0.01)
     fully_shard(model, mesh=init_device_mesh("cpu", (world,)))
@@ -175,7 +179,9 @@ except RankError as error:  # gloo가 조각을 모으지 못하는 옛 PyTorch
 if sharded:
     show_table(["매개변수", "전체", "rank 0의 조각"], [[k, *v] for k, v in sharded[0][0][2].items()])
     assert all(
-        farthest([one], compared[0][seed][0]) < 1e-12 for rank in sharded for seed, (one, _, _) in enumerate(rank)
+        farthest([one], compared[0][seed][0]) < 1e-12
+        for rank in sharded
+        for seed, (one, _, _) in enumerate(rank)
     )
     assert all(rank[0][1] == Held(2405, 2405, 4810) for rank in sharded)
     assert run_ranks(moved_if_made_first) == [0.0, 0.0]

@@ -87,8 +87,8 @@ class RankCase(Case):
         size = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
         joined = [world.elements_joined(0) // size for world in self.worlds]
         unjoined = [0 if n else one.forwards for n, one in zip(joined, self.replicas, strict=True)]
-        self.stage.recorder.fact("부를 때마다 그레이디언트를 합친 횟수", joined)
-        self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", unjoined)
+        self.stage.recorder.fact("부를 때마다 그레이디언트를 합친 횟수", [*joined])
+        self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", [*unjoined])
 
     def record_refusal(self, fact: str, data: Any) -> None:
         """Call with data that is to be refused, and record under `fact` which ranks raise ValueError.

@@ -1,47 +1,19 @@
-"""A small classifier of digits and its data, in float64 on the CPU, so that forked processes can use them."""
+"""Batches of each rank's own, runs on them, and weights as one vector, for parts 5 to 8 of lesson 05."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.experiments.digits import read_digits
-
-Batch = tuple[Tensor, Tensor]
-"""Images and their labels."""
-
-NUM_TRAIN = 1437
-"""The digits after these are for validation."""
-
-
-@cache
-def train_digits() -> Batch:
-    """Return the images and labels to train on."""
-    images, labels = read_digits()
-    return images[:NUM_TRAIN].double(), labels[:NUM_TRAIN]
-
-
-@cache
-def val_digits() -> Batch:
-    """Return the 360 images and labels to validate on."""
-    images, labels = read_digits()
-    return images[NUM_TRAIN:].double(), labels[NUM_TRAIN:]
-
-
-def make_classifier(seed: int, *middle: nn.Module) -> nn.Sequential:
-    """Return a 64-64-10 classifier with `middle` after its first layer."""
-    torch.manual_seed(seed)
-    return nn.Sequential(nn.Linear(64, 64), *middle, nn.Tanh(), nn.Linear(64, 10)).double()
+from grader.experiments.several_processes.digits import Batch, flat, make_model, x_train, y_train
 
 
 def draw_batches(seed: int, count: int, size: int = 32) -> list[Batch]:
     """Return `count` batches of `size` training digits each."""
-    images, labels = train_digits()
     generator = torch.Generator().manual_seed(seed)
-    drawn = [torch.randint(len(images), (size,), generator=generator) for _ in range(count)]
-    return [(images[rows], labels[rows]) for rows in drawn]
+    drawn = [torch.randint(len(x_train), (size,), generator=generator) for _ in range(count)]
+    return [(x_train[rows], y_train[rows]) for rows in drawn]
 
 
 def train(model: nn.Module, opt: torch.optim.Optimizer, batches: Sequence[Batch]) -> None:
@@ -54,14 +26,14 @@ def train(model: nn.Module, opt: torch.optim.Optimizer, batches: Sequence[Batch]
 
 def trained_classifier(seed: int, steps: int) -> nn.Sequential:
     """Return a classifier after `steps` updates of SGD on batches of 32."""
-    model = make_classifier(seed)
+    model = make_model(seed)
     train(model, torch.optim.SGD(model.parameters(), lr=0.5), draw_batches(seed, steps))
     return model
 
 
 def weights_of(model: nn.Module) -> Tensor:
     """Return a copy of all parameters, joined into one vector."""
-    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    return flat(model.parameters())
 
 
 def farthest(vectors: Sequence[Tensor], reference: Tensor) -> float:

@@ -1,19 +1,11 @@
-"""SAM over ranks: a small SAM, its formulas in one process, and a count of how often DDP averages."""
-
-from collections.abc import Callable, Sequence
-from typing import Any
+"""SAM over ranks: a small SAM, and its formulas in one process."""
 
 import torch
-import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
-from torch.nn.parallel import DistributedDataParallel
 
-from grader.experiments.several_processes.classifier import Batch, draw_batches, make_classifier, weights_of
-
-Gradient = Callable[[Tensor, Sequence[Batch]], Tensor]
-"""(weights, a batch for each rank) -> the gradient to update with."""
+from grader.experiments.several_processes.classifier import draw_batches, weights_of
+from grader.experiments.several_processes.digits import Batch, make_model
 
 RHO, RATE = 0.1, 0.5
 
@@ -71,7 +63,7 @@ def by_formula(seed: int, world: int, count: int, *, climbs_together: bool) -> T
         count: number of updates.
         climbs_together: climb by the mean of the ranks' gradients; otherwise each rank by its own.
     """
-    model = make_classifier(seed)
+    model = make_model(seed)
     w = weights_of(model)
     for window in zip(*(batches_of(seed, rank, count) for rank in range(world)), strict=True):
         own = [gradient_at(model, w, batch) for batch in window]
@@ -86,18 +78,6 @@ def by_formula(seed: int, world: int, count: int, *, climbs_together: bool) -> T
 def cosine_of_climbs(seed: int, updates: int) -> float:
     """Return the cosine between the directions in which two ranks climb, after so many updates."""
     w = by_formula(seed, 2, updates, climbs_together=True)
-    model = make_classifier(seed)
+    model = make_model(seed)
     first, second = (gradient_at(model, w, batches_of(seed, rank, updates + 1)[-1]) for rank in range(2))
     return float(first @ second / (first.norm() * second.norm()))
-
-
-def count_averages(ddp: DistributedDataParallel) -> list[int]:
-    """Return a list that gets the size of each bucket of gradients when DDP averages it."""
-    sizes: list[int] = []
-
-    def hook(state: Any, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
-        sizes.append(bucket.buffer().numel())
-        return allreduce_hook(state, bucket)
-
-    ddp.register_comm_hook(None, hook)
-    return sizes

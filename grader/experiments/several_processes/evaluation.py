@@ -4,13 +4,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.experiments.several_processes.classifier import Batch, val_digits
+from grader.experiments.several_processes.digits import Batch, x_val, y_val
 
 
 def right_answers(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
     """Return for each image whether the model's answer is right."""
     with torch.no_grad():
-        return (model(images).argmax(dim=1) == labels).long()
+        right: Tensor = model(images).argmax(dim=1) == labels
+    return right.long()
 
 
 def val_loss(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
@@ -21,15 +22,13 @@ def val_loss(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
 
 def few_val_digits(count: int) -> Batch:
     """Return the first `count` validation digits."""
-    images, labels = val_digits()
-    return images[:count], labels[:count]
+    return x_val[:count], y_val[:count]
 
 
 def val_digits_by_label() -> Batch:
     """Return the validation digits in the order of their labels: all zeros first."""
-    images, labels = val_digits()
-    order = labels.argsort(stable=True)
-    return images[order], labels[order]
+    order = y_val.argsort(stable=True)
+    return x_val[order], y_val[order]
 
 
 def perplexities(model: nn.Module, data: Batch, world: int) -> tuple[float, float]:
