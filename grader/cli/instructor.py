@@ -9,12 +9,14 @@ import typer
 from grader.base.errors import CommandError
 from grader.base.names import listed
 from grader.cli.class_inputs import (
+    COMMENTS,
     EXTENSIONS,
     OVERRIDES,
     POLICY,
     given_or_kept,
     keep_files,
     read_rules,
+    require_desk_kept,
     require_inputs,
     tell_kept,
     tell_marks,
@@ -45,6 +47,9 @@ def mark(
     extensions: Annotated[
         Path | None, typer.Option(help="마감을 늘려 주었거나 면제한 학생(CSV): 학번, 마감, 면제, 까닭")
     ] = None,
+    comments: Annotated[
+        Path | None, typer.Option(help="학생에게 하는 말(comments.csv): 학번, 연습, 코멘트")
+    ] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     _read_result(report)  # first without the lock: refuse a folder without results before locking it
@@ -56,10 +61,11 @@ def mark(
     course = load_course()
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = _read_result(report)
-        given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions}
+        given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
+        require_desk_kept(report, given)
         used = given_or_kept(report, given)
         tell_kept(given, used)
-        rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS])
+        rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)

@@ -324,6 +324,15 @@ class ExerciseMark:
 
 
 @dataclass(frozen=True)
+class Comment:
+    """What an instructor says to one student, apart from points."""
+
+    exercise: str
+    """Empty if it is about the whole submission."""
+    text: str
+
+
+@dataclass(frozen=True)
 class Mark:
     """The mark that goes to the LMS: the score after the policy and after marks given by hand."""
 
@@ -344,6 +353,8 @@ class Absent:
     """Set only if a mark was given by hand, or if the policy gives zero for a missing submission."""
     in_doubt: bool = False
     """True if the work of a group that nobody was matched with may be this person's; the policy then gives no zero."""
+    comments: tuple[Comment, ...] = ()
+    """What the instructor says to this person."""
 
 
 @dataclass(frozen=True)
@@ -380,6 +391,8 @@ class SubmissionResult:
     """None if there is neither a policy nor a mark by hand; then the score is the mark."""
     unread: tuple[Unread, ...] = ()
     """Files that could not be read."""
+    comments: tuple[Comment, ...] = ()
+    """What the instructor says to the student, apart from points."""
 
     @property
     def is_ungraded(self) -> bool:

@@ -13,6 +13,8 @@ from math import ceil
 from grader.base.errors import HanstepError
 from grader.base.names import listed
 from grader.course.feedback import Absent, ClassResult, ExerciseMark, Feedback, Mark, SubmissionResult
+from grader.gradebook.comments import WrittenComment
+from grader.gradebook.comments import by_student as comments_by_student
 from grader.gradebook.extensions import Extension
 from grader.gradebook.extensions import by_student as extensions_by_student
 from grader.gradebook.overrides import Override, OverrideError
@@ -38,6 +40,9 @@ class Rules:
     overrides_path: str = "overrides.csv"
     extensions: tuple[Extension, ...] = ()
     """Personal deadlines and excuses, those of the policy included."""
+    comments: tuple[WrittenComment, ...] = ()
+    """What is said to students apart from points."""
+    comments_path: str = "comments.csv"
 
 
 def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResult:
@@ -51,6 +56,7 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     Raises:
         PolicyError: the policy names something that does not exist.
         OverrideError: a mark by hand cannot be assigned to a student, or is larger than the full mark.
+        CommentError: a comment cannot be assigned to a student.
         ExtensionError: a personal deadline cannot be assigned to a student.
         TimeError: there is a deadline, and a time that cannot be read.
     """
@@ -62,6 +68,7 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     known_as = _known_as(result)
     by_hand = overrides_by_student(rules.overrides, known_as, list(lesson_of), rules.overrides_path)
     extended = extensions_by_student(rules.extensions, known_as)
+    said = comments_by_student(rules.comments, known_as, list(lesson_of), rules.comments_path)
     has_rules = rules.policy is not None or bool(rules.overrides) or bool(rules.extensions)
     times = _times(result.submissions, policy, extended)
     marker = _Marker(policy, rules, times)
@@ -69,13 +76,13 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     for submission in result.submissions:
         key = _key(submission)
         mark = marker.mark(submission, by_hand.get(key, ()), extended.get(key)) if has_rules else None
-        submissions.append(replace(submission, mark=mark))
+        submissions.append(replace(submission, mark=mark, comments=said.get(key, ())))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
     absent = []
     for one in result.absent:
         key = f"absent {one.person.id}"
         mark = marker.absent_mark(one, full, by_hand.get(key, ()), extended.get(key), result.submissions)
-        absent.append(replace(one, mark=mark))
+        absent.append(replace(one, mark=mark, comments=said.get(key, ())))
     return replace(result, submissions=tuple(submissions), absent=tuple(absent), repair=policy.told)
 
 
@@ -115,7 +122,9 @@ class _Marker:
     ) -> Mark:
         """Compute one student's mark with its reasons, in the order that the module describes."""
         policy = self.policy
-        given = {override.exercise: override for override in by_hand}
+        given: dict[str, list[Override]] = {}
+        for override in by_hand:
+            given.setdefault(override.exercise, []).append(override)
         reasons: list[str] = []
         exercises = self._exercises(submission, given, reasons)
         exercises, dropped = _dropped(exercises, policy)
@@ -129,49 +138,69 @@ class _Marker:
         score = score / reachable * full if reachable else 0.0
         if policy.out_of is not None:
             score, full = (score / full * policy.out_of if full else 0.0), policy.out_of
-        whole = given.get("")
-        is_let_off = (whole is not None and whole.score is None) or (
-            extension is not None and extension.excused
-        )
+        whole = given.get("", ())
+        is_let_off = any(one.score is None for one in whole) or (extension is not None and extension.excused)
         percent, why = (0.0, "") if is_let_off else self._late_penalty(submission, extension)
         if why:
             score *= 1 - percent / 100
             reasons.append(why)
-        if whole is not None:
-            is_excused = whole.score is None
-            score, why = self._by_hand(whole, score, full, "전체")
-            reasons.append(why)
+        if whole:
+            is_excused = whole[0].score is None
+            score = self._by_hand(whole, score, full, "전체", reasons)
         elif extension is not None and extension.excused:
             is_excused = True
             reasons.append(f"면제예요. {extension.reason}".rstrip())
         return Mark(None if is_excused else _rounded(score), _rounded(full), tuple(exercises), tuple(reasons))
 
     def _exercises(
-        self, submission: SubmissionResult, given: Mapping[str, Override], reasons: list[str]
+        self, submission: SubmissionResult, given: Mapping[str, Sequence[Override]], reasons: list[str]
     ) -> list[ExerciseMark]:
         """Return the exercises with the policy's points and the scores given by hand; add to the reasons."""
         found = []
         for feedback in submission.feedbacks:
             full = self.policy.points.get(feedback.exercise, feedback.max_score)
             score = (feedback.score / feedback.max_score if feedback.max_score else 0.0) * full
-            override = given.get(feedback.exercise)
+            overrides = given.get(feedback.exercise, ())
             own = ExerciseMark(feedback.exercise, _rounded(score), _rounded(full))
-            if override is not None:
-                score, why = self._by_hand(override, score, full, feedback.exercise)
-                reasons.append(why)
-                is_excused = override.score is None
-                own = replace(own, score=_rounded(score), reason=override.reason, dropped=is_excused)
+            if overrides:
+                score = self._by_hand(overrides, score, full, feedback.exercise, reasons)
+                own = replace(
+                    own,
+                    score=_rounded(score),
+                    reason=" / ".join(override.reason for override in overrides),
+                    dropped=overrides[0].score is None,
+                )
             found.append(own)
         return found
 
-    def _by_hand(self, override: Override, score: float, full: float, what: str) -> tuple[float, str]:
-        """Return the score after a mark by hand, and the Korean reason.
+    def _by_hand(
+        self, overrides: Sequence[Override], score: float, full: float, what: str, reasons: list[str]
+    ) -> float:
+        """Return the score after marks by hand; add their Korean reasons.
+
+        Several changes are summed before the sum is held between zero and the full mark, so that their order does not
+        matter.
 
         Args:
-            override: the mark, the change, or the excuse.
+            overrides: one mark or excuse, or one or several changes.
             score: what was computed.
             full: full mark; changes end there, and at zero.
-            what: Korean name or exercise that the reason begins with.
+            what: Korean name or exercise that each reason begins with.
+            reasons: the reasons so far.
+
+        Raises:
+            OverrideError: the mark is larger than the full mark.
+        """
+        after = changed = score
+        for override in overrides:
+            if override.is_change:
+                changed += override.score or 0.0
+            after, why = self._one_by_hand(override, changed, full, what)
+            reasons.append(why)
+        return after
+
+    def _one_by_hand(self, override: Override, score: float, full: float, what: str) -> tuple[float, str]:
+        """Return the score after one mark by hand, and the Korean reason; `score` includes a change already.
 
         Raises:
             OverrideError: the mark is larger than the full mark.
@@ -179,7 +208,7 @@ class _Marker:
         if override.score is None:
             return score, f"{what}: 면제예요. {override.reason}"
         if override.is_change:
-            after = min(max(score + override.score, 0.0), full)
+            after = min(max(score, 0.0), full)
             verb = "더해" if override.score >= 0 else "빼서"
             return after, (
                 f"{what}: {points(abs(override.score))}점을 {verb} {points(after)}/{points(full)}점이에요. "
@@ -212,9 +241,10 @@ class _Marker:
             mark = self.mark(nothing, by_hand, extension)
             return replace(mark, reasons=("낸 것이 없어요.", *mark.reasons))
         if by_hand:
-            score, why = self._by_hand(by_hand[0], 0.0, full, "전체")
+            reasons: list[str] = []
+            score = self._by_hand(by_hand, 0.0, full, "전체", reasons)
             excused = by_hand[0].score is None
-            return Mark(None if excused else _rounded(score), full, reasons=(why,))
+            return Mark(None if excused else _rounded(score), full, reasons=tuple(reasons))
         if extension is not None and extension.excused:
             return Mark(None, full, reasons=(f"면제예요. {extension.reason}".rstrip(),))
         if self.policy.missing == "zero" and not absent.in_doubt:

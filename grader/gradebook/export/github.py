@@ -7,7 +7,7 @@ import re
 from grader.course.feedback import ClassResult, SubmissionResult
 from grader.report import words
 from grader.report.hold_back import as_told
-from grader.report.plain_text import mark_points, one_line, points, without_code_marks
+from grader.report.plain_text import comment_lines, mark_points, one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
 """Maximum rows of the class table."""
@@ -79,7 +79,9 @@ def _score(submission: SubmissionResult) -> str:
 
 
 def _reasons(submission: SubmissionResult) -> tuple[str, ...]:
-    return () if submission.mark is None else submission.mark.reasons
+    """Return the reasons for the final mark, and what the instructor says."""
+    reasons = () if submission.mark is None else submission.mark.reasons
+    return (*reasons, *comment_lines(submission.comments))
 
 
 def _cell(text: str) -> str:

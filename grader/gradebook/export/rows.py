@@ -7,7 +7,7 @@ from grader.base.errors import HanstepError
 from grader.base.tables import Table
 from grader.course.feedback import ClassResult, Person, SubmissionResult
 from grader.intake.agreement import agree, is_placeholder_name
-from grader.report.plain_text import points
+from grader.report.plain_text import WHOLE_COMMENT, comment_lines, points, spreadsheet_cell
 
 
 class ExportError(HanstepError):
@@ -27,11 +27,18 @@ class Row:
     reasons: tuple[str, ...] = ()
     excused: bool = False
     """True for a student who need not hand in; the score is then None."""
+    comments: tuple[str, ...] = ()
+    """What the instructor says, a line each."""
 
     @property
     def shown_score(self) -> str:
         """The score as people and systems write it; empty without a mark."""
         return "" if self.score is None else points(self.score)
+
+    @property
+    def remarks(self) -> str:
+        """Reasons and comments in one spreadsheet cell."""
+        return spreadsheet_cell(" / ".join((*self.reasons, *self.comments)), WHOLE_COMMENT)
 
 
 def may_belong_to(row: Row, name: str) -> bool:
@@ -49,19 +56,21 @@ def rows(result: ClassResult) -> list[Row]:
     full = max((row.max_score for row in found), default=0.0)
     for absent in result.absent:
         mark = absent.mark
+        said = tuple(comment_lines(absent.comments))
         if mark is None:
-            found.append(Row("", absent.person, None, full))
+            found.append(Row("", absent.person, None, full, comments=said))
         else:
-            found.append(Row("", absent.person, mark.score, full, mark.reasons, mark.score is None))
+            found.append(Row("", absent.person, mark.score, full, mark.reasons, mark.score is None, said))
     return found
 
 
 def _row(submission: SubmissionResult) -> Row:
     person, mark = submission.person or Person(name=submission.student), submission.mark
+    said = tuple(comment_lines(submission.comments))
     if mark is None:
-        return Row(submission.student, person, submission.score, submission.max_score)
+        return Row(submission.student, person, submission.score, submission.max_score, comments=said)
     excused = mark.score is None
-    return Row(submission.student, person, mark.score, mark.max_score, mark.reasons, excused)
+    return Row(submission.student, person, mark.score, mark.max_score, mark.reasons, excused, said)
 
 
 def column_asked_for(template: Table, name: str, path: Path) -> int:
