@@ -90,7 +90,7 @@ def receive_class(
     lessons: "Sequence[Lesson]",
     course: "Course",
 ) -> "tuple[Received, Rules]":
-    """Read the submissions and the rules, and keep roster and rules in `out` for the next run.
+    """Read the submissions and the rules, and keep roster and rules, and the code for the desk, in `out`.
 
     Args:
         submissions: folder or archive to grade.
@@ -102,6 +102,7 @@ def receive_class(
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
+    from grader.classroom.desk.answers import keep_answers
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
 
@@ -115,6 +116,7 @@ def receive_class(
         say(line)
     _try_rules(rules, received, lessons or course.lessons, course)
     keep_files(out, used)
+    keep_answers(out, received.submissions, course.exercises)
     return received, rules
 
 

@@ -52,7 +52,22 @@ def mark(
     ] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
-    _read_result(report)  # first without the lock: refuse a folder without results before locking it
+    read_result(report)  # first without the lock: refuse a folder without results before locking it
+    given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
+    tell_marks(mark_again(report, given))
+    say(f"결과: {report / 'index.html'}")
+
+
+def mark_again(report: Path, given: dict[str, Path | None]) -> "ClassResult":
+    """Compute the final marks and write the whole report again.
+
+    Args:
+        report: the report's folder.
+        given: paths of the instructor's files by kept name; for those that are not given, the kept ones are used.
+
+    Raises:
+        HanstepError: a file cannot be read, or does not fit the class.
+    """
     from grader.classroom.folder_lock import locked_folder
     from grader.course.reading import load_course
     from grader.gradebook.marking import marked
@@ -60,17 +75,16 @@ def mark(
 
     course = load_course()
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
-        result = _read_result(report)
-        given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
+        result = read_result(report)
         require_desk_kept(report, given)
-        used = given_or_kept(report, given)
+        wanted = {**dict.fromkeys((POLICY, OVERRIDES, EXTENSIONS, COMMENTS)), **given}
+        used = given_or_kept(report, wanted)
         tell_kept(given, used)
         rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)
-    tell_marks(result)
-    say(f"결과: {report / 'index.html'}")
+    return result
 
 
 def export(
@@ -104,7 +118,7 @@ def export(
         raise CommandError(
             "--overwrite는 --template과 함께 써요. 점수를 바꿀 파일을 --template으로 알려 주세요."
         )
-    result = _read_result(report)
+    result = read_result(report)
     target = file or report / _DEFAULT_FILES[to]
     if to == "github":
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -235,7 +249,12 @@ def similar(
     say(f"닮은 쌍 {len(pairs):,}개. 판정이 아니라 살펴볼 곳이에요: {file}")
 
 
-def _read_result(report: Path) -> "ClassResult":
+def read_result(report: Path) -> "ClassResult":
+    """Read the results in a report's folder.
+
+    Raises:
+        ResultsError: there are none, or they cannot be read.
+    """
     from grader.report.results import ResultsError, from_json
 
     path = report / "results.json"

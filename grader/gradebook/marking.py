@@ -65,16 +65,16 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     check_names(policy, lesson_of, known, rules.policy_path)
     people = (*(s.person for s in result.submissions), *(absent.person for absent in result.absent))
     check_sections(policy, {person.section for person in people if person is not None}, rules.policy_path)
-    known_as = _known_as(result)
-    by_hand = overrides_by_student(rules.overrides, known_as, list(lesson_of), rules.overrides_path)
-    extended = extensions_by_student(rules.extensions, known_as)
-    said = comments_by_student(rules.comments, known_as, list(lesson_of), rules.comments_path)
+    meant = known_as(result)
+    by_hand = overrides_by_student(rules.overrides, meant, list(lesson_of), rules.overrides_path)
+    extended = extensions_by_student(rules.extensions, meant)
+    said = comments_by_student(rules.comments, meant, list(lesson_of), rules.comments_path)
     has_rules = rules.policy is not None or bool(rules.overrides) or bool(rules.extensions)
     times = _times(result.submissions, policy, extended)
     marker = _Marker(policy, rules, times)
     submissions = []
     for submission in result.submissions:
-        key = _key(submission)
+        key = student_key(submission)
         mark = marker.mark(submission, by_hand.get(key, ()), extended.get(key)) if has_rules else None
         submissions.append(replace(submission, mark=mark, comments=said.get(key, ())))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
@@ -86,20 +86,21 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     return replace(result, submissions=tuple(submissions), absent=tuple(absent), repair=policy.told)
 
 
-def _key(submission: SubmissionResult) -> str:
+def student_key(submission: SubmissionResult) -> str:
+    """Return the key of a student in `known_as`."""
     return f"student {submission.student}"
 
 
-def _known_as(result: ClassResult) -> dict[str, list[str]]:
+def known_as(result: ClassResult) -> dict[str, list[str]]:
     """Return the students meant by each number and name, in lower case; a number wins over an identical name."""
     numbers: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}
     for submission in result.submissions:
-        names.setdefault(submission.student.casefold(), []).append(_key(submission))
+        names.setdefault(submission.student.casefold(), []).append(student_key(submission))
         person = submission.person
         if person is not None:
-            numbers.setdefault(person.id.casefold(), []).append(_key(submission))
-            names.setdefault(person.name.casefold(), []).append(_key(submission))
+            numbers.setdefault(person.id.casefold(), []).append(student_key(submission))
+            names.setdefault(person.name.casefold(), []).append(student_key(submission))
     for absent in result.absent:
         key = f"absent {absent.person.id}"
         numbers.setdefault(absent.person.id.casefold(), []).append(key)
@@ -347,7 +348,7 @@ def _times(
     unclear: list[str] = []
     untold: list[str] = []
     for s in submissions:
-        own = extended.get(_key(s))
+        own = extended.get(student_key(s))
         until = None if own is None else own.until
         if s.late and not s.handed_in.strip() and until is not None:
             untold.append(f"{_who(s)} (늘려 준 마감 {until:%Y-%m-%d %H:%M})")

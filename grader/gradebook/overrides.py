@@ -64,7 +64,7 @@ def read_overrides(path: Path) -> tuple[Override, ...]:
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else row[at] for field, at in places.items()}
         try:
-            score, is_change = _score(cells["score"])
+            score, is_change = parse_score(cells["score"])
         except ValueError as error:
             raise OverrideError(
                 f"{path} {number}번째 줄: 점수가 0 이상의 수가 아니에요: '{one_line(cells['score'], 40)}'. "
@@ -87,7 +87,7 @@ def written_student(number: str, name: str) -> str:
     return student_number(number) or (plain if spreadsheet_cell(plain) == name else name)
 
 
-def _score(text: str) -> tuple[float | None, bool]:
+def parse_score(text: str) -> tuple[float | None, bool]:
     """Read a cell of scores: the score, or None for 면제, and whether it is a change to what was measured.
 
     Raises:

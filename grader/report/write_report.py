@@ -96,7 +96,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
     more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
     extras = int(any(map(only_extras, result.submissions)))
-    said = int(any(one.comments for one in (*result.submissions, *result.absent)))
+    said = int(any(s.comments for s in result.submissions) or any(a.comments for a in result.absent))
     writer.writerow(
         [
             *("학생", "점수", "만점"),

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from grader.submission.statements import (
     Block,
     bound_names,
     defined_names,
+    defining_lines,
     imports_from,
     keep_only,
     needed_names,
@@ -116,6 +117,8 @@ class SourceFile:
     """Other names that only drill or clinic cells define, such as helpers."""
     notes: tuple[str, ...] = ()
     """Korean lines about what was left out to read the file."""
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """First and last line in `text` of the last definition of each exercise, its decorators included."""
 
     def nearest_place(self, line: int) -> Place:
         """Return the place of a line of `text`; a line outside it counts as the nearest one."""
@@ -210,9 +213,14 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     places: list[Place] = []
     defines: dict[str, int] = {}
     problems: list[Problem] = []
+    spans: dict[str, tuple[int, int]] = {}
     for unit, statements in zip(units, kept, strict=True):
         cell, before = unit.cell, len(lines)
         defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
+        spans |= {
+            name: (before + first, before + last)
+            for name, (first, last) in defining_lines(unit.block, statements, exercises).items()
+        }
         problems += (_problem(broken, cell, before) for broken in unit.recovery.broken)
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
@@ -231,6 +239,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         practice,
         practice_names,
         tuple(notes[:_MAX_NOTES]),
+        spans,
     )
 
 
