@@ -43,7 +43,7 @@ def desk(
         report,
         who.strip() or getpass.getuser(),
         tuple(load_course().exercises),
-        lambda: _rules_in(report),
+        lambda: rules_in(report),
         anonymous=anonymous,
     )
 
@@ -63,7 +63,7 @@ def desk(
         say(f"\n적은 것은 {report}에 남아 있어요. 모든 결과에 반영하려면: grader mark {report}")
 
 
-def _rules_in(report: Path) -> "Rules":
+def rules_in(report: Path) -> "Rules":
     """Read the rules that are kept in the report's folder."""
     used = given_or_kept(report, dict.fromkeys((POLICY, OVERRIDES, EXTENSIONS, COMMENTS)))
     return read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])

@@ -8,7 +8,7 @@ from grader.course.feedback import ClassResult
 from grader.gradebook.hand_files import HandLine
 from grader.gradebook.marking import known_as, student_key
 from grader.gradebook.overrides import written_student
-from grader.report.plain_text import one_line, spreadsheet_cell
+from grader.report.plain_text import clean, one_line, spreadsheet_cell
 
 _HIDDEN = "○○○"
 _SHORTEST_HIDDEN = 2
@@ -67,6 +67,8 @@ class People:
         person = submission.person
         number = "" if person is None else person.id
         name = "" if number else spreadsheet_cell(submission.student)
+        if clean(name) != name:  # would not be the same name when it is read
+            return None
         line = HandLine(number, name, exercise, score, text, rule)
         return line if self.student_of(line) == index else None
 

@@ -2,7 +2,7 @@
 import { cardNodes, groupButton, make, programArticle, writtenItem } from "./draw.js";
 
 const at = (id) => document.getElementById(id);
-const state = { room: null, exercise: null, group: null, programs: [], total: 0, chosen: 0, version: -1, asked: 0 };
+const state = { room: null, exercise: null, group: null, programs: [], total: 0, chosen: 0, version: -1 };
 const MISTAKE = "실수:";
 const GROUP = "묶음:";
 const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", seen: "봤다는 표시", names: "이름 보이기" };
@@ -38,13 +38,14 @@ function tell(text) {
   fading = setTimeout(() => { at("told").textContent = ""; }, 6000);
 }
 
-async function attempt(work) {
-  try {
-    return await work();
-  } catch (error) {
+// Acts run one after the other, so that each finds the page as the one before left it. Never call it from inside an act.
+let acting = Promise.resolve();
+function attempt(work) {
+  acting = acting.then(work).catch((error) => {
     tell(error.message);
     return null;
-  }
+  });
+  return acting;
 }
 
 // ---- views --------------------------------------------------------------------------------------------
@@ -83,7 +84,7 @@ function showRound() {
 }
 
 function showGroups() {
-  const focused = document.activeElement?.closest("#groups") !== null && document.activeElement !== null;
+  const focused = at("groups").contains(document.activeElement);
   at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group, () => attempt(() => showGroup(g)))));
   const current = at("groups").querySelector('[aria-current="true"]');
   if (focused) current?.focus();
@@ -91,9 +92,7 @@ function showGroups() {
 }
 
 async function showGroup(group) {
-  const asked = ++state.asked;
   const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0 });
-  if (asked !== state.asked) return; // a later key was faster
   Object.assign(state, { group, programs: view.programs, total: view.total, chosen: 0 });
   at("title").textContent = `${group.sign} ${group.title}`;
   at("facts").textContent = `${group.status_name} · ${group.points}점 · ${group.students}명 · 다른 코드 ${view.total}가지`;
@@ -204,14 +203,14 @@ async function refresh() {
 }
 
 async function change(path, values, said) {
-  await attempt(async () => {
+  return attempt(async () => {
     const done = await send(path, values);
     const left = done.left_alone ? ` 이미 점수를 정했거나 누구인지 알 수 없는 ${done.left_alone}명은 그대로 두었어요.` : "";
     const count = (done.added || done.removed || 0);
     tell(count ? `${count}명의 것을 ${said}.${left} 되돌리려면 u` : `바뀐 것이 없어요.${left}`);
     await showClass();
     await refresh();
-    const { chosen } = state;
+    const { chosen } = state; // marks beside the names have changed
     const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0 });
     if (state.programs.length <= view.programs.length) {
       state.programs = view.programs;
@@ -219,6 +218,7 @@ async function change(path, values, said) {
       addPrograms(view.programs, 0);
       choose(chosen, false);
     }
+    return count > 0;
   });
 }
 
@@ -231,11 +231,13 @@ async function write() {
     at("text").focus();
     return;
   }
-  await change("judge", values, "적었어요");
-  if (at("told").textContent.includes("적었어요")) {
-    at("score").value = "";
-    at("text").value = "";
-    at("title").focus();
+  at("score").value = "";
+  at("text").value = "";
+  at("title").focus(); // the next key is a command again
+  const done = await change("judge", values, "적었어요");
+  if (done === null) {
+    at("score").value = values.score;
+    at("text").value = values.text;
   }
 }
 
@@ -260,7 +262,7 @@ async function undo() {
 
 async function step(by) {
   const groups = state.exercise.groups;
-  const next = groups[groups.indexOf(state.group) + by];
+  const next = groups[groups.findIndex((g) => g.key === state.group.key) + by];
   if (next) await showGroup(next);
   else tell(by > 0 ? "마지막 묶음이에요." : "첫 묶음이에요.");
 }
@@ -325,10 +327,8 @@ at("form").addEventListener("submit", (event) => { event.preventDefault(); write
 
 setInterval(async () => {
   if (!state.exercise || document.hidden) return;
-  try {
-    const { version } = await ask("version");
-    if (version !== state.version) await refresh();
-  } catch { /* told at the next act */ }
+  const version = await ask("version").then((told) => told.version, () => state.version); // told at the next act
+  if (version !== state.version) attempt(refresh);
 }, 4000);
 
 attempt(async () => {
