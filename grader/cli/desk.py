@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError
+from grader.base.names import listed
 from grader.cli.class_inputs import COMMENTS, EXTENSIONS, OVERRIDES, POLICY, given_or_kept, read_rules
 from grader.cli.instructor import mark_again, read_result
-from grader.cli.terminal import say
+from grader.cli.terminal import complain, say
 
 if TYPE_CHECKING:
     from grader.gradebook.marking import Rules
@@ -24,9 +25,18 @@ def desk(
     who: Annotated[str, typer.Option(help="기록에 남길 내 이름. 주지 않으면 이 컴퓨터의 계정")] = "",
     port: Annotated[int, typer.Option(help="포트. 주지 않으면 비어 있는 것", min=0, max=65535)] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="브라우저를 열어요")] = True,
+    forget: Annotated[
+        str,
+        typer.Option(
+            help="이 학번이나 이름의 학생을 결과 폴더에서 지워요. 되돌릴 수 없고, 페이지는 열지 않아요"
+        ),
+    ] = "",
 ) -> None:
     """브라우저에서 답을 나란히 보며 점수와 코멘트를 직접 적어요."""
     read_result(report)
+    if forget.strip():
+        _forget(report, forget)
+        return
     try:
         import tornado.httpserver  # noqa: F401
     except ImportError as error:
@@ -61,6 +71,29 @@ def desk(
         asyncio.run(serve(opened_desk, port, publish, tell))
     except KeyboardInterrupt:
         say(f"\n적은 것은 {report}에 남아 있어요. 모든 결과에 반영하려면: grader mark {report}")
+
+
+def _forget(report: Path, wanted: str) -> None:
+    """Remove one student's personal data from the report's folder."""
+    from grader.classroom.desk.forget import (
+        files_that_still_name,
+        find_student,
+        remove_files_of,
+        without_student,
+    )
+    from grader.classroom.folder_lock import locked_folder
+    from grader.course.reading import load_course
+    from grader.report.write_report import write_report
+
+    with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
+        result = read_result(report)
+        student = find_student(result, wanted)
+        remove_files_of(report, result, student)
+        write_report(report, without_student(result, student), load_course())
+        left = files_that_still_name(report, student)
+    say(f"{wanted.strip()}의 것을 {report}에서 지웠어요. 제출물 폴더와 LMS에 있는 것은 그대로예요.")
+    if left:
+        complain(f"아직 이름이나 학번이 남은 파일이 있어요. 열어 보고 지워 주세요: {listed(left)}")
 
 
 def rules_in(report: Path) -> "Rules":

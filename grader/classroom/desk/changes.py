@@ -85,7 +85,7 @@ class Changes:
             TableError: the file cannot be read.
             OSError: the file cannot be written.
         """
-        with self._locked():
+        with self.locked():
             sheet = file.read(self._out)
             done = edit(sheet)
             if done.removed or done.added:
@@ -100,7 +100,7 @@ class Changes:
             DeskError: another process holds the lock for seconds.
             OSError: the log cannot be written.
         """
-        with self._locked():
+        with self.locked():
             self._append(what, told)
 
     def undo(self) -> Undone | None:
@@ -113,7 +113,7 @@ class Changes:
             TableError: the file cannot be read.
             OSError: the file cannot be written.
         """
-        with self._locked():
+        with self.locked():
             last = self._last_change()
             if last is None:
                 return None
@@ -173,7 +173,12 @@ class Changes:
             os.close(fd)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
+        """Hold the lock under which the files are changed.
+
+        Raises:
+            DeskError: another process holds it for seconds.
+        """
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         fd = os.open(self._out / _LOCK, flags, 0o644)
         try:

@@ -374,7 +374,7 @@ class Desk:
         sample = group.sample
         return {
             "key": group.key,
-            "title": group.title,
+            "title": self._loaded.people.hidden(group.members[0], group.title),
             "status": status_of(sample),
             "status_name": words.status_name(sample),
             "sign": words.mark(sample),

@@ -73,7 +73,7 @@ def test_an_evening_by_keys_alone(opened: Opened) -> None:
     page.keyboard.press("c")
     page.keyboard.type("거의 다 왔어요 <b>jx</b>")
     page.keyboard.press("Control+Enter")
-    wait(page, "12명의 것을 적었어요")
+    wait(page, "12명에게 적었어요")
     assert (page.report / "overrides.csv").read_text(encoding="utf-8").count(
         "거의 다 왔어요 <b>jx</b>,묶음:"
     ) == 12
@@ -107,7 +107,7 @@ def test_what_is_written_can_be_published_and_names_released(opened: Opened) -> 
     page.get_by_label("까닭이나 코멘트").fill("잘했어요")
     page.locator("#scopes").get_by_label("학생 모두").check()
     page.get_by_role("button", name="적기 Ctrl+Enter").click()
-    wait(page, "4명의 것을 적었어요")
+    wait(page, "4명에게 적었어요")
     page.get_by_role("button", name="결과에 반영").click()
     wait(page, "다 반영했어요")
     pages = [path.read_text(encoding="utf-8") for path in (page.report / "feedback").glob("*.html")]

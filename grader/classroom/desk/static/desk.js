@@ -171,9 +171,9 @@ function showWritten() {
     const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
     return writtenItem(entry, ruleName(entry.rule), {
-      remove: () => change("take_back", same, "지웠어요"),
-      removeMisfits: () => change("take_back", { ...same, only_misfits: true }, "지웠어요"),
-      extend: () => change("judge", { exercise: exercise.name, scope, target, score: entry.score, text: entry.text }, "적었어요"),
+      remove: () => change("take_back", same, "명의 것을 지웠어요"),
+      removeMisfits: () => change("take_back", { ...same, only_misfits: true }, "명의 것을 지웠어요"),
+      extend: () => change("judge", { exercise: exercise.name, scope, target, score: entry.score, text: entry.text }, "명에게 적었어요"),
     });
   });
   at("written").replaceChildren(...items);
@@ -206,8 +206,8 @@ async function change(path, values, said) {
   return attempt(async () => {
     const done = await send(path, values);
     const left = done.left_alone ? ` 이미 점수를 정했거나 누구인지 알 수 없는 ${done.left_alone}명은 그대로 두었어요.` : "";
-    const count = (done.added || done.removed || 0);
-    tell(count ? `${count}명의 것을 ${said}.${left} 되돌리려면 u` : `바뀐 것이 없어요.${left}`);
+    const count = done.added || done.removed;
+    tell(count ? `${count}${said}.${left} 되돌리려면 u` : `바뀐 것이 없어요.${left}`);
     await showClass();
     await refresh();
     const { chosen } = state; // marks beside the names have changed
@@ -234,7 +234,7 @@ async function write() {
   at("score").value = "";
   at("text").value = "";
   at("title").focus(); // the next key is a command again
-  const done = await change("judge", values, "적었어요");
+  const done = await change("judge", values, "명에게 적었어요");
   if (done === null) {
     at("score").value = values.score;
     at("text").value = values.text;
