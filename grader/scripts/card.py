@@ -1,5 +1,7 @@
 """Draw a report as a card in the terminal."""
 
+import linecache
+
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -7,15 +9,18 @@ from rich.text import Text
 
 from grader.scripts.findings import Language, Said, Told
 from grader.scripts.report import Report, where
-from grader.scripts.timeline import timeline
+from grader.scripts.timeline import shares_of, timeline
 
 _STYLES = {"bug": "bold red", "warning": "bold yellow", "info": "bold cyan"}
-_NAMES = {
+KINDS_OF_SEVERITY = {
     "bug": Said("틀렸어요", "bug"),
     "warning": Said("살펴보세요", "warning"),
     "info": Said("일부러 그랬나요?", "on purpose?"),
 }
 _BAR = 12
+_CODE_WIDTH = 34
+_LONGEST_LINE = 90
+"""Longer lines of a script are cut, in columns: what is told of them stands in the sentence."""
 
 
 def show(report: Report, language: Language, console: Console) -> None:
@@ -25,7 +30,7 @@ def show(report: Report, language: Language, console: Console) -> None:
 
 def card(report: Report, language: Language) -> RenderableType:
     """Draw the card: findings worst first, then the last two updates."""
-    parts: list[RenderableType] = [_heading(report, language)]
+    parts: list[RenderableType] = [Text(heading(report, language), style="bold")]
     for told in report.told:
         parts += [Text(), _finding(told, report, language)]
     rows = _rows(report, language)
@@ -42,7 +47,8 @@ def _said(language: Language, ko: str, en: str) -> str:
     return ko if language == "ko" else en
 
 
-def _heading(report: Report, language: Language) -> Text:
+def heading(report: Report, language: Language) -> str:
+    """Say how much was watched and how much there is to say."""
     facts = report.facts
     name = facts.script.rpartition("/")[2]
     seen = _said(
@@ -52,33 +58,32 @@ def _heading(report: Report, language: Language) -> Text:
     )
     count = len(report.told)
     if facts.updates == 0 and not count:
-        return Text(
-            seen + _said(language, "업데이트까지 가지 못했어요.", "It never came to an update."), style="bold"
-        )
-    found = (
-        _said(language, f"말할 것이 {count}가지 있어요.", f"{count} finding{'s' * (count != 1)}.")
-        if count
-        else _said(language, "잘못된 것을 찾지 못했어요.", "Nothing wrong was found.")
-    )
-    return Text(seen + found, style="bold")
+        return seen + _said(language, "업데이트까지 가지 못했어요.", "It never came to an update.")
+    if not count:
+        return seen + _said(language, "잘못된 것을 찾지 못했어요.", "Nothing wrong was found.")
+    return seen + _said(language, f"말할 것이 {count}가지 있어요.", f"{count} finding{'s' * (count != 1)}.")
 
 
 def _finding(told: Told, report: Report, language: Language) -> Text:
     finding = told.finding
     text = Text()
-    text.append(f"{_NAMES[told.severity].in_(language)} ", style=_STYLES[told.severity])
+    text.append(f"{KINDS_OF_SEVERITY[told.severity].in_(language)} ", style=_STYLES[told.severity])
     text.append(told.rule.title.in_(language), style="bold")
     text.append(f"  {where(finding.place, report.facts.folder)}\n", style="cyan")
     text.append(finding.sentence.in_(language) + "\n")
     text.append(finding.evidence.in_(language) + "\n", style="dim")
+    own_line = linecache.getline(finding.place.file, finding.place.line).strip() if finding.place else ""
+    if finding.diff is None and finding.place is not None and own_line:
+        text.append(f"{finding.place.line:>5} │ {own_line[:_LONGEST_LINE]}\n", style="magenta")
     if finding.diff is not None:
         text.append(f"- {finding.diff[0]}\n", style="red")
         text.append(f"+ {finding.diff[1]}\n", style="green")
     if finding.mend is not None:
         text.append("→ " + finding.mend.in_(language) + "\n")
-    text.append(
-        _said(language, "배우는 곳: ", "Taught in: ") + told.rule.lesson + f"   [{told.rule.id}]", style="dim"
+    taught = (
+        _said(language, "배우는 곳: ", "Taught in: ") + f"{told.rule.lesson}   " if told.rule.lesson else ""
     )
+    text.append(f"{taught}[{told.rule.id}]", style="dim")
     return text
 
 
@@ -88,17 +93,20 @@ def _rows(report: Report, language: Language) -> Table | None:
         return None
     title = _said(language, "마지막 두 업데이트", "The last two updates")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1), show_header=False)
+    table.add_column()
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=_CODE_WIDTH, style="dim")
+    table.add_column(ratio=1)
     before = None
     for row in rows:
         number = f"{row.update}" if row.update != before else ""
         before = row.update
         note = Text(row.note)
-        if row.step is not None and row.step.recipe:
-            largest = max(map(abs, row.step.recipe.values()))
-            shares = [abs(value) / largest for _, value in list(reversed(row.step.recipe.items()))[:8]]
+        if shares := shares_of(row):
             note.append(
                 "  " + " ".join("█" * max(1, round(_BAR / 2 * share)) for share in shares), style="blue"
             )
         line = f"{row.line}" if row.code else ""
-        table.add_row(number, row.kind, line, Text(row.code[:60], style="dim"), note)
+        table.add_row(number, row.kind, line, row.code, note)
     return table

@@ -48,8 +48,8 @@ class Rule:
     id: str
     severity: Severity
     title: Said
-    lesson: str
-    """Name of the lesson's folder that teaches it."""
+    lesson: str | None
+    """The part that teaches it, such as `01_five_line_step/1_five_lines`; None if no part does."""
     find: Callable[[Facts], Iterable[Finding]]
 
 

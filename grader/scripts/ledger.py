@@ -11,7 +11,7 @@ from grader.scripts.sketch import Sketcher
 
 _MOST_PARTS = 128
 """Contributions of one window that are kept."""
-_MOST_IN_RECIPE = 64
+MOST_IN_RECIPE = 64
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class Ledger:
                     recipe[backward] = recipe.get(backward, 0.0) + found[-1] * value
             largest = max(map(abs, recipe.values()), default=0.0)
             kept = sorted(one for one, value in recipe.items() if abs(value) > 0.01 * largest)
-            reading.recipe = {one: recipe[one] for one in kept[-_MOST_IN_RECIPE:]}
+            reading.recipe = {one: recipe[one] for one in kept[-MOST_IN_RECIPE:]}
         self._read, self._recipe = now, reading.recipe
         self.parts, self._fresh = [], True
         return reading

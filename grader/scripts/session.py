@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from grader.scripts import card, crashes, page, rules
+from grader.scripts import card, crashes, rules
 from grader.scripts.findings import Language
 from grader.scripts.observers import patches
 from grader.scripts.report import Report, as_json
@@ -96,6 +96,9 @@ class Session:
             else:
                 Path(self.options.json).write_bytes(written)
         if self.options.html:
+            # Only a page needs the templates: a run without one starts quicker.
+            from grader.scripts import page
+
             Path(self.options.html).write_text(
                 page.page(self.report, self.options.language), encoding="utf-8"
             )

@@ -19,10 +19,12 @@ from grader.scripts.facts import (
     Stepped,
     UpdatedByHand,
 )
+from grader.scripts.ledger import MOST_IN_RECIPE
 
 _MOST_ROWS = 24
 _MOST_UPDATES = 2
-_LONGEST, _OFTEN = 8, 5
+_MOST_BARS = 8
+_LONGEST, _OFTEN = 8, 3
 """Blocks of up to so many rows are folded if they follow one another so often."""
 
 
@@ -31,7 +33,8 @@ def formula(step: Stepped, most: int = 6) -> str:
     if step.read_norm == 0:
         return "0"
     parts = [f"{value:.2g}·g{_low(number + 1)}" for number, value in reversed(step.recipe.items())]
-    more = f" + … ({len(parts)})" if len(parts) > most else ""
+    count = f"{len(parts)}+" if len(parts) == MOST_IN_RECIPE else f"{len(parts)}"
+    more = f" + … ({count})" if len(parts) > most else ""
     return " + ".join(parts[:most]) + more
 
 
@@ -83,6 +86,14 @@ def timeline(facts: Facts, last: bool = True) -> list[Row]:
         if first <= event.update < first + _MOST_UPDATES and (row := _row(event))
     ]
     return _folded(rows)[-_MOST_ROWS:]
+
+
+def shares_of(row: Row) -> list[float]:
+    """Return how much the newest batches weigh in an update, from 0 to 1 of the one that weighs most; newest first."""
+    if row.step is None or not row.step.recipe:
+        return []
+    largest = max(map(abs, row.step.recipe.values()))
+    return [abs(value) / largest for value in list(row.step.recipe.values())[::-1][:_MOST_BARS]]
 
 
 def _folded(rows: list[Row]) -> list[Row]:

@@ -11,6 +11,7 @@ from typing import Any
 from grader import paths
 from grader.base.installing import install_command
 from grader.course.course import Course, Lesson, Part
+from grader.scripts.findings import Language
 from grader.site.descriptions import (
     hours,
     levels,
@@ -28,6 +29,7 @@ from grader.site.landing import Landing, code_with_gap, moving_microscope, quest
 from grader.site.old_addresses import write_old_pages
 from grader.site.part_page import SiteError, part_page, raw_block
 from grader.site.settings import Addresses, PageFacts
+from grader.site.xray_report import REPORTS, Finding, sample_script, write_report
 
 _HERE = Path(__file__).parent
 _GENERATED = "generated"
@@ -81,13 +83,18 @@ def build_site(
         (generated / "terms.js").write_text(notes_script(glossary()), encoding="utf-8")
         for name in _FONT:
             shutil.copyfile(paths.asset_path("fonts", name), generated / name)
-        for name in ("index", "en"):
-            text = _text(name, course, chosen, addresses, landing or read_landing())
+        reports = Path(folder, "reports")
+        reports.mkdir()
+        languages: dict[str, Language] = {"index": "ko", "en": "en"}
+        for name, language in languages.items():
+            found = write_report(reports, language)
+            text = _text(name, course, chosen, addresses, landing or read_landing(), found)
             (source / f"{name}.md").write_text(text, encoding="utf-8")
         report("페이지를 만들어요 …")
         _run_sphinx(source, built, Path(folder, "doctrees"), facts, addresses, course.title)
         _add_files(course, built, facts, drawings)
         write_old_pages(course, built, addresses)
+        shutil.copytree(reports, built, dirs_exist_ok=True)
         if out.exists():
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +163,12 @@ def _needed(course: Course, lesson: Lesson, part: Part) -> list[tuple[str, str]]
 
 
 def _text(
-    name: str, course: Course, chosen: Sequence[GalleryEntry], addresses: Addresses, landing: Landing
+    name: str,
+    course: Course,
+    chosen: Sequence[GalleryEntry],
+    addresses: Addresses,
+    landing: Landing,
+    found: Finding,
 ) -> str:
     """Return the landing page of that name as Markdown; it shows the gallery's first card."""
     asked, asking = question(course, landing)
@@ -169,6 +181,9 @@ def _text(
             shown=chosen,
             landing=landing,
             code=code_with_gap(landing),
+            script=sample_script(),
+            found=found,
+            reports=REPORTS,
             question=asked,
             asking=asking,
             microscope=raw_block(moving_microscope(course, landing)) if landing.exercise else "",

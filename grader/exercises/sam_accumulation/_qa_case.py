@@ -200,6 +200,7 @@ class Reader(nn.Module):
         self.observer: Any = None
         self.register_buffer("stamp", torch.zeros(()))
         self.env, self.rounds = env, rounds
+        # The salt keeps an older name of these losses, because another salt would choose another pair for each seed.
         self.added_dev_losses, self.added_train_losses = _ADDED_LOSSES[
             env.number("handicaps") % len(_ADDED_LOSSES)
         ]

@@ -129,6 +129,6 @@ RULE = Rule(
     id="acc-last-batch",
     severity="bug",
     title=Said("마지막 배치의 정확도만 남아요", "The accuracy is that of the last batch"),
-    lesson="02_loop_anatomy",
+    lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

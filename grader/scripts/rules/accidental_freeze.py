@@ -95,6 +95,6 @@ RULE = Rule(
     id="accidental-freeze",
     severity="bug",
     title=Said("새로 만든 층까지 얼려요", "A fresh layer is frozen, too"),
-    lesson="01_five_line_step",
+    lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

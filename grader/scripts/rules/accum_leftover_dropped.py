@@ -62,8 +62,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"{times} moments; a window usually has {sorted(windows)[len(windows) // 2]}).",
             ),
             mend=Said(
-                "마지막 배치에서도 `step()`을 하세요: `or step + 1 == len(loader)`.",
-                "Also step at the last batch: `or step + 1 == len(loader)`.",
+                "마지막 배치에서도 `step()`을 하세요: `or i + 1 == len(loader)`.",
+                "Also step at the last batch: `or i + 1 == len(loader)`.",
             ),
         )
 
@@ -72,6 +72,6 @@ RULE = Rule(
     id="accum-leftover-dropped",
     severity="bug",
     title=Said("남은 마이크로배치를 버려요", "Leftover micro-batches are thrown away"),
-    lesson="04_sam_accumulation",
+    lesson="01_five_line_step/4_accumulation_loop",
     find=_find,
 )

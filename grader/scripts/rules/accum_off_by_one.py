@@ -116,6 +116,6 @@ RULE = Rule(
     id="accum-off-by-one",
     severity="bug",
     title=Said("첫 업데이트가 한 배치 만에 나가요", "The first window is one micro-batch long"),
-    lesson="04_sam_accumulation",
+    lesson="01_five_line_step/9_find_the_bug",
     find=_find,
 )

@@ -102,14 +102,14 @@ RULES = [
         id="accum-no-divide",
         severity="bug",
         title=Said("모은 손실을 나누지 않아요", "Accumulated losses are not divided"),
-        lesson="04_sam_accumulation",
+        lesson="01_five_line_step/3_why_accumulation_works",
         find=partial(_find, False),
     ),
     Rule(
         id="double-division",
         severity="bug",
         title=Said("모은 손실을 두 번 나눠요", "Accumulated losses are divided twice"),
-        lesson="04_sam_accumulation",
+        lesson="01_five_line_step/3_why_accumulation_works",
         find=partial(_find, True),
     ),
 ]

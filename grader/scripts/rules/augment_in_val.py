@@ -144,6 +144,6 @@ RULE = Rule(
     id="augment-in-val",
     severity="bug",
     title=Said("검증 데이터를 무작위로 변형해요", "The evaluation is augmented at random"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

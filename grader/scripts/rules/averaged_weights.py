@@ -63,14 +63,14 @@ RULES = [
         id="ema-before-step",
         severity="warning",
         title=Said("이동 평균이 step보다 먼저예요", "The average is updated before the step"),
-        lesson="03_bells_and_whistles",
+        lesson=None,
         find=_before,
     ),
     Rule(
         id="ema-keeps-graph",
         severity="bug",
         title=Said("이동 평균이 그래프를 붙들고 있어요", "The average keeps its graph"),
-        lesson="03_bells_and_whistles",
+        lesson=None,
         find=_keeps,
     ),
 ]

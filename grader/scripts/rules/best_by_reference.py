@@ -80,6 +80,6 @@ RULE = Rule(
     id="best-by-reference",
     severity="bug",
     title=Said("가장 좋은 가중치를 복사하지 않았어요", "The best weights are kept by reference"),
-    lesson="02_loop_anatomy",
+    lesson="02_loop_anatomy/6_best_checkpoint",
     find=_find,
 )

@@ -161,6 +161,6 @@ RULE = Rule(
     id="ckpt-wrong-direction",
     severity="bug",
     title=Said("나빠질 때 모델을 저장해요", "The model is kept when it got worse"),
-    lesson="02_loop_anatomy",
+    lesson="02_loop_anatomy/6_best_checkpoint",
     find=_find,
 )

@@ -142,14 +142,14 @@ RULES = [
         id="clip-after-step",
         severity="bug",
         title=Said("step 다음에 클리핑해요", "Gradients are clipped after the step"),
-        lesson="03_bells_and_whistles",
+        lesson="02_loop_anatomy/2_clipping_and_16_bits",
         find=_after,
     ),
     Rule(
         id="clip-wrong-params",
         severity="bug",
         title=Said("다른 매개변수를 클리핑해요", "The wrong parameters are clipped"),
-        lesson="03_bells_and_whistles",
+        lesson="02_loop_anatomy/2_clipping_and_16_bits",
         find=_wrong_or_part,
     ),
 ]

@@ -143,14 +143,14 @@ RULES = [
         id="eval-in-train-mode",
         severity="bug",
         title=Said("학습 모드로 평가해요", "Evaluation in train mode"),
-        lesson="02_loop_anatomy",
+        lesson="01_five_line_step/6_evaluation_and_switches",
         find=_in_train_mode,
     ),
     Rule(
         id="eval-without-no-grad",
         severity="warning",
         title=Said("평가할 때 그레이디언트 계산이 켜져 있어요", "Evaluation with gradients on"),
-        lesson="02_loop_anatomy",
+        lesson="01_five_line_step/6_evaluation_and_switches",
         find=_with_graphs,
     ),
 ]

@@ -60,6 +60,6 @@ RULE = Rule(
     id="gan-stale-d-grads",
     severity="bug",
     title=Said("다른 손실의 그레이디언트가 섞여요", "Gradients of another loss are mixed in"),
-    lesson="02_loop_anatomy",
+    lesson="01_five_line_step/2_two_more_lines",
     find=_find,
 )

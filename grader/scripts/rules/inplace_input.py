@@ -140,6 +140,6 @@ RULE = Rule(
     id="inplace-input",
     severity="bug",
     title=Said("입력 데이터를 제자리에서 바꿔요", "The input data is changed in place"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

@@ -40,6 +40,6 @@ RULE = Rule(
     id="layers-in-python-list",
     severity="bug",
     title=Said("층이 모델에 등록되지 않았어요", "Layers are not registered"),
-    lesson="01_five_line_step",
+    lesson=None,
     find=_find,
 )

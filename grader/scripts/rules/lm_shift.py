@@ -196,14 +196,14 @@ RULES = [
         id="lm-no-shift",
         severity="bug",
         title=Said("정답이 입력과 같아요", "The targets are not shifted"),
-        lesson="02_loop_anatomy",
+        lesson="03_bells_and_whistles/1_small_gpt",
         find=_no_shift,
     ),
     Rule(
         id="lm-double-shift",
         severity="bug",
         title=Said("정답을 두 번 밀었어요", "The targets are shifted twice"),
-        lesson="02_loop_anatomy",
+        lesson="03_bells_and_whistles/1_small_gpt",
         find=_double_shift,
     ),
 ]

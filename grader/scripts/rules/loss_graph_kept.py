@@ -52,6 +52,6 @@ RULE = Rule(
     id="loss-graph-kept",
     severity="warning",
     title=Said("손실의 그래프가 계속 쌓여요", "The graphs of losses pile up"),
-    lesson="02_loop_anatomy",
+    lesson="01_five_line_step/5_one_epoch",
     find=_find,
 )

@@ -58,6 +58,6 @@ RULE = Rule(
     id="loss-rewrapped",
     severity="bug",
     title=Said("손실이 그래프에서 끊겨 있어요", "The loss is cut from its graph"),
-    lesson="01_five_line_step",
+    lesson="01_five_line_step/8_backward_graph",
     find=_find,
 )

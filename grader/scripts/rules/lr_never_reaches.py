@@ -69,6 +69,6 @@ RULE = Rule(
     id="lr-never-reaches",
     severity="warning",
     title=Said("학습률이 목표에 닿지 못해요", "The rate never reaches its value"),
-    lesson="03_bells_and_whistles",
+    lesson="02_loop_anatomy/4_schedules",
     find=_find,
 )

@@ -124,6 +124,6 @@ RULE = Rule(
     id="mean-of-batch-means",
     severity="warning",
     title=Said("배치 평균의 평균을 내요", "A mean of batch means"),
-    lesson="02_loop_anatomy",
+    lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.ledger import MOST_IN_RECIPE
 
 _WHOLE = 0.5
 """A step that still holds this much of what the previous one read was not cleared."""
@@ -16,7 +17,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         kept = [step for step in steps if step.carried is not None and step.carried > _WHOLE]
         if len(kept) < _FEWEST or len(kept) < 0.8 * len(steps):
             continue
-        last = kept[-1]
+        # A recipe holds the newest gradients only: what is counted is one that holds all of its own.
+        last = next((step for step in reversed(kept) if len(step.recipe) < MOST_IN_RECIPE), kept[0])
         place = facts.backward(last.window[-1]).place
         parts = len([value for value in last.recipe.values() if value > 0])
         yield Finding(
@@ -45,6 +47,6 @@ RULE = Rule(
     id="missing-zero-grad",
     severity="bug",
     title=Said("그레이디언트를 지우지 않아요", "Gradients are never cleared"),
-    lesson="01_five_line_step",
+    lesson="01_five_line_step/1_five_lines",
     find=_find,
 )

@@ -54,6 +54,6 @@ RULE = Rule(
     id="mse-broadcast",
     severity="bug",
     title=Said("손실 안에서 모양이 늘어나요", "A loss broadcasts its arguments"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

@@ -151,14 +151,14 @@ RULES = [
         id="detached-forward",
         severity="bug",
         title=Said("순전파에서 그래프가 끊겨요", "The graph is cut in the forward"),
-        lesson="01_five_line_step",
+        lesson="01_five_line_step/8_backward_graph",
         find=_detached,
     ),
     Rule(
         id="no-grad-forward",
         severity="warning",
         title=Said("학습하는 순전파가 no_grad 안에 있어요", "The training forward runs under no_grad"),
-        lesson="02_loop_anatomy",
+        lesson="01_five_line_step/8_backward_graph",
         find=_without_grad,
     ),
 ]

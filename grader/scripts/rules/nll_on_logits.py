@@ -51,6 +51,6 @@ RULE = Rule(
     id="nll-on-logits",
     severity="bug",
     title=Said("nll_loss에 로짓이 들어가요", "NLL loss on logits"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

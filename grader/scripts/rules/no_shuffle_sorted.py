@@ -76,6 +76,6 @@ RULE = Rule(
     id="no-shuffle-sorted",
     severity="bug",
     title=Said("정렬된 데이터를 섞지 않아요", "Sorted data without shuffling"),
-    lesson="02_loop_anatomy",
+    lesson="02_loop_anatomy/1_seeds",
     find=_find,
 )

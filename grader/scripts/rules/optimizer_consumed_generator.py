@@ -34,6 +34,6 @@ RULE = Rule(
     id="optimizer-consumed-generator",
     severity="bug",
     title=Said("다 쓴 제너레이터를 옵티마이저에 넘겨요", "The optimizer gets a spent iterator"),
-    lesson="01_five_line_step",
+    lesson="01_five_line_step/4_accumulation_loop",
     find=_find,
 )

@@ -203,6 +203,6 @@ RULE = Rule(
     id="overwritten-batch",
     severity="bug",
     title=Said("쓰기 전에 배치가 덮어써져요", "Batches are overwritten before they are used"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

@@ -107,6 +107,6 @@ RULE = Rule(
     id="pad-in-accuracy",
     severity="bug",
     title=Said("채운 자리를 정확도에 세요", "Padding counts in the accuracy"),
-    lesson="02_loop_anatomy",
+    lesson="03_bells_and_whistles/7_unequal_lengths",
     find=_find,
 )

@@ -150,6 +150,6 @@ RULE = Rule(
     id="pad-in-loss",
     severity="bug",
     title=Said("채운 자리가 손실에 들어가요", "Padding counts in the loss"),
-    lesson="02_loop_anatomy",
+    lesson="03_bells_and_whistles/7_unequal_lengths",
     find=_find,
 )

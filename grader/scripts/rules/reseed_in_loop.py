@@ -158,6 +158,6 @@ RULE = Rule(
     id="reseed-in-loop",
     severity="bug",
     title=Said("반복문 안에서 시드를 다시 정해요", "The seed is set again in the loop"),
-    lesson="02_loop_anatomy",
+    lesson="02_loop_anatomy/1_seeds",
     find=_find,
 )

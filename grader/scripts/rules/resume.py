@@ -130,14 +130,14 @@ RULES = [
         id="resume-no-optimizer",
         severity="bug",
         title=Said("옵티마이저 상태 없이 이어서 학습해요", "Resumed without the optimizer's state"),
-        lesson="03_bells_and_whistles",
+        lesson="02_loop_anatomy/7_resume",
         find=_no_optimizer,
     ),
     Rule(
         id="resume-scheduler-restart",
         severity="bug",
         title=Said("이어서 학습하는데 스케줄러가 처음부터예요", "The scheduler restarts on resuming"),
-        lesson="03_bells_and_whistles",
+        lesson="02_loop_anatomy/7_resume",
         find=_scheduler_restart,
     ),
 ]

@@ -65,6 +65,6 @@ RULE = Rule(
     title=Said(
         "SAM의 두 번째 그레이디언트가 한 배치의 것이에요", "SAM's second gradient is of one micro-batch"
     ),
-    lesson="04_sam_accumulation",
+    lesson="04_sam_accumulation/1_silent_bug",
     find=_find,
 )

@@ -178,21 +178,21 @@ RULES = [
         title=Said(
             "스케줄러가 옵티마이저보다 먼저 움직여요", "The scheduler is stepped before the optimizer"
         ),
-        lesson="03_bells_and_whistles",
+        lesson="02_loop_anatomy/4_schedules",
         find=_too_early,
     ),
     Rule(
         id="sched-other-optimizer",
         severity="bug",
         title=Said("스케줄러가 다른 옵티마이저에 묶여 있어요", "The scheduler holds another optimizer"),
-        lesson="03_bells_and_whistles",
+        lesson="02_loop_anatomy/4_schedules",
         find=_other,
     ),
     Rule(
         id="sched-per-microbatch",
         severity="warning",
         title=Said("스케줄러를 마이크로배치마다 움직여요", "The scheduler is stepped per micro-batch"),
-        lesson="04_sam_accumulation",
+        lesson="02_loop_anatomy/4_schedules",
         find=_per_micro,
     ),
 ]

@@ -56,6 +56,6 @@ RULE = Rule(
     id="sigmoid-before-bcewithlogits",
     severity="bug",
     title=Said("BCEWithLogitsLoss 앞에 시그모이드가 있어요", "Sigmoid before BCEWithLogitsLoss"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

@@ -47,6 +47,6 @@ RULE = Rule(
     id="softmax-before-ce",
     severity="bug",
     title=Said("cross_entropy 앞에 softmax가 있어요", "Softmax before cross-entropy"),
-    lesson="02_loop_anatomy",
+    lesson="01_five_line_step/9_find_the_bug",
     find=_find,
 )

@@ -124,6 +124,6 @@ RULE = Rule(
     id="stale-logged-loss",
     severity="warning",
     title=Said("앞 스텝의 손실을 기록해요", "The logged loss is that of the step before"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

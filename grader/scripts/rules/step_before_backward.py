@@ -35,6 +35,6 @@ RULE = Rule(
     id="step-before-backward",
     severity="bug",
     title=Said("step이 backward보다 먼저예요", "step() runs before backward()"),
-    lesson="01_five_line_step",
+    lesson="01_five_line_step/1_five_lines",
     find=_find,
 )

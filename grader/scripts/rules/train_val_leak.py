@@ -127,6 +127,6 @@ RULE = Rule(
     id="train-val-leak",
     severity="bug",
     title=Said("검증 데이터에 학습 데이터가 섞였어요", "Training rows leak into the validation data"),
-    lesson="02_loop_anatomy",
+    lesson=None,
     find=_find,
 )

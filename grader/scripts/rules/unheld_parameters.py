@@ -117,7 +117,7 @@ RULES = [
         id="parameters-in-no-optimizer",
         severity="info",
         title=Said("옵티마이저가 모르는 층이 있어요", "Layers are in no optimizer"),
-        lesson="01_five_line_step",
+        lesson=None,
         find=_left_out,
     ),
     Rule(
@@ -126,7 +126,7 @@ RULES = [
         title=Said(
             "순전파에서 생긴 층을 옵티마이저가 몰라요", "A layer made in the first forward is in no optimizer"
         ),
-        lesson="01_five_line_step",
+        lesson=None,
         find=partial(_find, True),
     ),
     Rule(
@@ -135,7 +135,7 @@ RULES = [
         title=Said(
             "옵티마이저를 만든 뒤에 층을 바꿨어요", "A layer was replaced after the optimizer was built"
         ),
-        lesson="01_five_line_step",
+        lesson=None,
         find=partial(_find, False),
     ),
 ]

@@ -110,6 +110,6 @@ RULE = Rule(
     id="val-on-train-loader",
     severity="bug",
     title=Said("학습 로더로 검증해요", "Validation on the training loader"),
-    lesson="02_loop_anatomy",
+    lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

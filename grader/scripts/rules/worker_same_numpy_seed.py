@@ -170,6 +170,6 @@ RULE = Rule(
     id="worker-same-numpy-seed",
     severity="bug",
     title=Said("워커마다 난수가 똑같아요", "All workers draw the same random numbers"),
-    lesson="02_loop_anatomy",
+    lesson="02_loop_anatomy/1_seeds",
     find=_find,
 )

@@ -42,6 +42,6 @@ RULE = Rule(
     title=Said(
         "backward와 step 사이에서 그레이디언트를 지워요", "Gradients are cleared between backward and step"
     ),
-    lesson="01_five_line_step",
+    lesson="01_five_line_step/1_five_lines",
     find=_find,
 )
