@@ -1,11 +1,14 @@
 """Who may ask the desk: one browser on this machine, from its own page, and nobody else."""
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from grader.base.errors import HanstepError
+from grader.cli.main import run
 from tests.classroom.desk.running import Running, desk_over, running_desk, write_class
 from tests.report import samples
 
@@ -135,3 +138,13 @@ def test_a_request_that_cannot_be_meant_is_told_in_korean_and_changes_nothing(
     assert re.search("[가-힣]{3}.*(요|점|')", said["error"])
     assert not (report / "overrides.csv").exists()
     assert not (report / "comments.csv").exists()
+
+
+def test_a_missing_package_is_told_with_the_command_that_installs_it(
+    report: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "tornado"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "tornado", None)
+    assert run(["desk", str(report)]) == HanstepError.status
+    assert "pip install -e '.[desk]'" in capsys.readouterr().err
