@@ -1,5 +1,6 @@
 """What the desk knows and does: views of a graded class as plain data, and the changes that people ask for."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -71,7 +72,7 @@ class Desk:
     def overview(self) -> dict[str, Any]:
         """Return the exercises with the progress of the round, and what is wrong with the files."""
         loaded = self._current()
-        seen = self._seen()
+        seen, misfits = self._seen(), self._misfits()
         exercises = []
         for name in self._graded():
             groups = [group for group in self._groups(name) if status_of(group.sample) != "missing"]
@@ -84,6 +85,7 @@ class Desk:
                         "seen": sum((name, group.key) in seen for group in groups),
                         "groups": len(groups),
                         "answers": sum(len(group.members) for group in groups),
+                        "misfits": misfits[name],
                     }
                 )
         return {
@@ -332,6 +334,14 @@ class Desk:
         return student is not None and rubric.fits(
             line.rule, self._loaded.result.submissions[student], line.exercise
         )
+
+    def _misfits(self) -> Counter[str]:
+        """Return how many lines fit no more, by exercise: of students who were graded again, or are gone."""
+        try:
+            lines = [line for file in HAND_FILES.values() for line in self._changes.read(file)]
+        except HanstepError:  # told as a problem
+            lines = []
+        return Counter(line.exercise for line in lines if line.exercise and not self._fits(line))
 
     def _written(self, name: str) -> list[dict[str, Any]]:
         """Return what has been written about an exercise: equal lines together, with those that fit no more."""

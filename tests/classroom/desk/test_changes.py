@@ -230,6 +230,8 @@ def test_grading_again_keeps_everything_and_shows_what_fits_no_more(report: Path
     assert text(report) == before
     again = from_json((report / "results.json").read_bytes())
     assert again.submissions[0].comments == (Comment("train_step", "다음에는 되겠어요"),)
+    told = {e["name"]: e["misfits"] for e in desk.overview()["exercises"]}
+    assert told == {**dict.fromkeys(told, 0), "train_step": 2}
     for entry in desk.exercise("train_step")["written"]:
         assert (entry["lines"], entry["misfits"], entry["missing"]) == (6, 1, 1)
     same = {"file": "overrides.csv", "score": "+1", "text": "부분 점수", "rule": "실수:missing-zero-grad"}

@@ -58,7 +58,7 @@ async function showClass() {
   at("problem").hidden = !room.problem && room.has_code;
   at("problem").textContent = room.problem || (room.has_code ? "" : "이 결과에는 학생의 코드가 없어요. 지금 버전으로 다시 채점하면 코드도 보여요.");
   const current = at("exercise").value;
-  at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
+  at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.misfits ? `맞지 않는 ${e.misfits}줄 · ` : ""}${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
   if (room.exercises.some((e) => e.name === current)) at("exercise").value = current;
 }
 
