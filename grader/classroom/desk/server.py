@@ -239,9 +239,14 @@ async def serve(desk: Desk, port: int, publish: Callable[[], str], opened: Calla
         opened: called with the address once the server answers.
 
     Raises:
-        OSError: the port is taken.
+        DeskError: the port is taken.
     """
-    sockets = bind_sockets(port, "127.0.0.1")
+    try:
+        sockets = bind_sockets(port, "127.0.0.1")
+    except OSError as error:
+        raise DeskError(
+            f"{port}번 포트를 열 수 없어요 ({error.strerror or error}). --port를 빼거나 다른 수를 주세요."
+        ) from error
     door = Door(sockets[0].getsockname()[1])
     server = tornado.httpserver.HTTPServer(
         application(desk, door, publish), max_body_size=_MAX_BODY, max_buffer_size=4 * _MAX_BODY

@@ -148,3 +148,11 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it(
     monkeypatch.setitem(sys.modules, "tornado", None)
     assert run(["desk", str(report)]) == HanstepError.status
     assert "pip install -e '.[desk]'" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_told(
+    report: Path, served: Running, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = served.host.split(":")[1]
+    assert run(["desk", str(report), "--no-browser", "--port", port]) == HanstepError.status
+    assert f"{port}번 포트를 열 수 없어요" in capsys.readouterr().err
