@@ -330,6 +330,15 @@ class ExerciseMark:
 
 
 @dataclass(frozen=True)
+class Comment:
+    """What an instructor says to one student, apart from points."""
+
+    exercise: str
+    """Empty if it is about the whole submission."""
+    text: str
+
+
+@dataclass(frozen=True)
 class Mark:
     """The mark that goes to the LMS: the score after the policy and after marks given by hand."""
 
@@ -352,6 +361,8 @@ class Absent:
     """True if the work of a group that nobody was matched with may be this person's; the policy then gives no zero."""
     open_until: str = ""
     """Deadline that has not passed yet (`2026-03-25 23:59`), for which the policy gives no zero; empty if none."""
+    comments: tuple[Comment, ...] = ()
+    """What the instructor says to this person."""
 
 
 @dataclass(frozen=True)
@@ -388,6 +399,8 @@ class SubmissionResult:
     """None if there is neither a policy nor a mark by hand, so that the score is the mark; and if `awaits_mark`."""
     unread: tuple[Unread, ...] = ()
     """Files that could not be read."""
+    comments: tuple[Comment, ...] = ()
+    """What the instructor says to the student, apart from points."""
 
     @property
     def is_ungraded(self) -> bool:

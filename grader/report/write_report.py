@@ -4,7 +4,7 @@ import csv
 import io
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -14,14 +14,23 @@ from typing import Any
 from grader.base.file_names import file_names, safe_filename
 from grader.base.files import write_whole
 from grader.course.course import Course
-from grader.course.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, Repair, SubmissionResult
+from grader.course.feedback import (
+    ClassResult,
+    Comment,
+    Diagnosis,
+    Feedback,
+    Mark,
+    Person,
+    Repair,
+    SubmissionResult,
+)
 from grader.report import plain_text, words
 from grader.report.answer_code import CodeLine, answer_lines
 from grader.report.class_facts import exercises_of, only_extras
 from grader.report.class_page import class_page
 from grader.report.hold_back import as_told, mistake_hints, without_repair
 from grader.report.html import feedback_html, page
-from grader.report.plain_text import spreadsheet_cell
+from grader.report.plain_text import WHOLE_COMMENT, comment_lines, spreadsheet_cell
 from grader.report.results import dump, write_results
 from grader.report.text import feedback_text
 
@@ -88,6 +97,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
     more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
     extras = int(any(map(only_extras, result.submissions)))
+    said = int(any(s.comments for s in result.submissions) or any(a.comments for a in result.absent))
     writer.writerow(
         [
             *("학생", "점수", "만점"),
@@ -96,6 +106,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
             "실수",
             *_EXTRAS_COLUMN[:extras],
             *_MARK_COLUMNS[:more],
+            *[_COMMENT_COLUMN][:said],
         ]
     )
     for submission in result.submissions:
@@ -116,19 +127,23 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
                     submission.mark,
                     words.no_mark_yet(submission) if submission.awaits_mark else "",
                 )[:more],
+                *[_comments_cell(submission.comments)][:said],
             ]
         )
     for absent in result.absent:
         blank = [""] * (2 + 2 * len(keys) + 1 + extras)
         name = spreadsheet_cell(absent.person.name)
         open_ = words.still_open(absent) if absent.open_until else ""
-        writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark, open_)])
+        comments = [_comments_cell(absent.comments)][:said]
+        writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark, open_), *comments])
     return file.getvalue()
 
 
 _EXTRAS_COLUMN = ("점수에 들지 않는 과제만 낸 학생",)
 """Only if there is such a student, who would seem to have handed in nothing."""
 _MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
+_COMMENT_COLUMN = "코멘트"
+"""Only if there is a comment."""
 
 
 def _extras_cell(submission: SubmissionResult) -> str:
@@ -151,6 +166,10 @@ def _mark_cells(person: Person | None, mark: Mark | None, instead: str = "") -> 
     ]
 
 
+def _comments_cell(comments: Sequence[Comment]) -> str:
+    return spreadsheet_cell(" / ".join(comment_lines(comments)), WHOLE_COMMENT)
+
+
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:
     """Return the document that a Gradescope autograder writes to `results.json`: one test per exercise.
 
@@ -160,7 +179,7 @@ def gradescope(submission: SubmissionResult) -> dict[str, Any]:
     """
     mark = submission.mark
     score = submission.score if mark is None or mark.score is None else mark.score
-    lines = list(submission.notes)
+    lines = [*comment_lines(submission.comments), *submission.notes]
     if mark is not None:
         final = f"최종 점수: {plain_text.mark_points(mark.score, mark.max_score, ' / ')}"
         lines = [final, *mark.reasons, *lines]
@@ -216,8 +235,17 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         course=course,
         submission=submission,
         notes=(*submission.notes, *common),
+        comments={key: [c.text for c in own] for key, own in _by_exercise(submission.comments).items()},
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
     )
+
+
+def _by_exercise(comments: Sequence[Comment]) -> dict[str, list[Comment]]:
+    """Return the comments by exercise; an empty key stands for the whole submission."""
+    found: dict[str, list[Comment]] = {}
+    for comment in comments:
+        found.setdefault(comment.exercise, []).append(comment)
+    return found
 
 
 def _card_with_hints(feedback: Feedback) -> str:

@@ -30,6 +30,7 @@ from grader.submission.statements import (
     Block,
     bound_names,
     defined_names,
+    defining_lines,
     imports_from,
     keep_only,
     needed_names,
@@ -125,6 +126,8 @@ class SourceFile:
     """Other names that only drill or clinic cells define, such as helpers."""
     notes: tuple[str, ...] = ()
     """Korean lines about what was left out to read the file."""
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """First and last line in `text` of the last definition of each exercise, its decorators included."""
     modules: Mapping[str, str] = field(default_factory=dict)
     """Text by name of the student's own modules that the program imports; they were handed in along with it."""
 
@@ -242,9 +245,14 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     places: list[Place] = []
     defines: dict[str, int] = {}
     problems: list[Problem] = []
+    spans: dict[str, tuple[int, int]] = {}
     for unit, statements in zip(units, kept, strict=True):
         cell, before = unit.cell, len(lines)
         defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
+        spans |= {
+            name: (before + first, before + last)
+            for name, (first, last) in defining_lines(unit.block, statements, exercises).items()
+        }
         problems += (_problem(broken, cell, before) for broken in unit.recovery.broken)
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
@@ -263,6 +271,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         practice,
         practice_names,
         tuple(notes[:_MAX_NOTES]),
+        spans,
     )
 
 

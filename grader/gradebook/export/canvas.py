@@ -91,8 +91,8 @@ def fill_canvas_export(rows: list[Row], path: Path, column: str | None, *, overw
         if row is None or not may_belong_to(row, name):
             continue
         who = f"{name} {row.person.id or line[id_at]}"
-        if filling.put(index, row, _as_canvas_reads(row), who):
-            filling.note(index, notes_at, spreadsheet_cell(" / ".join(row.reasons)) if row.reasons else "")
+        if filling.put(index, row, _as_canvas_reads(row), who) or row.comments:
+            filling.note(index, notes_at, row.remarks)
     return filling.done(rows, _other_full_mark(rows, table, at))
 
 

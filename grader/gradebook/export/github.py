@@ -7,7 +7,7 @@ import re
 from grader.course.feedback import ClassResult, SubmissionResult
 from grader.report import words
 from grader.report.hold_back import as_told
-from grader.report.plain_text import mark_points, one_line, points, without_code_marks
+from grader.report.plain_text import comment_lines, mark_points, one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
 """Maximum rows of the class table."""
@@ -86,9 +86,12 @@ def _score(submission: SubmissionResult) -> str:
 
 
 def _reasons(submission: SubmissionResult) -> tuple[str, ...]:
+    """Return the reasons for the final mark, or why there is none yet, and what the instructor says."""
     if submission.awaits_mark:
-        return (words.no_mark_yet(submission),)
-    return () if submission.mark is None else submission.mark.reasons
+        reasons: tuple[str, ...] = (words.no_mark_yet(submission),)
+    else:
+        reasons = () if submission.mark is None else submission.mark.reasons
+    return (*reasons, *comment_lines(submission.comments))
 
 
 def _cell(text: str) -> str:
