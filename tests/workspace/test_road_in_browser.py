@@ -92,10 +92,18 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     shown(hint, mistake.hint)
     assert "def mend_step" not in hint.inner_text()
 
-    lesson.write(writing, given.replace("    loss.backward()", f"    loss.backward()\n    {LINE}"))
+    right = given.replace("    loss.backward()", f"    loss.backward()\n    {LINE}")
+    lesson.write(writing, right.replace(LINE, LINE.removesuffix(")")))
     lesson.run(writing)
     lesson.run(checking)
+    shown(card, "위 셀이 실행되지 않았어요")
+    lesson.write(writing, right)
+    lesson.run(checking)
+    page.get_by_text("고친 뒤 실행하지 않았어요").wait_for()
+    page.locator(".hanstep-stale button").click()
+    lesson.runs += 2
     shown(card, "통과")
+    page.locator(".hanstep-stale").wait_for(state="detached")
     shown(card, EXERCISE.because)
     shown(card, "XP")
     won = {one.id: one for one in load_rewards().achievements}
