@@ -23,19 +23,21 @@ from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
 from grader.learner.settings import as_chosen
 from grader.notebook.attempts import attempts, start_server
+from grader.notebook.failed_cells import notice_failed_cells, older_than_its_cell
 from grader.notebook.hints import hints_left, next_hints
 from grader.notebook.missing_names import explain_missing_names
 from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
 from grader.notebook.shown import Shown, message
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
-from grader.report.html import feedback_html
+from grader.report.html import feedback_html, note_html
 from grader.report.text import feedback_text
 from grader.submission.cells import Cell, as_python
 from grader.submission.practice_cells import without_practice
 from grader.submission.source_file import names_bound_when_graded, surroundings
 
 explain_missing_names()  # here because each lesson's first cell imports this module
+notice_failed_cells()
 protect_answers()
 
 
@@ -62,10 +64,18 @@ def check(
             "예: check(train_step)"
         )
     assert function is not None  # it has an exercise's name, so it is not None
+    if (older := older_than_its_cell(name, function)) is not None:
+        text = "\n".join([f"{older.title}.", *older.lines])
+        return Shown(note_html(older.lines, title=older.title), text)
     try:
-        feedback = judge_in_kernel(exercise, function, device, seconds)
+        return _checked(exercise, function, device, seconds)
     except KernelIsBroken as error:
         return message(str(error))
+
+
+def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Shown:
+    """Judge the exercise's function, record the result, and return its card; see `check`."""
+    feedback = judge_in_kernel(exercise, function, device, seconds)
     learner = Progress.load()
     gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
     notes = (

@@ -16,7 +16,6 @@ from tests.notebook.test_notebook import RIGHT
 BROKEN = {
     "a bracket": ("loss.item()", "float(loss.item("),
     "no body": ('-> float:\n    """', '-> float:\n"""'),
-    "an error below the function": None,
     "an error in the signature": ("-> float:", "-> flaot:"),
 }
 
@@ -28,6 +27,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     protect_answers()
     made.run_cell("import torch\nfrom grader import check, hint")
     yield made
+    notice_failed_cells()  # forgets what has failed
     InteractiveShell.clear_instance()
 
 
@@ -47,7 +47,9 @@ def test_a_check_after_a_failed_cell_says_so_and_records_nothing(shell: Any, bro
     assert result(shell, "check(train_step)").passed
 
 
-def test_a_syntax_error_is_told_in_korean_with_its_line(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_syntax_error_is_told_in_korean_with_its_line(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Below Python's own message, and again where the function is checked."""
     result(shell, RIGHT["train_step"])
     broken = RIGHT["train_step"].replace("loss_fn(logits, yb)", "loss_fn(logits, yb")

@@ -190,20 +190,24 @@ def choices(page: Any, prediction: str) -> Any:
 def page_marks(page: Any, prediction: str) -> dict[str, str]:
     """The letters of the choices that are marked -> as what."""
     return {
-        item.inner_text().strip()[0]: "right" if "hanstep-right" in (item.get_attribute("class") or "") else "pressed"
+        item.inner_text().strip()[0]: "right"
+        if "hanstep-right" in (item.get_attribute("class") or "")
+        else "pressed"
         for item in choices(page, prediction).all()
-        if "hanstep-right" in (item.get_attribute("class") or "") or item.get_attribute("aria-pressed") == "true"
+        if "hanstep-right" in (item.get_attribute("class") or "")
+        or item.get_attribute("aria-pressed") == "true"
     }
 
 
 def test_shift_enter_and_arrows_pass_by_a_hidden_cell(questions: Any) -> None:
-    """`predict(...)` is hidden, since its choices can be clicked: the page stays at them and the next cell is chosen."""
+    """`predict(...)` is hidden, since its choices can be clicked: the page stays at them."""
     page = questions
     page.click(".jp-Notebook .jp-CodeCell >> nth=0")
     active = page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
     page.keyboard.press("Shift+Enter")
     assert "예측 1." in active.inner_text()
-    for key, shown in (("Shift+Enter", "print('experiment'"), ("ArrowUp", "예측 1."), ("ArrowDown", "print('experiment'")):
+    experiment = "print('experiment'"
+    for key, shown in (("Shift+Enter", experiment), ("ArrowUp", "예측 1."), ("ArrowDown", experiment)):
         page.keyboard.press(key)
         page.wait_for_timeout(300)
         assert shown in active.inner_text(), key
