@@ -282,7 +282,7 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     page.wait_for_timeout(500)
     assert in_view(page, headline)
     acts = page.locator(".hanstep-acts button")
-    assert acts.all_inner_texts() == ["힌트", "현미경", "다음 절로"]
+    assert acts.all_inner_texts() == ["힌트", "현미경", "이어서 읽기"]
     acts.nth(0).click()
     hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
     hint.locator(".jp-OutputArea-output").first.wait_for()

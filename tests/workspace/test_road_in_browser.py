@@ -99,7 +99,7 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     shown(card, "위 셀이 실행되지 않았어요")
     lesson.write(writing, right)
     lesson.run(checking)
-    page.get_by_text("고친 뒤 실행하지 않았어요").wait_for()
+    page.get_by_text("지금 코드는 아직 실행하지 않았어요").wait_for()
     page.locator(".hanstep-stale button").click()
     lesson.runs += 2
     shown(card, "통과")

@@ -1,5 +1,5 @@
 // What a learner does next stands below the card of a check: its hint, the microscope, and on to the next text. After a
-// check the card's headline is in view.
+// check the card's headline is in view, and above it a line if the exercise's cell was changed since it ran.
 (() => {
   const CHECKS = /^check\((\w+)/m;
   const source = (cell) => cell.model.sharedModel.getSource();
@@ -49,7 +49,7 @@
     const acts = {
       힌트: () => call(app, notebook, `hint("${exercise}")`, cell),
       현미경: () => call(app, notebook, `from grader import microscope\nmicroscope(${exercise})`, cell),
-      다음: () => goOn(notebook, cell),
+      "이어서 읽기": () => goOn(notebook, cell),
     };
     for (const [name, act] of Object.entries(acts)) {
       const button = document.createElement("button");
@@ -64,10 +64,46 @@
     cell.node.append(row);
   };
 
+  // ---- a check of code that is no longer in the cell ---------------------------------------------
+
+  const ranSource = new WeakMap(); // cell -> what stood in it when it ran last
+
+  // The cell in which the exercise is written: the one with its tag, or else the nearest above the check.
+  const cellOf = (notebook, exercise, check) => {
+    const above = notebook.widgets.slice(0, notebook.widgets.indexOf(check)).filter((cell) => cell.model.type === "code");
+    const defines = new RegExp(`^(async\\s+)?(def|class)\\s+${exercise}\\b`, "m");
+    return (
+      above.find((cell) => (cell.model.getMetadata?.("tags") ?? []).includes(`exercise:${exercise}`)) ??
+      above.findLast((cell) => defines.test(source(cell)))
+    );
+  };
+
+  const warnOfChanges = (app, notebook, check, exercise) => {
+    check.node.querySelector(".hanstep-stale")?.remove();
+    const cell = cellOf(notebook, exercise, check);
+    const isStale = cell && (ranSource.has(cell) ? ranSource.get(cell) !== source(cell) : !cell.model.executionCount);
+    if (!isStale) return;
+    const line = document.createElement("div");
+    line.className = "hanstep-stale";
+    line.append("위 셀의 지금 코드는 아직 실행하지 않았어요. 아래는 전에 실행한 코드를 확인한 결과예요. ");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "실행하고 다시 확인";
+    button.addEventListener("click", async (event) => {
+      event.stopPropagation();
+      await runCell(app, notebook, cell);
+      await runCell(app, notebook, check);
+    });
+    line.append(button);
+    check.node.querySelector(".jp-Cell-outputWrapper")?.before(line);
+  };
+
   // Called when a cell has run.
   const ran = (app, notebook, cell) => {
+    ranSource.set(cell, source(cell));
     const exercise = CHECKS.exec(source(cell))?.[1];
     if (!exercise) return;
+    warnOfChanges(app, notebook, cell, exercise);
     addButtons(app, notebook, cell, exercise);
     // JupyterLab has gone on to the next cell, and sets the card's height only now.
     setTimeout(() => showTop(notebook, cell), 150);
