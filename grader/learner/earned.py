@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.course.course import Course, Exercise
-from grader.course.feedback import Feedback
+from grader.course.feedback import Feedback, Repair
 from grader.learner.next_section import next_exercise
 from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
 from grader.learner.rewards import Achievement, Standing, load_rewards, standing
-from grader.report.hold_back import mistake_hints
+from grader.report.hold_back import hints_beyond_card
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,14 @@ def added(gains: Sequence[Gain]) -> Gain:
     )
 
 
-def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
+def recorded_check(learner: Progress, feedback: Feedback, source: str, repair: Repair) -> Gain:
     """Record a check and return what it earned. A check of the untouched starter is not recorded.
 
     Args:
         learner: the progress to record in.
         feedback: the check's result.
         source: text of the learner's file or cell.
+        repair: when the card tells the repair; what it tells is no hint any more.
     """
     if not feedback.begun:
         return Gain(False)
@@ -57,7 +58,8 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     before, earlier = standing(learner.history), learner.history.exercise(name).ever_passed
     calls = load_rewards().orders.get(name, ()) if passed else ()
     order = order_of_calls(source, name, calls) if calls else ""
-    road = tuple((named.id, mistake_hints(feedback, named)) for named in feedback.diagnosis.mistakes)
+    mistakes = feedback.diagnosis.mistakes
+    road = tuple((named.id, hints_beyond_card(feedback, named, repair)) for named in mistakes)
     learner.record_check(name, passed, feedback.mistake_ids, order, road)
     if not passed:
         return Gain(False)
