@@ -39,7 +39,7 @@ def held_back() -> None:
 
 
 def test_hints_tell_what_the_card_has_not() -> None:
-    """By default it tells symptom, name, cause and where to look: the lines of the solution are left, then the answer."""
+    """By default it tells symptom, name, cause and where to look: the solution's lines are left, then the answer."""
     shown = checked(NO_ZERO_GRAD)
     named = mistake("missing-zero-grad")
     repair, asked = newest(), newest()

@@ -3,6 +3,7 @@
 (() => {
   const CHECKS = /^check\((\w+)/m;
   const source = (cell) => cell.model.sharedModel.getSource();
+  const ranSource = new WeakMap(); // cell -> what stood in it when it ran last
 
   const runCell = async (app, notebook, cell) => {
     notebook.activeCellIndex = notebook.widgets.indexOf(cell);
@@ -35,7 +36,7 @@
   const call = async (app, notebook, name, argument, after, rest = "") => {
     const cell = await cellCalling(app, notebook, `${name}(${argument}`, after);
     const imports = new RegExp(`^from grader import .*\\b${name}\\b`, "m");
-    const known = notebook.widgets.some((one) => one !== cell && one.model.type === "code" && imports.test(source(one)));
+    const known = notebook.widgets.some((one) => one !== cell && imports.test(ranSource.get(one) ?? ""));
     cell.model.sharedModel.setSource(`${known ? "" : `from grader import ${name}\n`}${name}(${argument}${rest})`);
     await runCell(app, notebook, cell);
   };
@@ -113,8 +114,6 @@
   };
 
   // ---- a check of code that is no longer in the cell ---------------------------------------------
-
-  const ranSource = new WeakMap(); // cell -> what stood in it when it ran last
 
   // The cell in which the exercise is written: the one with its tag, or else the nearest above the check.
   const cellOf = (notebook, exercise, check) => {
