@@ -82,7 +82,7 @@ class PassNotes:
     """Texts shown below a pass, besides the reason why it passed."""
 
     lesson: str
-    """How far the learner is in the lesson."""
+    """How far the learner is in the lesson; empty for a warm-up."""
     time: str
     """Time and checks from the first check to this first pass; empty if it passed before."""
     gain: tuple[str, ...]
@@ -108,7 +108,9 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
     every = len(lesson.counted)
     following = next_exercise(course, learner.passed)
     onward = None if following is None else locate_exercise(course, following)
-    if done < every:
+    if exercise.kind == "warmup":  # it is none of those that are counted
+        standing_ = ""
+    elif done < every:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개 가운데 {done}개를 통과했어요."
     else:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개를 모두 통과했어요."

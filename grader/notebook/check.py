@@ -94,7 +94,7 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
     on_pass = pass_notes(load_course(), exercise, learner, gain)
     following = on_pass.following
     onward = None if following is None else (describe(following), following.section.link)
-    card = feedback_html(feedback, standing=(on_pass.lesson, *on_pass.gains), onward=onward)
+    card = feedback_html(feedback, standing=(*filter(None, (on_pass.lesson,)), *on_pass.gains), onward=onward)
     return Shown(
         _with_acts(card, _can_be_seen(function)),
         feedback_text(feedback, standing=on_pass.lines),
