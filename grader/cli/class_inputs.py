@@ -169,6 +169,24 @@ def tell_marks(result: "ClassResult") -> None:
             f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful)}. "
             "명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
         )
+    early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
+    if early:
+        say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early)}")
+    tell_without_mark(result)
+
+
+def tell_without_mark(result: "ClassResult") -> None:
+    """Say who has no mark because files could not be read, and by which command they are graded."""
+    from grader.report.plain_text import one_line
+
+    waiting = [one_line(submission.student, 80) for submission in result.without_mark]
+    if not waiting:
+        return
+    again = result.regrade or "grader grade 제출물폴더 --out 결과폴더 --changed-only"
+    say(
+        f"읽지 못한 파일이 있어서 점수를 비워 둔 학생 {len(waiting):,}명: {listed(waiting)}. 파일을 고친 다음 다시 "
+        f"채점하거나 --override로 점수를 적어 주세요: {again}"
+    )
 
 
 def _try_rules(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]", course: "Course") -> None:

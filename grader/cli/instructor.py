@@ -18,6 +18,7 @@ from grader.cli.class_inputs import (
     require_inputs,
     tell_kept,
     tell_marks,
+    tell_without_mark,
 )
 from grader.cli.terminal import complain, say
 
@@ -105,6 +106,7 @@ def export(
         with target.open("a", encoding="utf-8", errors="replace") as summary:
             summary.write(step_summary(result))
         typer.echo(classroom_notices(result), nl=False)
+        tell_without_mark(result)
         return
     if to == "junit":
         write_whole(target, junit_xml(result).encode("utf-8", "replace"))
@@ -121,6 +123,7 @@ def export(
                 f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(table.left_out)}. "
                 "번호가 있는 명단을 --roster로 주고 다시 채점하거나, 직접 적어 주세요."
             )
+    tell_without_mark(result)
     say(f"파일: {target}")
 
 

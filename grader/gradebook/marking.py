@@ -3,6 +3,8 @@
 The order for one student: scale each exercise's score to the policy's points, replace scores given by hand, drop
 exercises, sum (by weights of lessons if there are any), scale to `out_of`, subtract for lateness; a whole mark given by
 hand replaces everything. Each step that changed something leaves a Korean reason.
+
+What could not be read gets no mark, and neither does somebody who has handed in nothing while the deadline is open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,13 +42,16 @@ class Rules:
     """Personal deadlines and excuses, those of the policy included."""
 
 
-def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResult:
+def marked(
+    result: ClassResult, rules: Rules, known: Sequence[str], *, now: datetime | None = None
+) -> ClassResult:
     """Return the class with a mark for each student; without a policy and marks by hand, nobody gets a mark.
 
     Args:
         result: the graded class; marks that it has already are discarded.
         rules: policy and marks by hand.
         known: names of all exercises in the course.
+        now: time at which open deadlines are told from past ones; without a time zone, in the policy's. None: now.
 
     Raises:
         PolicyError: the policy names something that does not exist.
@@ -64,7 +69,7 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     extended = extensions_by_student(rules.extensions, known_as)
     has_rules = rules.policy is not None or bool(rules.overrides) or bool(rules.extensions)
     times = _times(result.submissions, policy, extended)
-    marker = _Marker(policy, rules, times)
+    marker = _Marker(policy, rules, times, _aware(now or datetime.now(UTC), policy))
     submissions = []
     for submission in result.submissions:
         key = _key(submission)
@@ -75,7 +80,9 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     for one in result.absent:
         key = f"absent {one.person.id}"
         mark = marker.absent_mark(one, full, by_hand.get(key, ()), extended.get(key), result.submissions)
-        absent.append(replace(one, mark=mark))
+        until = marker.open_deadline(one, extended.get(key)) if mark is None else None
+        until = until if policy.missing == "zero" else None
+        absent.append(replace(one, mark=mark, open_until="" if until is None else f"{until:%Y-%m-%d %H:%M}"))
     return replace(result, submissions=tuple(submissions), absent=tuple(absent), repair=policy.told)
 
 
@@ -109,13 +116,34 @@ class _Marker:
     rules: Rules
     times: Mapping[str, datetime]
     """Times of handing in by their texts."""
+    now: datetime
 
     def mark(
         self, submission: SubmissionResult, by_hand: Sequence[Override], extension: Extension | None
-    ) -> Mark:
-        """Compute one student's mark with its reasons, in the order that the module describes."""
-        policy = self.policy
+    ) -> Mark | None:
+        """Compute one student's mark with its reasons, in the order that the module describes; None if it must wait."""
         given = {override.exercise: override for override in by_hand}
+        is_excused = extension is not None and extension.excused
+        waits = not is_excused and self._awaits_reading(submission, given)
+        return None if waits else self._mark(submission, given, extension)
+
+    def _awaits_reading(self, submission: SubmissionResult, given: Mapping[str, Override]) -> bool:
+        """Return True if an exercise that counts could not be read, and its score is not given by hand either."""
+        whole = given.get("")
+        if whole is not None and not whole.is_change:
+            return False
+        return any(
+            feedback.status == "unreadable"
+            and feedback.exercise not in self.policy.drop.exercises
+            and (feedback.exercise not in given or given[feedback.exercise].is_change)
+            for feedback in submission.feedbacks
+        )
+
+    def _mark(
+        self, submission: SubmissionResult, given: Mapping[str, Override], extension: Extension | None
+    ) -> Mark:
+        """Compute the mark of a student whose files could all be read, or are marked by hand."""
+        policy = self.policy
         reasons: list[str] = []
         exercises = self._exercises(submission, given, reasons)
         exercises, dropped = _dropped(exercises, policy)
@@ -125,7 +153,7 @@ class _Marker:
         counted = [e for e in exercises if e.exercise not in policy.drop.exercises]
         _, full = _summed(counted, lesson_of, policy)
         score, reachable = _summed([e for e in exercises if not e.dropped], lesson_of, policy)
-        is_excused = bool(counted) and not reachable and any(o.score is None for o in by_hand)
+        is_excused = bool(counted) and not reachable and any(o.score is None for o in given.values())
         score = score / reachable * full if reachable else 0.0
         if policy.out_of is not None:
             score, full = (score / full * policy.out_of if full else 0.0), policy.out_of
@@ -209,7 +237,7 @@ class _Marker:
         """
         if any(one.exercise for one in by_hand):
             nothing = SubmissionResult("", _nothing_done(submissions), person=absent.person)
-            mark = self.mark(nothing, by_hand, extension)
+            mark = self._mark(nothing, {override.exercise: override for override in by_hand}, extension)
             return replace(mark, reasons=("낸 것이 없어요.", *mark.reasons))
         if by_hand:
             score, why = self._by_hand(by_hand[0], 0.0, full, "전체")
@@ -217,9 +245,18 @@ class _Marker:
             return Mark(None if excused else _rounded(score), full, reasons=(why,))
         if extension is not None and extension.excused:
             return Mark(None, full, reasons=(f"면제예요. {extension.reason}".rstrip(),))
-        if self.policy.missing == "zero" and not absent.in_doubt:
+        is_due = self.open_deadline(absent, extension) is None
+        if self.policy.missing == "zero" and not absent.in_doubt and is_due:
             return Mark(0.0, full, reasons=("낸 것이 없어요.",))
         return None
+
+    def open_deadline(self, absent: Absent, extension: Extension | None) -> datetime | None:
+        """Return the deadline of somebody who handed in nothing, if it has not passed yet; None otherwise."""
+        deadline = self.policy.lateness(absent.person.section).deadline
+        if extension is not None:
+            deadline = extension.until or deadline
+        is_open = deadline is not None and self.now <= _aware(deadline, self.policy)
+        return deadline if is_open else None
 
     def _late_penalty(self, submission: SubmissionResult, extension: Extension | None) -> tuple[float, str]:
         """Return the lateness penalty in percent and its Korean reason; 0 and empty if it was in time."""

@@ -37,7 +37,9 @@ def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
     """Return a worksheet in English, and the students left out because Moodle could not find them.
 
     With a roster, the number of somebody who is not in it may be a group's, and Moodle does not compare names.
+    Submissions that could not be read are left out, so that Moodle keeps what it has.
     """
+    rows = [row for row in rows if not row.unread]
     lines = [list(HEADER)]
     has_roster = any(row.person.id for row in rows)
     known = [row for row in rows if row.person.moodle_id and (row.person.id or not has_roster)]

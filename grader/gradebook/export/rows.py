@@ -27,6 +27,8 @@ class Row:
     reasons: tuple[str, ...] = ()
     excused: bool = False
     """True for a student who need not hand in; the score is then None."""
+    unread: bool = False
+    """True if the submission could not be read; the score is then None, and what a system has is left as it is."""
 
     @property
     def shown_score(self) -> str:
@@ -45,8 +47,9 @@ def may_belong_to(row: Row, name: str) -> bool:
 
 def rows(result: ClassResult) -> list[Row]:
     """Return the rows of all students; those who handed in nothing come last."""
-    found = [_row(submission) for submission in result.submissions]
-    full = max((row.max_score for row in found), default=0.0)
+    finals = [s.mark.max_score for s in result.submissions if s.mark is not None]
+    full = max(finals or [s.max_score for s in result.submissions], default=0.0)
+    found = [_row(submission, full) for submission in result.submissions]
     for absent in result.absent:
         mark = absent.mark
         if mark is None:
@@ -56,8 +59,11 @@ def rows(result: ClassResult) -> list[Row]:
     return found
 
 
-def _row(submission: SubmissionResult) -> Row:
+def _row(submission: SubmissionResult, full: float) -> Row:
+    """Return one student's row; `full` is the full mark of those whose own is unknown."""
     person, mark = submission.person or Person(name=submission.student), submission.mark
+    if submission.awaits_mark:
+        return Row(submission.student, person, None, full, unread=True)
     if mark is None:
         return Row(submission.student, person, submission.score, submission.max_score)
     excused = mark.score is None
