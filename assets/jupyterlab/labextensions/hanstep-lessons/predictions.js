@@ -142,11 +142,14 @@
       if (last === now) return;
       notebook.activeCellIndex = last;
       // JupyterLab scrolls to the cell that it has gone to, and the choices above it may be out of view.
-      if (last > now) setTimeout(() => showChoices(notebook.widgets[now - 1]), 150);
+      if (last > now) setTimeout(() => showChoices(notebook.widgets.slice(0, now)), 150);
     });
   };
 
-  const showChoices = (cell) => cell?.node.querySelector(".hanstep-choices")?.scrollIntoView({ block: "nearest" });
+  const showChoices = (above) => {
+    const asked = above.findLast((cell) => cell.node.querySelector(".hanstep-choices"));
+    asked?.node.querySelector(".hanstep-choices").scrollIntoView({ block: "nearest" });
+  };
 
   // ---- what tells the answer ---------------------------------------------------------------------
 
