@@ -124,7 +124,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
         from grader.grading.own_file import OwnFile, proposal
         from grader.learner.earned import added, recorded_check
         from grader.learner.progress import Progress
-        from grader.learner.settings import as_chosen
+        from grader.learner.settings import as_chosen, repair_setting
         from grader.report.text import print_feedback, print_standing
 
         course = load_course()
@@ -147,7 +147,8 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
     learner = Progress.load()
     gains = []
     for feedback in feedbacks:
-        gains.append(recorded_check(learner, feedback, own.source(feedback.exercise)))
+        repair, _ = repair_setting(file.parent)
+        gains.append(recorded_check(learner, feedback, own.source(feedback.exercise), repair))
         told = as_chosen(feedback, file.parent)
         print_feedback(out, told)
         if told is not feedback:
@@ -159,13 +160,18 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
     return all(feedback.status == "passed" for feedback in feedbacks)
 
 
-def hint(name: Annotated[str, typer.Argument(help="연습 문제 이름")], data_dir: DataDir = None) -> None:
+def hint(
+    name: Annotated[str, typer.Argument(help="연습 문제 이름")],
+    answer: Annotated[bool, typer.Option("--answer", help="정답만 남았으면 정답을 봐요")] = False,
+    data_dir: DataDir = None,
+) -> None:
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
     _require_exercise(name)
     from grader.notebook import check
     from grader.report.text import print_indented
 
-    print_indented(out, check.hint(name).text)
+    ask = f"실행하세요: grader hint {name} --answer"
+    print_indented(out, check.hint(name, answer=answer, ask=ask).text)
 
 
 def update(folder: Annotated[Path, typer.Argument(help="레슨이 있는 폴더")] = Path("hanstep")) -> None:

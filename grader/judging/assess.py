@@ -47,6 +47,7 @@ from grader.judging.right_lines import right_lines
 from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
+from grader.judging.uncalled import uncalled_method
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
@@ -74,6 +75,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]
+    locations, texts = _with_uncalled_methods(exercise, explanation, locations, texts, origin)
     shown = [clearest_difference(m, explanation, trace, verdict, reference) for m in explanation.mistakes]
     diagnosis = replace(
         _make_diagnosis(exercise, explanation, texts, shown, locations, evidence, origin),
@@ -199,6 +201,22 @@ def _make_diagnosis(
         near=None if nearest is None else NamedMistake.of((nearest,)),
         pasted=explanation.pasted,
     )
+
+
+def _with_uncalled_methods(
+    exercise: Exercise,
+    explanation: Explanation,
+    locations: Sequence[Location | None],
+    texts: Sequence[TrueText],
+    origin: Origin,
+) -> tuple[list[Location | None], list[TrueText]]:
+    """Return the locations and texts; where only the parentheses of a call are missing, they say so on its line."""
+    places, told = [*locations], [*texts]
+    for n, mistake in enumerate(explanation.mistakes):
+        if (found := uncalled_method(exercise, mistake, origin)) is not None:
+            places[n] = Location(found.line)
+            told[n] = replace(told[n], explain=f"{found.in_words()} {told[n].explain}".rstrip())
+    return places, told
 
 
 def _at_location(named: NamedMistake, location: Location, origin: Origin) -> NamedMistake:

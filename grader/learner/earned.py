@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.course.course import Course, Exercise
-from grader.course.feedback import Feedback
+from grader.course.feedback import Feedback, Repair
 from grader.learner.next_section import next_exercise
 from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
 from grader.learner.rewards import Achievement, Standing, load_rewards, standing
-from grader.report.hold_back import mistake_hints
+from grader.report.hold_back import hints_beyond_card
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,14 @@ def added(gains: Sequence[Gain]) -> Gain:
     )
 
 
-def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
+def recorded_check(learner: Progress, feedback: Feedback, source: str, repair: Repair) -> Gain:
     """Record a check and return what it earned. A check of the untouched starter is not recorded.
 
     Args:
         learner: the progress to record in.
         feedback: the check's result.
         source: text of the learner's file or cell.
+        repair: when the card tells the repair; what it tells is no hint any more.
     """
     if not feedback.begun:
         return Gain(False)
@@ -57,7 +58,8 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str) -> Gain:
     before, earlier = standing(learner.history), learner.history.exercise(name).ever_passed
     calls = load_rewards().orders.get(name, ()) if passed else ()
     order = order_of_calls(source, name, calls) if calls else ""
-    road = tuple((named.id, mistake_hints(feedback, named)) for named in feedback.diagnosis.mistakes)
+    mistakes = feedback.diagnosis.mistakes
+    road = tuple((named.id, hints_beyond_card(feedback, named, repair)) for named in mistakes)
     learner.record_check(name, passed, feedback.mistake_ids, order, road)
     if not passed:
         return Gain(False)
@@ -80,7 +82,7 @@ class PassNotes:
     """Texts shown below a pass, besides the reason why it passed."""
 
     lesson: str
-    """How far the learner is in the lesson."""
+    """How far the learner is in the lesson; empty for a warm-up."""
     time: str
     """Time and checks from the first check to this first pass; empty if it passed before."""
     gain: tuple[str, ...]
@@ -106,7 +108,9 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
     every = len(lesson.counted)
     following = next_exercise(course, learner.passed)
     onward = None if following is None else locate_exercise(course, following)
-    if done < every:
+    if exercise.kind == "warmup":  # it is none of those that are counted
+        standing_ = ""
+    elif done < every:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개 가운데 {done}개를 통과했어요."
     else:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개를 모두 통과했어요."

@@ -21,9 +21,12 @@ _WORK = ("check", "hint", "prediction", "clinic")
 """Kinds of events initiated by the learner; only they count as days and time."""
 
 
-_Hint = Annotated[str, Meta(min_length=1, max_length=4_000)]
+_Hint = Annotated[str, Meta(max_length=4_000)]
 Road = tuple[tuple[Annotated[str, Meta(min_length=1, max_length=2_000)], tuple[_Hint, _Hint, _Hint]], ...]
-"""Mistakes that a check named, in their order: (id, hints on its symptom, its place and its repair)."""
+"""Mistakes that a check named, in their order: (id, hints on its symptom, its place and its repair).
+
+A hint is empty if the card has told it already.
+"""
 _MOST_MISTAKES = 20
 """Maximum mistakes of a road: the file could have been edited by hand."""
 

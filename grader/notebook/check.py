@@ -5,7 +5,7 @@ import inspect
 import linecache
 import re
 import types
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,21 +21,24 @@ from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
 from grader.learner.progress import Progress
-from grader.learner.settings import as_chosen
+from grader.learner.settings import as_chosen, repair_setting
 from grader.notebook.attempts import attempts, start_server
-from grader.notebook.hints import hints_left, next_hints
+from grader.notebook.failed_cells import notice_failed_cells, older_than_its_cell
+from grader.notebook.hints import hints_left, next_hints, total_hints
+from grader.notebook.microscopy.situations import can_be_seen
 from grader.notebook.missing_names import explain_missing_names
 from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
 from grader.notebook.shown import Shown, message
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
-from grader.report.html import feedback_html
+from grader.report.html import feedback_html, note_html
 from grader.report.text import feedback_text
 from grader.submission.cells import Cell, as_python
 from grader.submission.practice_cells import without_practice
 from grader.submission.source_file import names_bound_when_graded, surroundings
 
 explain_missing_names()  # here because each lesson's first cell imports this module
+notice_failed_cells()
 protect_answers()
 
 
@@ -62,12 +65,21 @@ def check(
             "예: check(train_step)"
         )
     assert function is not None  # it has an exercise's name, so it is not None
+    if (older := older_than_its_cell(name, function)) is not None:
+        text = "\n".join([f"{older.title}.", *older.lines])
+        return Shown(note_html(older.lines, title=older.title), text)
     try:
-        feedback = judge_in_kernel(exercise, function, device, seconds)
+        return _checked(exercise, function, device, seconds)
     except KernelIsBroken as error:
         return message(str(error))
+
+
+def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Shown:
+    """Judge the exercise's function, record the result, and return its card; see `check`."""
+    feedback = judge_in_kernel(exercise, function, device, seconds)
     learner = Progress.load()
-    gain = recorded_check(learner, feedback, _program(exercise, function)[1].source)
+    repair, _ = repair_setting(Path.cwd())
+    gain = recorded_check(learner, feedback, _program(exercise, function)[1].source, repair)
     notes = (
         *feedback.notes,
         *_dependency_warnings(function, exercise.driver.lends),
@@ -76,15 +88,27 @@ def check(
     feedback = replace(feedback, notes=notes)
     if feedback.status != "passed":
         left, told = hints_left(exercise, learner), as_chosen(feedback, Path.cwd())
-        return Shown(feedback_html(told, total_hints=left, folded=True), feedback_text(told), feedback)
+        card = feedback_html(told, total_hints=left, folded=True)
+        acts = (*(["hint"] if total_hints(exercise, learner) else []), *_can_be_seen(function))
+        return Shown(_with_acts(card, acts), feedback_text(told), feedback)
     on_pass = pass_notes(load_course(), exercise, learner, gain)
     following = on_pass.following
     onward = None if following is None else (describe(following), following.section.link)
+    card = feedback_html(feedback, standing=(*filter(None, (on_pass.lesson,)), *on_pass.gains), onward=onward)
     return Shown(
-        feedback_html(feedback, standing=(on_pass.lesson, *on_pass.gains), onward=onward),
+        _with_acts(card, _can_be_seen(function)),
         feedback_text(feedback, standing=on_pass.lines),
         feedback,
     )
+
+
+def _with_acts(card: str, acts: Iterable[str]) -> str:
+    """Tell JupyterLab which buttons are of use below the card (`cards.js`)."""
+    return f'<div data-hanstep-acts="{" ".join(acts)}">{card}</div>'
+
+
+def _can_be_seen(function: Callable[..., Any]) -> list[str]:
+    return ["microscope"] if can_be_seen(function) else []
 
 
 _NO_ANSWER = (
@@ -93,10 +117,15 @@ _NO_ANSWER = (
 )
 
 
-def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
+def hint(exercise: str | Callable[..., Any] | None = None, *, answer: bool = False, ask: str = "") -> Shown:
     """Show the next hint together with the earlier ones; the last hint is the answer.
 
-    If the last check named mistakes, the hints are about them: the symptom, the place, the repair.
+    If the last check named mistakes, the hints tell about them what the card has not told.
+
+    Args:
+        exercise: name of an exercise, or its function.
+        answer: show the answer if it is the next hint; otherwise a line says how to ask for it.
+        ask: how that is said in Korean, if it is not by calling this function.
     """
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
@@ -104,7 +133,9 @@ def hint(exercise: str | Callable[..., Any] | None = None) -> Shown:
         return message(str(error))
     except TypeError:
         return message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
-    hints = next_hints(found)
+    hints = next_hints(found, answer=answer, ask=ask or f'`hint("{found.name}", answer=True)`를 실행하세요.')
+    if hints is None and Progress.load().history.exercise(found.name).road:
+        return message("카드에 적힌 것이 모두예요. `실마리 보기`와 그 아래를 펼쳐 보세요.")
     if hints is None:
         return message(
             f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 정해 둔 힌트가 없어요. "

@@ -1,6 +1,6 @@
 """Give a learner's next hint: about the mistake that the last check named, or else one of the exercise's own.
 
-the last check named mistakes    for each: symptom, place, repair; then the answer (a bonus task tells none)
+the last check named mistakes    for each: what the card has not told; then the answer (a bonus task tells none)
 it named none, or passed         the exercise's hints; the last one is the answer
 """
 
@@ -15,6 +15,9 @@ from grader.report.html import hint_html
 from grader.report.text import hint_text
 
 _ANSWER = "정답"
+_ONLY_THE_ANSWER = (
+    "정답을 볼까요? 남은 힌트는 정답 전체뿐이에요. 카드가 가리킨 줄부터 한 번 더 고쳐 보고, 그래도 막히면"
+)
 
 
 @dataclass(frozen=True)
@@ -39,28 +42,41 @@ class Hints:
     seen: tuple[tuple[str, str], ...]
     """Name and text of the hints shown so far, the newest last."""
     total: int
+    exercise: str
+    confirm: str = ""
+    """Korean sentences instead of a new hint: only the answer is left, and it is shown if asked for once more."""
 
     @property
     def html(self) -> str:
         """The hints as an HTML card."""
-        return hint_html(self.title, self.seen, self.total)
+        return hint_html(self.title, self.seen, self.total, exercise=self.exercise, confirm=self.confirm)
 
     @property
     def text(self) -> str:
         """The hints as plain text."""
-        return hint_text(self.title, self.seen, self.total)
+        told = hint_text(self.title, self.seen, self.total)
+        return "\n".join(filter(None, (told, self.confirm.replace("`", ""))))
 
 
-def next_hints(exercise: Exercise) -> Hints | None:
-    """Take the exercise's next hint and record that it was shown; None if it has no hints now, as most bonus tasks."""
+def next_hints(exercise: Exercise, *, answer: bool, ask: str) -> Hints | None:
+    """Take the exercise's next hint and record that it was shown; None if it has no hints now, as most bonus tasks.
+
+    Args:
+        exercise: the exercise.
+        answer: True if the learner has asked for the answer; otherwise the answer waits to be confirmed.
+        ask: Korean sentence on how to ask for it.
+    """
     learner = Progress.load()
     steps = list(_steps(exercise, learner.history.exercise(exercise.name)))
     if not steps:
         return None
     seen = len(steps) - hints_left(exercise, learner)
     now = steps[: min(seen + 1, len(steps))]
+    if now[-1].name == _ANSWER and seen < len(steps) and not answer:
+        told = tuple((step.name, step.text) for step in now[:-1])
+        return Hints(exercise.title, told, len(steps), exercise.name, f"{_ONLY_THE_ANSWER} {ask}")
     learner.record_hint(exercise.name, now[-1].number, now[-1].mistake)
-    return Hints(exercise.title, tuple((step.name, step.text) for step in now), len(steps))
+    return Hints(exercise.title, tuple((step.name, step.text) for step in now), len(steps), exercise.name)
 
 
 def hints_left(exercise: Exercise, learner: Progress) -> int:
@@ -69,6 +85,11 @@ def hints_left(exercise: Exercise, learner: Progress) -> int:
     steps = list(_steps(exercise, done))
     unseen = (n for n, step in enumerate(steps) if step.number > _shown(step, done))
     return len(steps) - next(unseen, len(steps))
+
+
+def total_hints(exercise: Exercise, learner: Progress) -> int:
+    """Return the number of hints that an exercise has now, seen or not."""
+    return len(list(_steps(exercise, learner.history.exercise(exercise.name))))
 
 
 def _shown(step: _Step, done: ExerciseHistory) -> int:
@@ -82,7 +103,8 @@ def _steps(exercise: Exercise, done: ExerciseHistory) -> Iterator[_Step]:
     for place, (mistake, hints) in enumerate(done.road, start=1):
         which = f" (실수 {place}/{len(done.road)})" if len(done.road) > 1 else ""
         for number, (name, text) in enumerate(zip(HINT_NAMES, hints, strict=True), start=1):
-            yield _Step(f"{name}{which}", text, number, mistake)
+            if text:
+                yield _Step(f"{name}{which}", text, number, mistake)
     if own and len(own) > len(exercise.clues):
         own[-1] = _Step(_ANSWER, own[-1].text, own[-1].number)
     yield from own[len(exercise.clues) :] if done.road else own

@@ -16,6 +16,7 @@ from typing import Any
 from grader.base.menus import RUN_ABOVE
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
+from grader.notebook.failed_cells import has_failed
 from grader.submission.cells import without_magics
 
 
@@ -31,6 +32,8 @@ def explain_missing_names() -> None:
 
 def why_missing(name: str) -> str | None:
     """Return a Korean line on what to run first; None for a name that no lesson defines."""
+    if has_failed(name):
+        return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀이 오류로 멈췄어요. 오류를 고치고 그 셀을 다시 실행하세요."
     if name in load_course().exercises:
         return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
     if name in NOTEBOOK_FUNCTIONS:

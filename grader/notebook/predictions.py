@@ -36,8 +36,13 @@ class _Verdict:
 
     text: str
     """Markdown."""
-    is_right: bool | None
-    """None: nothing has been chosen yet."""
+    letters: tuple[str, str] | None
+    """The chosen letter and the answer; None: nothing has been chosen yet."""
+
+    @property
+    def is_right(self) -> bool | None:
+        """True if the choice was the answer; None without a choice."""
+        return None if self.letters is None else self.letters[0] == self.letters[1]
 
 
 def predict(prediction: str, choice: str | None = None) -> None:
@@ -116,7 +121,7 @@ def _verdict(asked: Prediction, measured: str | None) -> _Verdict:
     else:
         reason = asked.wrong.get(chosen, "")
         outcome = f"**내 예측 {chosen} → 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
-    return _Verdict(f"{outcome}\n\n{gain}".rstrip(), chosen == answer)
+    return _Verdict(f"{outcome}\n\n{gain}".rstrip(), (chosen, answer))
 
 
 def _earlier(asked: Prediction) -> str | None:
@@ -147,12 +152,14 @@ def _show_verdict(asked: Prediction, verdict: _Verdict, *, again: bool = False) 
     """Show a verdict below its experiment, in a colour; with `again`, in place of the one that is shown there."""
     plain = _plain(verdict.text)
     bundle = {"text/markdown": verdict.text, "text/plain": plain}
-    if verdict.is_right is not None:
+    if verdict.letters is not None:
+        chosen, answer = verdict.letters
         color = _RIGHT if verdict.is_right else _WRONG
         paragraphs = "".join(f"<p>{_html(text)}</p>" for text in verdict.text.split("\n\n"))
         bundle["text/html"] = (
-            f'<div lang="ko" data-prediction="{asked.id}" style="border-left:5px solid {color};border-radius:8px;'
-            f'background:{color}1f;padding:2px 14px">{paragraphs}</div>'
+            f'<div lang="ko" data-prediction="{asked.id}" data-chosen="{chosen}" data-answer="{answer}" '
+            f'style="border-left:5px solid {color};border-radius:8px;background:{color}1f;margin:12px 0 4px;'
+            f'padding:2px 14px">{paragraphs}</div>'
         )
     if not publish(bundle, {}, name=f"hanstep-reveal-{asked.id}", update=again) and not again:
         print(plain)

@@ -22,7 +22,7 @@ from grader.course.reading import load_course
 from grader.grading.own_file import OwnFile
 from grader.learner.earned import PassNotes, pass_notes, recorded_check
 from grader.learner.progress import Progress
-from grader.learner.settings import as_chosen
+from grader.learner.settings import as_chosen, repair_setting
 from grader.notebook.hints import next_hints
 from grader.notebook.terminal_keys import pressed_keys
 from grader.report.plain_text import without_code_marks
@@ -142,6 +142,8 @@ class Watch:
         """Names of the exercises that have passed, in this order; they are checked again only once all have passed."""
         self._just_passed: list[tuple[Feedback, PassNotes]] = []
         self._messages: list[str] = []
+        self._asked = ""
+        """Exercise whose answer the last key asked for; the same key once more shows it."""
         self._view = 0
         """Index in `_views` of what is shown of the feedback."""
 
@@ -177,7 +179,10 @@ class Watch:
             self._view = (self._view + 1) % len(_views(self._feedback))
             self._draw()
         elif key == "h" and self._current is not None:
-            hints = next_hints(self._current)
+            again, self._asked = self._asked == self._current.name, ""
+            hints = next_hints(self._current, answer=again, ask="h를 한 번 더 누르세요.")
+            if hints is not None and hints.confirm:
+                self._asked = self._current.name
             self._messages = ["보너스 문제라 정해 둔 힌트가 없어요." if hints is None else hints.text]
             self._draw()
 
@@ -238,7 +243,8 @@ class Watch:
             return True
         (feedback,) = feedbacks
         learner = Progress.load()
-        gain = recorded_check(learner, feedback, self._own.source(exercise.name))
+        repair, _ = repair_setting(self._file.parent)
+        gain = recorded_check(learner, feedback, self._own.source(exercise.name), repair)
         self._messages += learner.take_notices()
         if feedback.status != "passed":
             self._current, self._feedback, self._view = exercise, feedback, 0

@@ -61,6 +61,17 @@ def mistake_hints(feedback: Feedback, named: NamedMistake) -> tuple[str, str, st
     )
 
 
+def hints_beyond_card(feedback: Feedback, named: NamedMistake, repair: Repair) -> tuple[str, str, str]:
+    """Return the hints of a mistake without what the card has told already; empty where nothing is left to tell.
+
+    A card tells the symptom always and, unless the repair is held back, the name, the cause and where to look.
+    """
+    _, place, whole = mistake_hints(feedback, named)
+    if repair == "at-once":
+        return "", "", _right_lines(named)
+    return "", place if named.hint else "", whole
+
+
 def _place(named: NamedMistake) -> str:
     """Return the line, and what to look at there."""
     code = _code(named.source_line.strip()) if named.source_line and named.line is not None else ""
@@ -71,9 +82,14 @@ def _repair(named: NamedMistake) -> str:
     """Return the mistake's name and cause, and the lines that the solution has there."""
     alike = "" if len(named.titles) == 1 else f" {words.INSEPARABLE}"
     told = f"{one_of(named.titles)}.{alike} {named.explain}"
+    return "\n".join(filter(None, (told, _right_lines(named))))
+
+
+def _right_lines(named: NamedMistake) -> str:
+    """Return the lines that the solution has at the mistake's place; empty if it has none."""
     if not named.right_lines:
-        return told
-    return f"{told}\n정답에서는 이렇게 써요.\n{_code(chr(10).join(named.right_lines))}"
+        return ""
+    return f"정답에서는 이렇게 써요.\n{_code(chr(10).join(named.right_lines))}"[:_MOST_CHARACTERS]
 
 
 def _code(text: str) -> str:

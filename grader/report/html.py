@@ -117,17 +117,25 @@ def feedback_html(
     return card
 
 
-def hint_html(title: str, seen: Sequence[tuple[str, str]], total: int) -> str:
+def hint_html(
+    title: str, seen: Sequence[tuple[str, str]], total: int, *, exercise: str, confirm: str = ""
+) -> str:
     """Return the card of the newest hint, with the earlier ones folded below it.
 
     Args:
         title: the exercise's title.
         seen: the hints shown so far, the newest last: (name, text); most have no name.
         total: number of hints that there are.
+        exercise: its name; JupyterLab keeps the number of hints left up to date on the card of a check (`cards.js`).
+        confirm: sentences in place of a new hint, that ask if the answer is wanted; all of `seen` was seen before.
     """
     template = template_environment().get_template("hint.html.j2")
     card: str = template.render(
-        title=title, hints=[(name, hint_blocks(text)) for name, text in seen], total=total
+        title=title,
+        hints=[(name, hint_blocks(text)) for name, text in seen],
+        total=total,
+        exercise=exercise,
+        confirm=confirm,
     )
     return card
 

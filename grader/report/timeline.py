@@ -8,11 +8,6 @@ from grader.report.plain_text import one_line
 
 _FEW_COLUMNS = 7
 """Number of columns that can be read even if most of them differ."""
-_PHONE_WIDTH = 262.0
-"""Width in CSS pixels that a card on a phone leaves for columns."""
-# In CSS pixels, for the font sizes of `card.html.j2`: a letter of a name, a Hangul syllable and any other character of
-# a detail, the narrowest column, and the padding and gap of a column.
-_NAME_LETTER, _SYLLABLE, _DETAIL_LETTER, _NARROWEST, _AROUND = 7.3, 11, 5, 50, 18
 
 MOMENT_NAMES = {"scheduler": "scheduler.step"}
 
@@ -56,31 +51,6 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
             pairs += [Pair(mine, None), Pair(None, theirs)]
             i, j = i + 1, j + 1
     return pairs
-
-
-def phone_rows(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Split the columns into rows that fit a phone, beside the labels of both programs."""
-    made: list[list[Pair]] = [[]]
-    left = _PHONE_WIDTH
-    for pair in pairs:
-        wide = _estimated_width(pair)
-        if made[-1] and wide > left:
-            made.append([])
-            left = _PHONE_WIDTH
-        made[-1].append(pair)
-        left -= wide
-    return [row for row in made if row]
-
-
-def _estimated_width(pair: Pair) -> float:
-    """Estimate the width of a column in pixels, including the gap behind it."""
-    sides = [moment for moment in (pair.yours, pair.right) if moment is not None]
-    names = max(_NAME_LETTER * (len(moment_name(moment)) + 2 * pair.differs) for moment in sides)
-    details = max(
-        sum(_SYLLABLE if "가" <= sign <= "힣" else _DETAIL_LETTER for sign in moment_detail(moment))
-        for moment in sides
-    )
-    return max(names, details, _NARROWEST) + _AROUND
 
 
 def is_readable(pairs: Sequence[Pair]) -> bool:

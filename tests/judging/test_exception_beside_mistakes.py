@@ -14,6 +14,7 @@ from grader.judging.explain import explain
 from grader.judging.judge import judge
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference, cached_reference
+from grader.judging.solution import exercise_source
 from grader.observe.play import play
 from grader.observe.program import load_program
 from grader.observe.trace import Failure, Run, Trace
@@ -239,3 +240,50 @@ def test_an_own_exception_is_no_evidence_of_a_mistake_where_others_stay_unexplai
     feedback = told("TrainConfig", sample("unlisted", "TrainConfig", "by_position").text)
     assert feedback.status == "error"
     assert feedback.mistake_ids == []
+
+
+@pytest.mark.parametrize(
+    ("right", "misspelt"),
+    [
+        ("loss.backward()", "loss.bakward()"),
+        ("opt.step()", "opt.stpe()"),
+        ("opt.zero_grad()", "opt.zero_gard()"),
+        ("loss.item()", "loss.itme()"),
+    ],
+)
+def test_a_misspelt_method_is_told_as_such(right: str, misspelt: str) -> None:
+    """Some mistakes raise an AttributeError, too: `backward` of a number where the graph was cut."""
+    exercise = load_course().exercise("train_step")
+    source = exercise_source(exercise).replace(right, misspelt)
+    trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    assert feedback.mistake_ids == []
+    assert misspelt.split(".")[1].removesuffix("()") in str(feedback.error)
+
+
+def test_backward_of_a_number_is_still_the_cut_graph() -> None:
+    exercise = load_course().exercise("train_step")
+    source = exercise_source(exercise).replace("loss.backward()", "loss = float(loss)\n    loss.backward()")
+    trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    assert feedback.mistake_ids == ["detached-loss"]
+
+
+@pytest.mark.parametrize(
+    ("call", "mistake"),
+    [
+        ("opt.step()", "missing-step"),
+        ("loss.backward()", "missing-backward"),
+        ("opt.zero_grad()", "missing-zero-grad"),
+    ],
+)
+def test_a_method_without_parentheses_is_told_on_its_line(call: str, mistake: str) -> None:
+    exercise = load_course().exercise("train_step")
+    named = call.removesuffix("()")
+    source = exercise_source(exercise).replace(call, named)
+    trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    assert feedback.mistake_ids == [mistake]
+    assert feedback.source_line.strip() == named
+    assert f"`{named}` 뒤에 괄호가 없어서" in feedback.diagnosis.mistakes[0].explain
+    assert not feedback.diagnosis.mistakes[0].before

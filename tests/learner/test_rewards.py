@@ -210,8 +210,8 @@ def test_a_check_tells_what_it_has_brought() -> None:
     learner, exercise = Progress.load(), COURSE.exercise("train_step")
     wrong = Feedback("01", "train_step", exercise.title, "failed", (), "")
     passed = Feedback("01", "train_step", exercise.title, "passed", (), "")
-    assert recorded_check(learner, wrong, "").lines == ()
-    gain = recorded_check(learner, passed, exercise_source(exercise))
+    assert recorded_check(learner, wrong, "", "at-once").lines == ()
+    gain = recorded_check(learner, passed, exercise_source(exercise), "at-once")
     assert gain.first
     assert gain.xp > 30
     assert gain.level is not None
@@ -222,7 +222,7 @@ def test_a_check_tells_what_it_has_brought() -> None:
     assert told.following.section.link.startswith("../01_five_line_step/")
     assert learner.history.achievements.keys() == {"first-pass"}
     assert learner.history.exercise("train_step").orders == {"zero_grad model loss_fn backward step"}
-    again = recorded_check(learner, passed, exercise_source(exercise))
+    again = recorded_check(learner, passed, exercise_source(exercise), "at-once")
     assert again.lines == ()
     assert not again.first
 
@@ -232,8 +232,8 @@ def test_what_predictions_have_won_is_told_with_the_next_pass() -> None:
     for number in range(10):
         learner.record_verdict(f"01-{number}", "a", "b")
     wrong = Feedback("01", "fit", exercise.title, "failed", (), "")
-    assert recorded_check(learner, wrong, "").lines == ()
-    gain = recorded_check(learner, Feedback("01", "fit", exercise.title, "passed", (), ""), "")
+    assert recorded_check(learner, wrong, "", "at-once").lines == ()
+    gain = recorded_check(learner, Feedback("01", "fit", exercise.title, "passed", (), ""), "", "at-once")
     assert [a.id for a in gain.achievements] == ["first-prediction", "first-pass", "ten-predictions"]
 
 

@@ -1,4 +1,4 @@
-"""After a check that names a mistake, hints go from its symptom to its place to its repair; a setting holds it back."""
+"""After a check that names a mistake, hints tell what its card has not: a setting says how much that is."""
 
 import re
 from pathlib import Path
@@ -33,45 +33,67 @@ def plain(text: str) -> str:
     return text.replace("`", "")
 
 
-def test_a_named_mistake_is_told_by_symptom_place_and_repair() -> None:
-    """The symptom comes with what was measured; the name only with the repair; then the answer, and it stays."""
+def held_back() -> None:
+    """Let cards hold the repair back, so that there is more to hint at."""
+    assert run(["settings", "repair", "after-hint"]) == 0
+
+
+def test_hints_tell_what_the_card_has_not() -> None:
+    """By default it tells symptom, name, cause and where to look: the solution's lines are left, then the answer."""
     shown = checked(NO_ZERO_GRAD)
-    symptom, place, repair, answer, again = (newest() for _ in range(5))
     named = mistake("missing-zero-grad")
-    assert SYMPTOM in symptom
-    assert "두 번째 업데이트 = 1.0·g₁ + 1.0·g₂ (정답: 1.0·g₂)" in symptom
+    repair, asked = newest(), newest()
+    assert "opt.zero_grad()" in repair.splitlines()[-1]
+    for said in (named.title, named.hint, SYMPTOM):
+        assert plain(said) in plain(re.sub("<[^>]+>|\u2060", "", shown.html)), said
+        assert plain(said) not in repair
+    assert "정답을 볼까요?" in asked
+    assert "def train_step" not in asked
+    assert "def train_step" in hint("train_step", answer=True).text
+    assert not any(plain(clue) in plain(hint("train_step").text) for clue in TRAIN_STEP.clues), (
+        "the general ones"
+    )
+
+
+def test_held_back_a_named_mistake_is_told_by_place_and_repair() -> None:
+    """The card tells the symptom; the name comes only with the repair; then the answer, and it stays."""
+    held_back()
+    shown = checked(NO_ZERO_GRAD)
+    place, repair, _ = (newest() for _ in range(3))
+    named = mistake("missing-zero-grad")
+    assert SYMPTOM in shown.text
     assert f"{shown.feedback.line}번째 줄보다 앞" in place
     assert plain(named.hint) in place
-    for early in (symptom, place):
-        assert plain(named.title) not in early
-        assert "zero_grad" not in early
+    assert SYMPTOM not in place
+    assert "zero_grad" not in place
     assert plain(named.title) in repair
     assert "opt.zero_grad()" in repair.splitlines()[-1]
+    answer = hint("train_step", answer=True).text
     assert "def train_step" in answer
-    assert answer == again
-    every = hint("train_step").text
-    assert not any(plain(clue) in plain(every) for clue in TRAIN_STEP.clues), "the general ones came, too"
+    assert answer == hint("train_step").text
 
 
 def test_hints_seen_stay_above_and_say_what_they_are() -> None:
+    held_back()
     checked(NO_ZERO_GRAD)
     hint("train_step")
     second = hint("train_step")
-    assert re.findall(r"힌트 \d/\d.*", second.text) == ["힌트 1/4 · 증상", "힌트 2/4 · 볼 곳"]
-    assert "힌트 2/4 · 볼 곳" in second.html.split("<details")[0]
-    assert "힌트 1/4 · 증상" in second.html.split("<details")[1]
+    assert re.findall(r"힌트 \d/\d.*", second.text) == ["힌트 1/3 · 볼 곳", "힌트 2/3 · 고칠 것"]
+    assert "힌트 2/3 · 고칠 것" in second.html.split("<details")[0]
+    assert "힌트 1/3 · 볼 곳" in second.html.split("<details")[1]
 
 
-def test_another_mistake_begins_at_its_symptom_and_the_same_goes_on() -> None:
+def test_another_mistake_begins_anew_and_the_same_goes_on() -> None:
     """The general hints come where nothing is named."""
+    held_back()
     checked(NO_ZERO_GRAD)
     newest()
     checked(NO_ZERO_GRAD + "\n# still the same\n")
-    assert "번째 줄보다 앞" in newest(), "the symptom of the same mistake was told again"
+    assert "정답에서는" in newest(), "the place of the same mistake was told again"
     checked(NO_STEP)
-    assert "매개변수가 하나도 움직이지 않았어요" in newest()
+    assert plain(mistake("missing-step").hint) in newest()
     checked(NO_ZERO_GRAD)
-    assert SYMPTOM in newest(), "it was mended in between"
+    assert plain(mistake("missing-zero-grad").hint) in newest(), "it was mended in between"
     checked(
         RIGHT["train_step"].replace(
             "loss.backward()", "(0.3 * loss + 0.25 * loss_fn(model(xb), yb)).backward()"
@@ -83,31 +105,44 @@ def test_another_mistake_begins_at_its_symptom_and_the_same_goes_on() -> None:
 
 
 def test_two_mistakes_are_told_one_after_the_other() -> None:
+    held_back()
     source = NO_ZERO_GRAD.replace("return loss.item()", "return loss")
     shown = checked(source)
     first, second = (mistake(id_) for id_ in shown.feedback.mistake_ids)
-    texts = [newest() for _ in range(7)]
-    assert plain(first.title) in texts[2]
-    assert plain(second.title) in texts[5]
-    assert "def train_step" in texts[6]
-    assert "힌트 6/7 · 고칠 것 (실수 2/2)" in hint("train_step").text
+    texts = [newest() for _ in range(5)]
+    assert plain(first.title) in texts[1]
+    assert plain(second.title) in texts[3]
+    assert "정답을 볼까요?" in texts[4]
+    assert "힌트 4/5 · 고칠 것 (실수 2/2)" in hint("train_step").text
 
 
 def test_a_bonus_task_has_hints_for_a_named_mistake_and_no_answer() -> None:
+    held_back()
     name = "overfit_one_batch"
     shown = checked(RIGHT[name].replace("model.train()", "pass", 1), name)
     assert shown.feedback.mistake_ids, "the sample names no mistake"
-    texts = [newest(name) for _ in range(4)]
-    assert plain(shown.feedback.diagnosis.mistakes[0].titles[0]) in texts[2]
-    assert texts[3] == texts[2]
+    texts = [newest(name) for _ in range(3)]
+    assert plain(shown.feedback.diagnosis.mistakes[0].titles[0]) in texts[1]
+    assert texts[2] == texts[1]
     assert "def overfit_one_batch" not in "".join(texts)
 
 
-def test_each_hint_counts_as_one_for_rewards() -> None:
+def test_each_hint_counts_as_one_for_rewards_and_asking_for_the_answer_as_none() -> None:
     checked(NO_ZERO_GRAD)
-    newest(), newest()
-    assert Progress.load().history.exercise("train_step").hints_used == 2
-    assert "남은 힌트는 2개" in checked(NO_ZERO_GRAD).html
+    newest(), newest(), newest()
+    assert Progress.load().history.exercise("train_step").hints_used == 1
+    assert "남은 힌트는 1개" in checked(NO_ZERO_GRAD).html
+
+
+def test_the_command_asks_before_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checked(NO_ZERO_GRAD)
+    told = []
+    for more in ((), (), ("--answer",)):
+        assert run(["hint", "train_step", *more]) == 0
+        told.append(capsys.readouterr().out)
+    assert "grader hint train_step --answer" in " ".join(told[1].split())
+    assert "def train_step" not in told[1]
+    assert "def train_step" in told[2]
 
 
 def test_a_forged_progress_file_shows_no_forged_hints() -> None:
@@ -163,7 +198,7 @@ def test_the_terminal_and_watch_keep_to_the_setting(
     assert "zero_grad" not in told
     assert "grader hint train_step" in told
     assert run(["hint", "train_step"]) == 0
-    assert "힌트 1/4 · 증상" in capsys.readouterr().out
+    assert "힌트 1/3 · 볼 곳" in capsys.readouterr().out
 
     from rich.console import Console
 

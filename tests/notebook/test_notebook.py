@@ -88,10 +88,14 @@ def test_an_unlisted_mistake_gets_an_honest_answer_with_a_recipe() -> None:
 
 def test_hints_come_one_at_a_time_and_the_last_one_stays() -> None:
     total = len(load_course().exercise("train_step").hints)
-    texts = [hint("train_step").text for _ in range(total + 1)]
-    assert len(set(texts[:total])) == total
-    assert texts[total] == texts[total - 1]
-    assert "loss.backward()" in texts[-1]
+    texts = [hint("train_step").text for _ in range(total)]
+    assert len(set(texts)) == total
+    assert "정답을 볼까요?" in texts[-1]
+    assert "loss.backward()" not in texts[-1]
+    assert hint("train_step").text == texts[-1], "asked twice is not confirmed"
+    answer = hint("train_step", answer=True).text
+    assert "loss.backward()" in answer
+    assert hint("train_step").text == answer
 
 
 def test_hints_seen_before_are_shown_again() -> None:
@@ -323,7 +327,7 @@ def test_a_pass_says_how_far_the_lesson_is() -> None:
     assert total < len(RIGHT)
     shown = [checked(RIGHT[name], name) for name in RIGHT]
     (first,) = (one for one, name in zip(shown, RIGHT, strict=True) if name == "train_step")
-    assert f"{total}개 가운데 0개를 통과했어요" in shown[0].text, "the first thing is a warm-up"
+    assert "연습 함수" not in shown[0].text, "the first thing is a warm-up: nothing to count yet"
     assert f"{total}개 가운데 1개를 통과했어요" in first.text
     assert f"{total}개 가운데 1개를 통과했어요" in first.html
     assert f"{total}개를 모두 통과했어요" in shown[-1].text

@@ -50,7 +50,7 @@ def test_card_uses_only_what_a_sanitizer_keeps(kind: str) -> None:
     """A notebook reopened untrusted must show the same card: no tag, attribute or style that gets dropped."""
     card = Parsed(feedback_html(KINDS[kind], hints=["힌트"], total_hints=3))
     assert set(card.tags) <= KEPT_TAGS
-    assert card.attributes <= {"style", "lang"}
+    assert card.attributes <= {"style", "lang", "data-hanstep-hints"}
     assert card.open == []
     assert {name for name, _ in card.declarations} <= KEPT_PROPERTIES
     for name, value in card.declarations:
@@ -156,7 +156,7 @@ def test_titles_with_code_show_no_backticks() -> None:
 def test_hint_card_keeps_code_as_code() -> None:
     answer = "이렇게 지워요.\n\n```python\nfor p in ps:\n    p.grad = None  # <b>\n```\n"
     hints = (("", "볼 곳"), ("", "더 볼 곳"), ("정답", answer))
-    card = hint_html("손으로 지우기", hints, 3)
+    card = hint_html("손으로 지우기", hints, 3, exercise="zero_gradients")
     assert "white-space:pre-wrap" in card
     assert ">for p in ps:</div>" in card
     # What is too long for a phone goes on four letters further in than its line begins; nothing scrolls.

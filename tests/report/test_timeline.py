@@ -36,17 +36,11 @@ def test_the_end_of_a_window_is_no_difference() -> None:
     assert kinds_of(timeline.align(right[:2], ended))[-1] == (None, "step")
 
 
-def test_columns_come_in_rows_that_fit_a_phone() -> None:
-    """Each row has the names of both programs beside it: what the browser wrapped had none."""
-    short = timeline.Pair(Moment("step", 1), Moment("step", None))
-    wide = timeline.Pair(Moment("scheduler", 1), Moment("scheduler", None))
-    assert [len(row) for row in timeline.phone_rows([short] * 7)] == [3, 3, 1]
-    assert [len(row) for row in timeline.phone_rows([wide, wide, short, wide])] == [2, 2]
-    assert timeline.phone_rows([]) == []
+def test_the_names_of_both_programs_stand_once() -> None:
+    """In the middle of a row they read like more boxes, wherever a phone would have wrapped the columns."""
     diagnosis = samples.unknown().diagnosis
-    drawn = timeline.phone_rows(timeline.align(diagnosis.yours, diagnosis.right))
-    assert len(drawn) == 2
-    assert feedback_html(samples.unknown()).count('line-height:1.4">내 코드</div>') == len(drawn)
+    assert len(timeline.align(diagnosis.yours, diagnosis.right)) > 4
+    assert feedback_html(samples.unknown()).count('line-height:1.4">내 코드</div>') == 1
 
 
 def test_timelines_that_contradict_their_flags_lose_nothing() -> None:

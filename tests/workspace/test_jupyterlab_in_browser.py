@@ -169,7 +169,9 @@ def questions(lab: Started, page: Any) -> Any:
             code(f'predict("{one.id}")', metadata={"tags": ["predict"]}),
             code("print('experiment', begun + 1)"),
             code(f'reveal("{one.id}")'),
-            text("이 설명은 답을 말합니다.\n\n## 다음 절\n\n이어지는 글입니다."),
+            text("이 설명은 답을 말합니다."),
+            code("print('one more')"),
+            text("이것도 답을 말합니다.\n\n## 다음 절\n\n이어지는 글입니다."),
         ]
     metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "questions.ipynb")
@@ -189,6 +191,35 @@ def choices(page: Any, prediction: str) -> Any:
     return page.locator(f"[data-hanstep-choice='{prediction}']")
 
 
+def page_marks(page: Any, prediction: str) -> dict[str, str]:
+    """The letters of the choices that are marked -> as what."""
+    return {
+        item.inner_text().strip()[0]: "right"
+        if "hanstep-right" in (item.get_attribute("class") or "")
+        else "pressed"
+        for item in choices(page, prediction).all()
+        if "hanstep-right" in (item.get_attribute("class") or "")
+        or item.get_attribute("aria-pressed") == "true"
+    }
+
+
+def test_shift_enter_and_arrows_pass_by_a_hidden_cell(questions: Any) -> None:
+    """`predict(...)` is hidden, since its choices can be clicked: the page stays at them."""
+    page = questions
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    active = page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
+    page.keyboard.press("Shift+Enter")
+    assert "예측 1." in active.inner_text()
+    page.keyboard.press("Shift+Enter")
+    above, experiment = "judged =", "print('experiment'"
+    for key, shown in (("Shift+Enter", experiment), ("ArrowUp", above), ("ArrowDown", experiment)):
+        page.keyboard.press(key)
+        page.wait_for_timeout(300)
+        assert shown in active.inner_text(), key
+        assert in_view(page, active), key
+    assert in_view(page, choices(page, ASKED.id).first)
+
+
 def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
     """In a kernel in which nothing has run; the other question stays closed. Then one key does the same."""
     letter = sorted(ASKED.wrong)[0]
@@ -201,7 +232,10 @@ def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
     assert questions.locator(".jp-OutputArea", has_text="experiment 2").count() == 1
     assert not is_veiled(explained.first)
     assert is_veiled(explained.nth(1))
+    assert is_veiled(rendered.get_by_text("이것도 답을 말합니다.").nth(1)), "behind a cell without a question"
     assert rendered.get_by_text("이어지는 글입니다.").nth(1).is_visible(), "the next topic is not hidden"
+    marked = page_marks(questions, ASKED.id)
+    assert marked == {letter: "pressed", ASKED.answer: "right"}
 
     letter = ALONE.answer
     choices(questions, ALONE.id).filter(has_text=f"{letter}:").focus()
@@ -253,7 +287,7 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     page.wait_for_timeout(500)
     assert in_view(page, headline)
     acts = page.locator(".hanstep-acts button")
-    assert acts.all_inner_texts() == ["힌트", "현미경", "다음"]
+    assert acts.all_inner_texts() == ["힌트", "현미경", "이어서 읽기"]
     acts.nth(0).click()
     hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
     hint.locator(".jp-OutputArea-output").first.wait_for()

@@ -83,19 +83,27 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     acts.filter(has_text="힌트").click()
     lesson.runs += 1
     hint = lesson.cell('hint("mend_step")').locator(".jp-Cell-outputArea")
-    shown(hint, "힌트 1/4 · 증상")
-    shown(hint, "이번 실행에서 잰 것")
+    shown(hint, "힌트 1/2 · 고칠 것")
     assert mistake.title.replace("`", "") not in hint.inner_text().replace("\u2060", "")
+    shown(card, "남은 힌트는 1개예요.")
     acts.filter(has_text="힌트").click()
     lesson.runs += 1
-    shown(hint, "힌트 2/4 · 볼 곳")
-    shown(hint, mistake.hint)
+    shown(hint, "정답을 볼까요?")
+    acts.filter(has_text="정답 보기").wait_for()
     assert "def mend_step" not in hint.inner_text()
 
-    lesson.write(writing, given.replace("    loss.backward()", f"    loss.backward()\n    {LINE}"))
+    right = given.replace("    loss.backward()", f"    loss.backward()\n    {LINE}")
+    lesson.write(writing, right.replace(LINE, LINE.removesuffix(")")))
     lesson.run(writing)
     lesson.run(checking)
+    shown(card, "위 셀이 실행되지 않았어요")
+    lesson.write(writing, right)
+    lesson.run(checking)
+    page.get_by_text("지금 코드는 아직 실행하지 않았어요").wait_for()
+    page.locator(".hanstep-stale button").click()
+    lesson.runs += 2
     shown(card, "통과")
+    page.locator(".hanstep-stale").wait_for(state="detached")
     shown(card, EXERCISE.because)
     shown(card, "XP")
     won = {one.id: one for one in load_rewards().achievements}
@@ -134,6 +142,6 @@ def assert_written(home: Path) -> None:
     assert told.letters[ASKED.id] == next(iter(ASKED.wrong))
     assert told.verdicts[ASKED.id] is False
     entry = told.exercise(EXERCISE.name)
-    assert (entry.passed, entry.tries, entry.hints_used) == (True, 2, 2)
+    assert (entry.passed, entry.tries, entry.hints_used) == (True, 2, 1)
     assert told.mistakes[EXERCISE.name, MISTAKE].once_mastered
     assert {"first-prediction", "mistake-overcome"} <= told.achievements.keys()

@@ -79,6 +79,15 @@ class NothingToSee(Exception):
     """The function makes no update that these situations could show."""
 
 
+def can_be_seen(function: Callable[..., Any]) -> bool:
+    """Return True if some situation can show this function or class."""
+    try:
+        situation_names(inspect.signature(function.__init__ if inspect.isclass(function) else function))
+    except (NothingToSee, TypeError, ValueError):
+        return False
+    return True
+
+
 def situation_names(signature: inspect.Signature) -> list[str]:
     """Return the situations for a function of this signature, the plainest first.
 

@@ -27,9 +27,13 @@
   };
 
   const chosen = new Map(); // prediction -> letter, of choices made in this window
-  const hasVerdict = (notebook, question) =>
-    outputText(notebook.widgets[question.told]).includes(`data-prediction=\\"${question.id}\\"`);
-  const isOpen = (notebook, question) => !chosen.has(question.id) && !hasVerdict(notebook, question);
+  const VERDICT = /data-prediction=\\"([\w-]+)\\"(?: data-chosen=\\"(\w)\\" data-answer=\\"(\w)\\")?/g;
+  // What stands below an experiment: {letter, answer}; null before a choice. Verdicts of old versions name no letters.
+  const verdictOn = (notebook, question) => {
+    const found = [...outputText(notebook.widgets[question.told]).matchAll(VERDICT)].find(([, id]) => id === question.id);
+    return found ? { letter: found[2], answer: found[3] } : null;
+  };
+  const isOpen = (notebook, question) => !chosen.has(question.id) && !verdictOn(notebook, question);
 
   // ---- the choices -------------------------------------------------------------------------------
 
@@ -41,9 +45,11 @@
     const text = notebook.widgets[above]?.node.querySelector(".jp-RenderedMarkdown");
     const items = [...(text?.querySelectorAll("li") ?? [])].filter((item) => CHOICE.test(item.textContent));
     if (items.length < 2) return false;
+    const verdict = verdictOn(notebook, question);
     for (const item of items) {
       const letter = CHOICE.exec(item.textContent)[1];
-      item.setAttribute("aria-pressed", String(chosen.get(question.id) === letter));
+      item.setAttribute("aria-pressed", String((chosen.get(question.id) ?? verdict?.letter) === letter));
+      item.classList.toggle("hanstep-right", verdict?.answer === letter);
       if (item.dataset.hanstepChoice === question.id) continue;
       item.dataset.hanstepChoice = question.id;
       item.setAttribute("role", "button");
@@ -113,6 +119,38 @@
     (notebook.widgets[question.told]?.node ?? ask.node).querySelector("[data-prediction]")?.scrollIntoView({ block: "nearest" });
   };
 
+  // ---- going past a hidden cell ------------------------------------------------------------------
+
+  const isHidden = (cell) => cell?.node.classList.contains("hanstep-asks");
+
+  // Shift+Enter and the arrows go to the next cell, also to one that is not displayed: JupyterLab would then scroll to
+  // the top of the notebook, and nothing would be selected there.
+  const passingBy = new WeakSet();
+  const passBy = (notebook) => {
+    if (passingBy.has(notebook)) return;
+    passingBy.add(notebook);
+    let last = notebook.activeCellIndex;
+    notebook.activeCellChanged.connect(() => {
+      const now = notebook.activeCellIndex;
+      const ways = now < last ? [-1, 1] : [1, -1];
+      const shown = ways.map((step) => {
+        let at = now;
+        while (isHidden(notebook.widgets[at])) at += step;
+        return at;
+      });
+      last = shown.find((at) => notebook.widgets[at]) ?? now;
+      if (last === now) return;
+      notebook.activeCellIndex = last;
+      // JupyterLab scrolls to the cell that it has gone to, and the choices above it may be out of view.
+      if (last > now) setTimeout(() => showChoices(notebook.widgets.slice(0, now)), 150);
+    });
+  };
+
+  const showChoices = (above) => {
+    const asked = above.findLast((cell) => cell.node.querySelector(".hanstep-choices"));
+    asked?.node.querySelector(".hanstep-choices").scrollIntoView({ block: "nearest" });
+  };
+
   // ---- what tells the answer ---------------------------------------------------------------------
 
   // The elements of the text behind an experiment, up to the next topic.
@@ -121,8 +159,7 @@
     for (const cell of notebook.widgets.slice(question.told + 1)) {
       if (cell.model.type !== "markdown") {
         if (ASKS.test(source(cell)) || tagsOf(cell).some((tag) => tag.startsWith("exercise:"))) break;
-        if (tagsOf(cell).includes("folded")) continue; // asserts
-        break;
+        continue; // an experiment without a question: what is said of it belongs to the same topic
       }
       const text = cell.node.querySelector(".jp-RenderedMarkdown");
       for (const part of text?.children ?? []) {
@@ -155,6 +192,7 @@
     const notebook = panel.content;
     if (!notebook?.model?.cells) return;
     noteRuns(panel);
+    passBy(notebook);
     const questions = questionsOf(notebook);
     for (const question of questions) {
       const clickable = decorate(app, panel, question);

@@ -1,0 +1,119 @@
+"""Notice cells that failed: the function that such a cell should have defined is still that of an earlier run.
+
+Without this, `check(train_step)` after a syntax error would judge, and record, code that no longer stands in the cell.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from grader.course.reading import load_course
+from grader.observe.wording import with_particle
+from grader.submission.cells import as_python
+from grader.submission.practice_cells import practised
+from grader.submission.syntax import DEFINED_NAME, SYNTAX_ERROR, ParseError, parse
+
+_DEFINITION = re.compile(rf"^{DEFINED_NAME}", re.MULTILINE)
+"""Finds definitions by their text: a cell with a syntax error has no tree."""
+_AGAIN = "오류를 고치고 그 셀을 다시 실행한 다음 확인하세요 (셀을 누르고 Shift+Enter)."
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """The last run of a cell that was to define an exercise and did not."""
+
+    earlier: object
+    """What the name stands for since an earlier run; None if it stands for nothing."""
+    why: str
+    """Korean sentence on a syntax error, or an exception as Python words it."""
+
+
+_failed: dict[str, _Failed] = {}
+"""By exercise, in this kernel."""
+
+
+def notice_failed_cells() -> None:
+    """Notice failed cells from now on, if this is a notebook; otherwise do nothing."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        _failed.clear()  # of an earlier notebook in this process
+        observer = _Observer(shell.user_ns)
+        shell.events.register("pre_run_cell", observer.before)
+        shell.events.register("post_run_cell", observer.after)
+
+
+@dataclass(frozen=True)
+class OlderThanItsCell:
+    """Korean title and sentences to show instead of judging a function."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def older_than_its_cell(exercise: str, function: Callable[..., Any]) -> OlderThanItsCell | None:
+    """Return what to say if the cell of `function` has failed since the function was made; None if it has not."""
+    failed = _failed.get(exercise)
+    if failed is None or failed.earlier is not function:
+        return None
+    subject = with_particle(f"`{exercise}`", "은/는")
+    told = f"그래서 지금 있는 {subject} 고치기 전의 것이고, 확인하지 않았어요."
+    return OlderThanItsCell("위 셀이 실행되지 않았어요", (told, failed.why, _AGAIN))
+
+
+def has_failed(exercise: str) -> bool:
+    """Return True if the cell that was to define the exercise failed when it ran last."""
+    return exercise in _failed
+
+
+class _Observer:
+    """Compares the exercises' functions before and after each cell that defines one."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._names = names
+        self._before: list[dict[str, object]] = []
+        """The values that a cell is to replace, by name; one dict for each running cell, since one can run another."""
+
+    def before(self, info: Any) -> None:
+        """Remember the functions that the cell about to run is to define anew."""
+        raw = str(info.raw_cell)
+        exercises = load_course().exercises
+        meant = {name for name in _DEFINITION.findall(raw) if name in exercises}
+        if meant:
+            meant -= practised(as_python(raw), tuple(exercises))
+        self._before.append({name: self._names.get(name) for name in meant})
+
+    def after(self, result: Any) -> None:
+        """Record which of them the cell has not defined, and tell a syntax error in Korean."""
+        error = result.error_before_exec or result.error_in_exec
+        problem = _syntax_problem(str(result.info.raw_cell)) if isinstance(error, SyntaxError) else None
+        for name, earlier in (self._before.pop() if self._before else {}).items():
+            if error is not None and self._names.get(name) is earlier:
+                _failed[name] = _Failed(earlier, problem or f"오류: {_in_one_line(error)}")
+            else:
+                _failed.pop(name, None)
+        if problem is not None:
+            _show(problem)
+
+
+def _syntax_problem(source: str) -> str | None:
+    """Return a Korean line on the cell's syntax error; None if only IPython sees one."""
+    try:
+        parse(as_python(source))
+    except ParseError as error:
+        return f"{error.line}번째 줄: {str(error).removeprefix(SYNTAX_ERROR)}"
+    return None
+
+
+def _in_one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _show(line: str) -> None:
+    # Imported only here: a kernel imports this module before its first cell, and drawing takes a second to import.
+    from grader.notebook.shown import message
+    from grader.plots import publish
+
+    publish(dict(message(line)._repr_mimebundle_()), {})

@@ -1,0 +1,90 @@
+"""A cell that failed leaves the function of an earlier run: no check judges that one in its place."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from grader.course.reading import load_course
+from grader.learner.progress import Progress
+from grader.notebook.check import protect_answers
+from grader.notebook.failed_cells import notice_failed_cells
+from grader.notebook.missing_names import why_missing
+from tests.notebook.test_notebook import RIGHT
+
+BROKEN = {
+    "a bracket": ("loss.item()", "float(loss.item("),
+    "no body": ('-> float:\n    """', '-> float:\n"""'),
+    "an error in the signature": ("-> float:", "-> flaot:"),
+}
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    made = InteractiveShell.instance()
+    notice_failed_cells()
+    protect_answers()
+    made.run_cell("import torch\nfrom grader import check, hint")
+    yield made
+    notice_failed_cells()  # forgets what has failed
+    InteractiveShell.clear_instance()
+
+
+def result(shell: Any, cell: str) -> Any:
+    return shell.run_cell(cell, store_history=True).result
+
+
+@pytest.mark.parametrize("broken", ["a bracket", "no body", "an error in the signature"])
+def test_a_check_after_a_failed_cell_says_so_and_records_nothing(shell: Any, broken: str) -> None:
+    result(shell, RIGHT["train_step"])
+    shell.run_cell(RIGHT["train_step"].replace(*BROKEN[broken]))
+    shown = result(shell, "check(train_step)")
+    assert shown.feedback is None
+    assert "위 셀이 실행되지 않았어요" in shown.text
+    assert Progress.load().history.exercise("train_step").tries == 0
+    result(shell, RIGHT["train_step"])
+    assert result(shell, "check(train_step)").passed
+
+
+def test_a_syntax_error_is_told_in_korean_with_its_line(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below Python's own message, and again where the function is checked."""
+    result(shell, RIGHT["train_step"])
+    broken = RIGHT["train_step"].replace("loss_fn(logits, yb)", "loss_fn(logits, yb")
+    line = 1 + broken[: broken.index("loss_fn(logits")].count("\n")
+    shell.run_cell(broken)
+    told = f"{line}번째 줄"
+    for text in (capsys.readouterr().out, result(shell, "check(train_step)").text):
+        assert told in text
+        assert "괄호 `(`를 열고 닫지 않았어요" in text.replace("(`를", "(`를")
+
+
+@pytest.mark.parametrize("name", ["mend_step", "SAM", "accumulate"])
+def test_every_exercise_is_noticed(shell: Any, name: str) -> None:
+    """Classes as well."""
+    kind = "class" if name[0].isupper() else "def"
+    shell.run_cell(f"{kind} {name}():\n    pass")
+    shell.run_cell(f"{kind} {name}(:\n    pass")
+    assert "위 셀이 실행되지 않았어요" in result(shell, f"check({name})").text
+
+
+def test_a_function_that_its_failed_cell_still_made_is_judged(shell: Any) -> None:
+    """The cell fails below it, for example in a trial of one's own."""
+    shell.run_cell(RIGHT["train_step"] + "\n1 / 0\n")
+    assert result(shell, "check(train_step)").passed
+
+
+def test_other_failed_cells_do_not_matter(shell: Any) -> None:
+    result(shell, RIGHT["train_step"])
+    for other in ("1 / 0", "def helper(:\n    pass", "x = train_step("):
+        shell.run_cell(other)
+    assert result(shell, "check(train_step)").passed
+
+
+def test_without_an_earlier_function_the_name_is_missing_because_its_cell_failed(shell: Any) -> None:
+    shell.run_cell("def train_step(:\n    pass")
+    assert "오류로 멈췄어요" in str(why_missing("train_step"))
+    assert "오류로" not in str(why_missing("mend_step"))
+    assert "train_step" in load_course().exercises
