@@ -299,7 +299,7 @@ def test_a_line_is_enough_where_symptoms_do_not_differ() -> None:
     assert visit.question is None
     assert "data-hanstep-line" in shown.html
     wrong = next(n for n in range(1, 20) if n not in visit.case.lines)
-    assert clinic(line=wrong).text == f"{wrong}번째 줄 때문은 아니에요."
+    assert clinic(line=wrong).text.startswith(f"{wrong}번째 줄 때문은 아니에요.")
     assert clinic(line=min(visit.case.lines)).text.startswith("찾았어요!")
 
 
