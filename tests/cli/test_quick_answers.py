@@ -1,5 +1,7 @@
 """A misspelt command is answered before torch, which takes seconds, is imported."""
 
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +52,16 @@ def test_is_answered_without_torch(command: str, expected: str, tmp_path: Path) 
     )
     assert expected in ended.stderr
     assert ended.returncode == 2
+
+
+def test_a_slow_command_says_at_once_that_it_starts(tmp_path: Path) -> None:
+    """On a terminal only; `progress` was silent for up to 14 seconds on a busy machine."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "grader", "progress"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=theirs, stderr=theirs) as child:
+        os.close(theirs)
+        first = os.read(ours, 4096).decode("utf-8", "replace")
+        child.kill()
+    os.close(ours)
+    assert "준비하고 있어요" in first
