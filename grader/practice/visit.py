@@ -276,7 +276,7 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
         lines.append(f"다음에 볼 실수 {plan.coming}개는 {on_day(plan.following)}에 나와요.")
     if plan.waiting:
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
-    lines.append("당신의 스크립트를 진찰받기: `grader xray train.py`")
+    lines.append("내 스크립트도 진찰하기: `grader xray train.py`")
     return tuple(lines)
 
 

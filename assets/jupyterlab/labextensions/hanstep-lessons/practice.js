@@ -56,7 +56,9 @@
     clearInterval(clock.timer);
     clocks.delete(cell);
     clock.node.dataset.done = seconds;
-    clock.node.textContent = `✓ ${seconds}초`;
+    const minutes = Math.floor(seconds / 60);
+    const rest = (seconds - 60 * minutes).toFixed(1);
+    clock.node.textContent = `✓ ${minutes ? `${minutes}분 ` : ""}${rest}초`; // as the card says it
   };
 
   // ---- the clinic's card -------------------------------------------------------------------------
