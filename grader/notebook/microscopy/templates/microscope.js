@@ -23,7 +23,7 @@
     exp_avg: "그레이디언트의 이동 평균",
     exp_avg_sq: "그레이디언트 제곱의 이동 평균",
   };
-  const FADE = 30; // pixels at which the strip fades out: a whole call begins behind them, if it has room
+  const FADE = 18; // pixels at which the strip fades out: a whole call begins behind them, if it has room
   const ONE = "내 코드 = 정답";
   const named = (parts) => (parts || []).map((part) => part.text).join("|");
   const allAlike = (one, other) => one.length === other.length && one.every((n, i) => alike(n, other[i]));
@@ -203,7 +203,7 @@
       [...strip.children].forEach((chip, i) => chip.classList.toggle("hsm-here", Math.floor(i / rows) === at));
       const here = strip.children[rows * at];
       const call = strip.children[rows * view.columns.findIndex((one) => one.call === column.call)];
-      const fits = here.offsetLeft + here.offsetWidth - call.offsetLeft < strip.clientWidth - 2 * FADE;
+      const fits = here.offsetLeft + here.offsetWidth - call.offsetLeft < strip.clientWidth - FADE;
       strip.scrollTo({ left: fits ? call.offsetLeft - FADE : here.offsetLeft - strip.clientWidth / 2, behavior: still() || fresh ? "auto" : "smooth" });
       fade();
       const pair = [view.yours[at], view.right[at]];
