@@ -23,7 +23,7 @@ driver = Driver("sam_step_local")
 def _case_of(
     stage: Stage, *, ranks: int = 2, make_optimizer: MakeOptimizer = sgd, count: int = 2
 ) -> RankCase:
-    """Return a case with a SAM on every rank."""
+    """Return a case with a SAM on every rank, and `count` batches of each rank's own."""
     return rank_case(
         stage,
         "sam_step_local",
@@ -36,7 +36,7 @@ def _case_of(
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case on two ranks."""
+    """Return a case on two ranks, for the usual scenarios."""
     return _case_of(stage)
 
 
@@ -73,7 +73,7 @@ def _three_ranks(stage: Stage) -> None:
 
 @driver.scenario("passes", "합친 패스와 합치지 않은 패스", check="passes")
 def _passes(stage: Stage) -> None:
-    """Count the forward passes that average. A wrong program wraps only `backward` in `no_sync`."""
+    """Count how often the gradients are averaged. A wrong program wraps only `backward` in `no_sync`."""
     case = _case_of(stage, count=stage.env.draw("calls").whole(2, 4))
     for batch in list(case.data):
         case.call([batch])
