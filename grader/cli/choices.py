@@ -55,7 +55,7 @@ class _Choice(Generic[_Key]):
             style = "class:chosen" if at == self._at else ""
             found.append((style, f" {key:>{width}}  {line} ", self._clicked(at)))
             found.append(("", "\n"))
-        missing = " (없는 {}예요)".format(what) if self._typed and self._at is None else ""
+        missing = f" (없는 {what}예요)" if self._typed and self._at is None else ""
         return [*found, ("class:question", f"고른 것: {self._typed or self._chosen()}{missing}")]
 
     def _chosen(self) -> str:

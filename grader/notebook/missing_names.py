@@ -62,7 +62,9 @@ def _show(
 ) -> None:
     inmost = list(walk_tb(traceback))[-1:]
     in_cell = any(frame.f_code.co_name == "<module>" for frame, _ in inmost)
-    prepared = any(getattr(shell.user_ns.get(one), "__module__", "").startswith("grader.") for one in NOTEBOOK_FUNCTIONS)
+    prepared = any(
+        getattr(shell.user_ns.get(one), "__module__", "").startswith("grader.") for one in NOTEBOOK_FUNCTIONS
+    )
     explanation = (
         why_missing(error.name, prepared=prepared) if in_cell and isinstance(error.name, str) else None
     )

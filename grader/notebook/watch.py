@@ -320,7 +320,7 @@ class Watch:
             console.print(Text(f"{keys}  · 저장하면 다시 확인해요", "dim"))
 
     def _next_file(self) -> Path | None:
-        """Return the learner's notebook with the next exercise; None if there is none, or if it is not beside this one."""
+        """Return the learner's notebook with the next exercise; None if there is none, or if it lies elsewhere."""
         following = next_exercise(self._course, Progress.load().passed)
         if following is None:
             return None

@@ -167,7 +167,9 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
     if scenario is None:
         return None
     offset = imports.count("\n")
-    culprits = find_culprits(right, broken, lambda text: _mends(known, chosen, text), _near(known, chosen, right))
+    culprits = find_culprits(
+        right, broken, lambda text: _mends(known, chosen, text), _near(known, chosen, right)
+    )
     return Case(
         exercise,
         tuple(variant.mistake for variant in chosen),

@@ -1,7 +1,7 @@
 """Find the lines of a broken program that a learner must change to mend it, and what is wrong with them.
 
-A line that only stands beside the wrong one is no answer. Of lines that changed places, a line counts if moving it alone
-mends the program: `step()` before `backward()` is mended by moving either, but not by moving what follows them.
+A line that only stands beside the wrong one is no answer. Of lines that changed places, a line counts if moving it
+alone mends the program: `step()` before `backward()` is mended by moving either, but not by moving what follows them.
 """
 
 import ast
@@ -15,7 +15,7 @@ Fault = Literal["missing", "moved", "indented", "wrong"]
 """What is wrong: a line is left out, stands elsewhere, has another indentation, or says something else."""
 
 _MOST_LINES = 2
-"""Maximum lines of a block that changed places and of which every line counts: `if max_norm is not None:` and its body."""
+"""Maximum lines of a block that changed places and of which every line counts: an `if` and its body."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ def find_culprits(
     if not indented:
         one, other = bare, its_bare
     changes = [
-        change for change in SequenceMatcher(None, one, other, autojunk=False).get_opcodes() if change[0] != "equal"
+        change
+        for change in SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+        if change[0] != "equal"
     ]
     added = Counter(line for _, _, _, start, end in changes for line in other[start:end])
     changed = {line + 1 for _, _, _, start, end in changes for line in range(start, end)}
@@ -122,7 +124,11 @@ def _statements(broken: str, lines: set[int]) -> Iterator[list[int]]:
         if isinstance(node, ast.stmt) and set(_lines_of(node)) <= lines:
             yield list(_lines_of(node))
         else:
-            waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler)]
+            waiting += [
+                child
+                for child in ast.iter_child_nodes(node)
+                if isinstance(child, ast.stmt | ast.excepthandler)
+            ]
 
 
 def _lines_of(node: ast.stmt) -> range:

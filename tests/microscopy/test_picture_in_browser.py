@@ -131,7 +131,8 @@ def test_on_a_phone_in_jupyterlab_nothing_is_cut(opened: Opened) -> None:
     page.get_by_role("button", name="AdamW").click()
     for cut in (".hsm-code", ".hsm-box", ".hsm-side"):
         sizes = page.eval_on_selector_all(
-            f"{cut}", "all => all.map((e) => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])"
+            f"{cut}",
+            "all => all.map((e) => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])",
         )
         assert all(wide <= 1 and high <= 1 for wide, high in sizes), (cut, sizes)
     heads = page.eval_on_selector_all(".hsm-over", "all => all.map((e) => e.getBoundingClientRect().height)")

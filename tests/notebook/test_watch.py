@@ -211,4 +211,6 @@ def test_after_the_last_problem_of_a_file_the_next_file_is_named(tmp_path: Path)
     Watch(file, COURSE, console).look()
     assert f"다음 파일: grader watch {tmp_path / place}" in console.export_text()
     (tmp_path / place).write_bytes(b"")
-    assert _content(tmp_path / place) is None, "a file that an editor has emptied, and will write, is not read"
+    assert _content(tmp_path / place) is None, (
+        "a file that an editor has emptied, and will write, is not read"
+    )
