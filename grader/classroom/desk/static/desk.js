@@ -83,9 +83,14 @@ function showRound() {
   showGroups();
 }
 
+// Show a group whose button was pressed, unless another exercise has come before its turn.
+async function showPressed(group) {
+  if (state.exercise.groups.includes(group)) await showGroup(group);
+}
+
 function showGroups() {
   const focused = at("groups").contains(document.activeElement);
-  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group, () => attempt(() => showGroup(g)))));
+  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group, () => attempt(() => showPressed(g)))));
   const current = at("groups").querySelector('[aria-current="true"]');
   if (focused) current?.focus();
   current?.scrollIntoView({ block: "nearest" });
