@@ -13,7 +13,7 @@ from prompt_toolkit.mouse_events import MouseEvent, MouseEventType
 from prompt_toolkit.styles import Style
 
 _Key = TypeVar("_Key", int, str)
-_HINT = "누르거나, 화살표와 Enter로 고르세요. 그만두려면 Ctrl-C"
+_HINT = "누르거나, 앞의 {what}를 쓰고 Enter. 화살표로 골라도 돼요. 그만두려면 Ctrl-C"
 _STYLE = Style.from_dict({"chosen": "reverse bold", "hint": "ansibrightblack", "question": "bold"})
 
 
@@ -34,7 +34,8 @@ class _Choice(Generic[_Key]):
         self._question = question
         self._options: dict[_Key, str] = dict(options)
         self._keys: list[_Key] = list(options)
-        self._at, self._typed = 0, ""
+        self._at: int | None = None  # Enter alone must not answer with a line that nobody chose
+        self._typed = ""
         window = Window(FormattedTextControl(self._text, focusable=True, show_cursor=False), wrap_lines=True)
         self._application: Application[_Key | None] = Application(
             Layout(window), key_bindings=self._bindings(), style=_STYLE, mouse_support=True
@@ -45,12 +46,21 @@ class _Choice(Generic[_Key]):
 
     def _text(self) -> StyleAndTextTuples:
         width = max(len(str(key)) for key in self._keys)
-        found: StyleAndTextTuples = [("class:question", f"{self._question}\n"), ("class:hint", f"{_HINT}\n")]
+        what = "번호" if isinstance(self._keys[0], int) else "글자"
+        found: StyleAndTextTuples = [
+            ("class:question", f"{self._question}\n"),
+            ("class:hint", f"{_HINT.format(what=what)}\n"),
+        ]
         for at, (key, line) in enumerate(self._options.items()):
             style = "class:chosen" if at == self._at else ""
             found.append((style, f" {key:>{width}}  {line} ", self._clicked(at)))
             found.append(("", "\n"))
-        return found[:-1]
+        missing = f" (없는 {what}예요)" if self._typed and self._at is None else ""
+        return [*found, ("class:question", f"고른 것: {self._typed or self._chosen()}{missing}")]
+
+    def _chosen(self) -> str:
+        """Return the chosen key as text; empty if none is chosen yet."""
+        return "" if self._at is None else str(self._keys[self._at])
 
     def _clicked(self, at: int) -> Callable[[MouseEvent], None]:
         def handle(event: MouseEvent) -> None:
@@ -68,7 +78,8 @@ class _Choice(Generic[_Key]):
 
         def move(by: int) -> Callable[[KeyPressEvent], None]:
             def handle(_event: KeyPressEvent) -> None:
-                self._at, self._typed = (self._at + by) % len(self._keys), ""
+                start = self._at if self._at is not None else min(0, -by)
+                self._at, self._typed = (start + by) % len(self._keys), ""
 
             return handle
 
@@ -76,23 +87,32 @@ class _Choice(Generic[_Key]):
         keys.add("down")(move(1))
 
         @keys.add("enter")
+        @keys.add("c-j")  # what was typed before this screen came up ends in a line feed
         def _(_event: KeyPressEvent) -> None:
-            self._leave(self._keys[self._at])
+            if self._at is not None:
+                self._leave(self._keys[self._at])
 
         @keys.add("c-c")
         @keys.add("c-d")
         def _(_event: KeyPressEvent) -> None:
             self._leave(None)
 
+        @keys.add("backspace")
+        def _(_event: KeyPressEvent) -> None:
+            self._type(self._typed[:-1])
+
         @keys.add(Keys.Any)
+        @keys.add(Keys.BracketedPaste)
         def _(event: KeyPressEvent) -> None:
             names = [str(key) for key in self._keys]
-            typed = next(
-                (t for t in (self._typed + event.data, event.data) if any(n.startswith(t) for n in names)), ""
-            )
-            self._typed = typed
-            if typed:
-                exact = [at for at, name in enumerate(names) if name == typed]
-                self._at = (exact or [at for at, name in enumerate(names) if name.startswith(typed)])[0]
+            longer = self._typed + event.data.strip()
+            # A number that leads nowhere is begun anew.
+            self._type(longer if any(name.startswith(longer) for name in names) else event.data.strip())
 
         return keys
+
+    def _type(self, text: str) -> None:
+        """Take the typed text, and choose the line whose key it is."""
+        names = [str(key) for key in self._keys]
+        self._typed = text
+        self._at = names.index(text) if text in names else None

@@ -13,6 +13,7 @@ from grader.base.errors import CommandError
 from grader.cli.drill import asked, file_text, is_terminal
 from grader.cli.progress import DataDir
 from grader.cli.terminal import out, say
+from grader.observe.wording import with_particle
 from grader.report.plain_text import one_line
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
             say("여기까지 할게요. 이 코드는 기록하지 않았어요.")
             return False
         if answered not in keys:
-            say(f"'{one_line(answered, 20)}'라는 키는 없어요.")
+            typed = f"'{one_line(answered, 20)}'"
+            say(f"{with_particle(typed, '이라는/라는')} 키는 없어요.")
             continue
         if answered == "a":
             reply = visit.given_up()
@@ -166,35 +168,42 @@ def _judged(visit: "Visit", file: Path) -> "Answer":
 
 
 def _marked(visit: "Visit") -> "Answer":
-    """Let the learner point at the wrong line, and at the symptom if there is a question about it."""
+    """Let the learner point at the wrong line, and at the symptom if there is a question, until both are right."""
     from grader.practice.visit import Answer
 
+    while True:
+        reply = _marked_once(visit)
+        if reply is None:
+            return Answer(("고르지 않았어요.",), over=False)
+        if reply.over:
+            return reply
+        for line in reply.lines:
+            _tell(line)
+
+
+def _marked_once(visit: "Visit") -> "Answer | None":
+    """Return the reply to one choice; None if the learner chose nothing."""
     line = _chosen(
         "틀린 줄은 어느 것일까요? 빠진 줄이 있으면 그 앞이나 뒤의 줄이에요.", _lines_of_the_body(visit)
     )
     if line is None:
-        return Answer(("고르지 않았어요.",), over=False)
+        return None
     if visit.question is None:
         return visit.marked(line)
     letter = _chosen(
         f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?", visit.question.choices
     )
-    return Answer(("고르지 않았어요.",), over=False) if letter is None else visit.marked(line, letter)
+    return None if letter is None else visit.marked(line, letter)
 
 
 def _lines_of_the_body(visit: "Visit") -> dict[int, str]:
     """Return the lines of code, by number, from the function's first line on and without its docstring."""
     import ast
 
-    lines = dict(enumerate(visit.case.text.splitlines(), start=1))
-    definition = ast.parse(visit.case.text).body[-1]
-    assert isinstance(definition, ast.FunctionDef | ast.ClassDef)  # a case is one function or class
-    documented = [n for n in ast.walk(definition) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
-    told = [n.body[0] for n in documented if ast.get_docstring(n) is not None]
-    hidden = {number for text in told for number in range(text.lineno, (text.end_lineno or text.lineno) + 1)}
-    return {
-        n: text for n, text in lines.items() if n >= definition.lineno and n not in hidden and text.strip()
-    }
+    from grader.practice.culprits import lines_of_code
+
+    lines, first = visit.case.text.splitlines(), ast.parse(visit.case.text).body[-1].lineno
+    return {n: lines[n - 1] for n in lines_of_code(visit.case.text) if n >= first}
 
 
 def _chosen(question: str, options: Mapping[_Key, str]) -> _Key | None:

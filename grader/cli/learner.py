@@ -79,6 +79,18 @@ def watch(
     watch_file(file, out, names)
 
 
+def _names_with_example() -> str:
+    """Return Korean sentences with the names of all exercises, and the command for the next one."""
+    from grader.course.reading import load_course
+    from grader.learner.next_section import next_exercise
+    from grader.learner.progress import Progress
+
+    course = load_course()
+    following = next_exercise(course, Progress.load().passed)
+    example = following.name if following is not None else next(iter(course.exercises))
+    return f"예: grader hint {example}\n이름: {', '.join(course.exercises)}"
+
+
 def _require_exercise(name: str) -> None:
     """Refuse a misspelt exercise before anything slow is imported.
 
@@ -161,11 +173,13 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
 
 
 def hint(
-    name: Annotated[str, typer.Argument(help="연습 문제 이름")],
+    name: Annotated[str | None, typer.Argument(help="연습 문제 이름", show_default=False)] = None,
     answer: Annotated[bool, typer.Option("--answer", help="정답만 남았으면 정답을 봐요")] = False,
     data_dir: DataDir = None,
 ) -> None:
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
+    if name is None:
+        raise CommandError(f"어느 연습 문제의 힌트인지 적어 주세요. {_names_with_example()}")
     _require_exercise(name)
     from grader.notebook import check
     from grader.report.text import print_indented

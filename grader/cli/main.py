@@ -14,7 +14,7 @@ import typer
 from grader.base.errors import HanstepError
 from grader.cli import author, clinic, desk, drill, grade, instructor, learner, progress, settings, xray
 from grader.cli.help import KoreanCommand, KoreanGroup
-from grader.cli.terminal import complain
+from grader.cli.terminal import complain, say_when_slow
 
 app = typer.Typer(
     add_completion=False,
@@ -80,6 +80,7 @@ def run(arguments: Sequence[str]) -> int:
     # `xray` runs a learner's script, whose sums would differ in the last bit.
     if list(arguments[:1]) != ["xray"]:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        say_when_slow()
     try:
         status = app(list(arguments), prog_name="grader", standalone_mode=False)
     except HanstepError as error:

@@ -3,7 +3,10 @@
 import importlib.util
 import os
 import runpy
+import sys
+from importlib.abc import MetaPathFinder
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -21,6 +24,21 @@ def say(line: str) -> None:
 def complain(line: str) -> None:
     """Print a line unchanged to stderr, as `say` does to stdout."""
     err.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def say_when_slow() -> None:
+    """On a terminal, say that the command is starting as soon as it imports torch, which takes seconds."""
+    if out.is_terminal and "torch" not in sys.modules:
+        sys.meta_path.insert(0, _TorchNoticed())
+
+
+class _TorchNoticed(MetaPathFinder):
+    """Finds no module; prints a line when torch is looked for the first time."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> None:
+        if name == "torch" and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            out.print("준비하고 있어요…", style="dim")
 
 
 def device(wanted: str) -> str:

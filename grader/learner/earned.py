@@ -120,7 +120,7 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
         time = (
             "첫 확인에서 바로 통과"
             if so_far.tries == 1
-            else f"첫 확인부터 {duration(so_far.minutes)}, 확인 {so_far.tries}번 만에 통과"
+            else f"첫 확인부터 {_time(so_far.minutes)}, 확인 {so_far.tries}번 만에 통과"
         )
     return PassNotes(standing_, time, gain.lines, onward)
 
@@ -169,3 +169,8 @@ def _called_name(function: ast.expr) -> str:
     if isinstance(function, ast.Name):
         return function.id
     return function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def _time(minutes: float) -> str:
+    """Return a duration in Korean; less than a minute in seconds, because learners have counted them."""
+    return duration(minutes) if minutes >= 1 else f"{max(1, round(60 * minutes))}초"

@@ -49,6 +49,8 @@ class ExerciseHistory:
     """Number of checks up to and including the first pass."""
     hints_used: int = 0
     """Hints shown before the first pass."""
+    hints_taken: int = 0
+    """Hints shown since the last reset, those about mistakes that are mended included."""
     minutes: float = 0.0
     """Minutes from the first check to the first pass, without time away."""
     orders: set[str] = field(default_factory=set)
@@ -151,10 +153,11 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 _add_hint(entry, event)
                 entry.hints_used += not entry.ever_passed
+                entry.hints_taken += 1
             case "reset":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 entry.passed, entry.checks, entry.hints, entry.last_mistakes = False, 0, 0, ()
-                entry.mistake_hints, entry.road = {}, ()
+                entry.mistake_hints, entry.road, entry.hints_taken = {}, (), 0
             case "prediction":
                 found.letters[event.what] = str(event.detail.get("letter"))
             case "verdict":

@@ -17,6 +17,7 @@ from grader.base.menus import RUN_ABOVE
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
 from grader.notebook.failed_cells import has_failed
+from grader.observe.wording import particle
 from grader.submission.cells import without_magics
 
 
@@ -30,16 +31,22 @@ def explain_missing_names() -> None:
         shell.set_custom_exc((NameError,), _show)
 
 
-def why_missing(name: str) -> str | None:
-    """Return a Korean line on what to run first; None for a name that no lesson defines."""
+def why_missing(name: str, *, prepared: bool = False) -> str | None:
+    """Return Korean lines on what to run first; None for a name that no lesson defines.
+
+    Args:
+        name: the missing name.
+        prepared: the lesson's first cells have run, so that running them is no advice.
+    """
     if has_failed(name):
         return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀이 오류로 멈췄어요. 오류를 고치고 그 셀을 다시 실행하세요."
     if name in load_course().exercises:
         return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
     if name in NOTEBOOK_FUNCTIONS:
-        return (
-            f"아직 없는 이름이에요: {name}. 강의 패키지에 있어요. "
-            f"레슨의 맨 위 셀들을 먼저 실행하고, 그래도 없으면 새 셀에서 실행하세요: from grader import {name}"
+        first = "" if prepared else "레슨의 맨 위 셀들을 먼저 실행하고, 그래도 없으면 "
+        return (  # the code has a line of its own, which can be copied and is not broken
+            f"`{name}`{particle(name, '은/는')} 강의 패키지에 있고, 아직 가져오지 않았어요.\n"
+            f"{first}새 셀에서 이 줄을 실행하세요:\n\nfrom grader import {name}"
         )
     if name in _made_in_lessons():
         return (
@@ -58,7 +65,12 @@ def _show(
 ) -> None:
     inmost = list(walk_tb(traceback))[-1:]
     in_cell = any(frame.f_code.co_name == "<module>" for frame, _ in inmost)
-    explanation = why_missing(error.name) if in_cell and isinstance(error.name, str) else None
+    prepared = any(
+        getattr(shell.user_ns.get(one), "__module__", "").startswith("grader.") for one in NOTEBOOK_FUNCTIONS
+    )
+    explanation = (
+        why_missing(error.name, prepared=prepared) if in_cell and isinstance(error.name, str) else None
+    )
     if explanation is not None:
         lines = [f"NameError: {error}", explanation]
         error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it to show the error

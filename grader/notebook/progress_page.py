@@ -40,6 +40,7 @@ def progress_html(content: Overview, *, links: bool = True) -> str:
         links=links,
         kinds=KIND_NAMES,
         most=_MOST_MISTAKES,
+        most_locked=_MOST_LOCKED,
         reset=RESET_STAYS.format(content.reset) if content.reset else "",
         time=duration(content.minutes) if content.minutes else "",
         won=sum(row.won for row in content.achievements),
@@ -131,7 +132,7 @@ def _lessons(content: Overview, width: int) -> RenderableType:
             counts = [
                 "전에 통과" if done.is_reset else "",
                 f"확인 {done.checks}" if done.checks else "",
-                f"힌트 {done.hints_shown}" if done.hints_shown else "",
+                f"힌트 {done.hints_taken}" if done.hints_taken else "",
             ]
             mark, style = ("✓", "green") if done.passed else ("↺" if done.is_reset else "·", "dim")
             line = Text.assemble((f"{mark} ", style), title, (f" ({exercise.name})", "dim"))

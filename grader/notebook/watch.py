@@ -4,6 +4,7 @@ The current exercise is the first one in the file that does not pass; a key skip
 passed is shown. Keys are read during a check, too: those that make its result needless end it, and so does a save.
 """
 
+import shlex
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,7 @@ from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading.own_file import OwnFile
 from grader.learner.earned import PassNotes, pass_notes, recorded_check
+from grader.learner.next_section import next_exercise
 from grader.learner.progress import Progress
 from grader.learner.settings import as_chosen, repair_setting
 from grader.notebook.hints import next_hints
@@ -226,6 +228,8 @@ class Watch:
         for exercise in (*every[start:], *every[:start]):
             if exercise is before:
                 self._messages = ["남은 문제는 이것뿐이에요."]
+                if self._feedback is None:  # the key has ended its check
+                    self._passes(exercise)
                 break
             if exercise.name not in self._passed and not self._passes(exercise):
                 break
@@ -305,8 +309,10 @@ class Watch:
             _views(told)[self._view](console, told)
         elif not finished:
             return
-        elif self._own is not None:
+        elif self._own is not None and self._current is None:
             console.print(Text("이 파일의 연습 문제를 모두 통과했어요.", "bold green"))
+            if (following := self._next_file()) is not None:
+                console.print(Text(f"다음 파일: grader watch {shlex.quote(str(following))}"))
             console.print()
         for text in self._messages:
             print_indented(console, text, by=2)
@@ -318,6 +324,14 @@ class Watch:
                 more = (_VIEW_KEYS[views[(self._view + 1) % len(views)]],)
             keys = "  ".join(("n 다음 문제", "h 힌트", *more, "r 다시 확인", "q 끝내기"))
             console.print(Text(f"{keys}  · 저장하면 다시 확인해요", "dim"))
+
+    def _next_file(self) -> Path | None:
+        """Return the learner's notebook with the next exercise; None if there is none, or if it lies elsewhere."""
+        following = next_exercise(self._course, Progress.load().passed)
+        if following is None:
+            return None
+        file = self._file.parent.parent / self._course.lesson(following.lesson).part_of(following.name).place
+        return file if file.is_file() and file.resolve() != self._file.resolve() else None
 
     def _draw_head(self) -> None:
         if self._own is None:
@@ -347,8 +361,8 @@ def _views(feedback: Feedback) -> list[View]:
 
 
 def _content(file: Path) -> bytes | None:
-    """Return the file's content; None while an editor is replacing it."""
+    """Return the file's content; None while an editor is replacing it, or has emptied it and not written it yet."""
     try:
-        return file.read_bytes()
+        return file.read_bytes() or None
     except OSError:
         return None

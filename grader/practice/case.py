@@ -9,7 +9,6 @@ import builtins
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cache
 
 from grader.course.conditions import unconditional_text
@@ -19,6 +18,7 @@ from grader.judging.edits import Combination, MistakeVariant, variants_of
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.solution import exercise_source, solution_with_needed_imports
 from grader.judging.true_sentences import explanations_of_combined_mistakes
+from grader.practice.culprits import Fault, find_culprits
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
 _MOST_LINES = 24
@@ -40,6 +40,8 @@ class Case:
     """Text of a whole file: the imports, then the function."""
     lines: frozenset[int] = frozenset()
     """Lines of `text`, from 1, that are wrong: a learner who points at one of these has found the mistake."""
+    fault: Fault = "wrong"
+    """What is wrong with these lines."""
     scenario: str = ""
     """Name of the first scenario in which the mistake shows; empty if unknown."""
     program: str = ""
@@ -165,16 +167,47 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
     if scenario is None:
         return None
     offset = imports.count("\n")
-    lines = frozenset(line + offset for line in _changed(right, broken))
+    culprits = find_culprits(
+        right, broken, lambda text: _mends(known, chosen, text), _near(known, chosen, right)
+    )
     return Case(
         exercise,
         tuple(variant.mistake for variant in chosen),
         imports + broken,
-        lines,
+        frozenset(line + offset for line in culprits.lines),
+        culprits.fault,
         scenario,
         broken,
         chosen,
     )
+
+
+def _mends(known: Reference, chosen: Combination, text: str) -> bool:
+    """Return True if a program is right wherever these mistakes show."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    scenarios = (s.name for s in known.exercise.driver.scenarios)
+    showing = (name for name in scenarios if any(known.behaviour(variant, name) for variant in chosen))
+    return all(known.reproduces(text, name, known.solution_run(name)) for name in showing)
+
+
+def _near(known: Reference, chosen: Combination, right: str) -> frozenset[str]:
+    """Return the lines of the renamed solution to which the mistakes point by `near`."""
+    plain = disguised(exercise_source(known.exercise), {}).splitlines()
+    wanted = {_normal(variant.mistake.near) for variant in chosen if variant.mistake.near}
+    return frozenset(
+        renamed for line, renamed in zip(plain, right.splitlines(), strict=True) if line.strip() in wanted
+    )
+
+
+def _normal(line: str) -> str:
+    """Return a line as `disguised` writes it; a line that is no statement by itself stays."""
+    try:
+        return ast.unparse(ast.parse(line.strip()))
+    except SyntaxError:
+        return line.strip()
 
 
 def _first_failing_scenario(known: Reference, chosen: Combination, raw: str, broken: str) -> str | None:
@@ -205,34 +238,6 @@ def _changes_pair(known: Reference, variant: MistakeVariant, chosen: Combination
         return False
     acting = (s.name for s in known.exercise.driver.scenarios if known.behaviour(variant, s.name) != 0)
     return any(not known.reproduces(raw, name, known.complete_run(rest, name)) for name in acting)
-
-
-def _changed(right: str, broken: str) -> set[int]:
-    """Return the lines of the broken program that differ from the right
-    one; for a missing line, the ones around its place.
-    """
-    one, other = right.splitlines(), broken.splitlines()
-    # Ignore indentation unless it is the only difference: otherwise a block that moved in or out would count line by
-    # line.
-    bare, its_bare = [line.strip() for line in one], [line.strip() for line in other]
-    if bare != its_bare:
-        one, other = bare, its_bare
-    found: set[int] = set()
-    for kind, _, _, start, end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if kind == "delete":
-            found |= {start, start + 1}
-        elif kind != "equal":
-            found |= set(range(start + 1, end + 1))
-    for step in (-1, 1):  # of two equal lines in a row, either may be the superfluous one
-        for line in sorted(found, reverse=step < 0):
-            beside = line + step
-            if (
-                min(line, beside) > 0
-                and max(line, beside) <= len(other)
-                and other[line - 1] == other[beside - 1]
-            ):
-                found.add(beside)
-    return found & set(range(1, len(other) + 1))
 
 
 def _imports(exercise: Exercise, source: str) -> str | None:

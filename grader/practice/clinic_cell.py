@@ -105,7 +105,9 @@ def _after(lines: tuple[str, ...], over: bool) -> Shown:
     if over:
         _state.open = None
         lines = (*lines, "다음 코드를 받으려면 `clinic()`을 실행하세요.")
-    return Shown(note_html(lines[1:], title=lines[0]), "\n".join(lines))
+    page = note_html(lines[1:], title=lines[0])
+    # By this attribute JupyterLab takes the clicks off the case's card (`practice.js`).
+    return Shown(f"<div data-hanstep-over>{page}</div>" if over else page, "\n".join(lines))
 
 
 def _page(visit: Visit, head: list[str]) -> Shown:

@@ -46,14 +46,14 @@ def appointments(events: Iterable[LearnerEvent], course: Course) -> list[Appoint
     last: dict[Key, date] = {}
     for event in events:
         moment = datetime.fromtimestamp(event.at, UTC)
-        day = _day(moment)
+        day = day_of(event.at)
         for key, rating in _reviews(event):
             if key not in known or (event.kind == "check" and last.get(key) == day):
                 continue  # checks of one day that name the mistake again count as one meeting
             card = cards.get(key) or Card(card_id=0, due=moment)
             cards[key], _ = _SCHEDULER.review_card(card, rating, moment)
             last[key] = day
-    found = [Appointment(*key, _day(card.due), last[key]) for key, card in cards.items()]
+    found = [Appointment(*key, card.due.astimezone().date(), last[key]) for key, card in cards.items()]
     return sorted(found, key=lambda one: (one.due, one.exercise, one.mistake))
 
 
@@ -70,5 +70,6 @@ def _reviews(event: LearnerEvent) -> Iterable[tuple[Key, Rating]]:
             yield (event.what, str(joined).partition("|")[0]), Rating.Again
 
 
-def _day(moment: datetime) -> date:
-    return moment.astimezone().date()
+def day_of(at: float) -> date:
+    """Return the day of a moment, in seconds since the epoch, by the calendar of this machine."""
+    return datetime.fromtimestamp(at, UTC).astimezone().date()

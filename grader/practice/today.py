@@ -12,7 +12,7 @@ from datetime import date
 from grader.course.course import Course, Exercise
 from grader.learner.progress import Progress
 from grader.practice.case import Case, draw, draw_pair, is_short
-from grader.practice.schedule import Appointment, appointments
+from grader.practice.schedule import Appointment, appointments, day_of
 
 MINUTES = 5
 _PER_DAY = 3
@@ -53,7 +53,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     mine = [appointment for appointment in every if appointment.exercise in open_]
     due = [appointment for appointment in mine if appointment.due <= on]
     later = [appointment.due for appointment in mine if appointment.due > on]
-    seen = 0 if more else sum(appointment.last == on for appointment in mine)
+    seen = 0 if more else _seen_on(learner, on)
     return Today(
         tuple(due[:_MOST_DUE]),
         max(0, _PER_DAY - len(due) - seen) if open_ else 0,
@@ -64,6 +64,11 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
             for appointment in every
         ),
     )
+
+
+def _seen_on(learner: Progress, on: date) -> int:
+    """Return the number of mistakes that the clinic has shown on a day; those made in checks leave room for it."""
+    return len({event.what for event in learner.events if event.kind == "clinic" and day_of(event.at) == on})
 
 
 def candidates(learner: Progress, course: Course) -> list[Exercise]:

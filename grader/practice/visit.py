@@ -15,6 +15,7 @@ from grader.learner.progress import Progress
 from grader.learner.rewards import standing
 from grader.observe.wording import in_past
 from grader.practice.case import Case, is_short
+from grader.practice.pointing import on_wrong_line
 from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
 from grader.practice.schedule import appointments
 from grader.practice.symptoms import Question, question
@@ -92,14 +93,15 @@ class Visit:
             return self._close(_AFTER_TRIES if self._wrong else _AT_ONCE, "mark", "찾았어요!")
         self._wrong += 1
         if right_line:
-            reply = "줄은 맞았어요. 증상은 그것이 아니에요."
-        elif self.question is None:
+            return Answer(("줄은 맞았어요. 증상은 그것이 아니에요. 다시 골라 보세요.",), over=False)
+        assert isinstance(line, int)  # anything else was refused
+        if self.question is None:
             reply = f"{line}번째 줄 때문은 아니에요."
         elif right_symptom:
             reply = f"증상은 맞았어요. 그런데 {line}번째 줄 때문은 아니에요."
         else:
             reply = f"{line}번째 줄도 아니고, 그 증상도 아니에요."
-        return Answer((reply,), over=False)
+        return Answer((reply, on_wrong_line(self.case, line, kind=self._wrong > 1)), over=False)
 
     def _refused(self, line: object, letter: object) -> str:
         """Return a Korean line on what is no line of the code, or no symptom to choose; empty if both are."""
@@ -274,7 +276,7 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
         lines.append(f"다음에 볼 실수 {plan.coming}개는 {on_day(plan.following)}에 나와요.")
     if plan.waiting:
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
-    lines.append("당신의 스크립트를 진찰받기: `grader xray train.py`")
+    lines.append("내 스크립트도 진찰하기: `grader xray train.py`")
     return tuple(lines)
 
 

@@ -32,6 +32,7 @@ class Term(Struct, frozen=True, forbid_unknown_fields=True):
     rejected: tuple[str, ...]
     note: str
     allow_aliases: bool = False
+    only_before: tuple[str, ...] = ()
 
     @property
     def anchor(self) -> str:
@@ -115,11 +116,17 @@ def _running_text(document: nodes.document) -> Iterator[nodes.Text]:
             yield text
 
 
+def _pattern(term: Term) -> str:
+    """Return a regular expression for the term's word, only where it has the term's sense."""
+    following = f"(?={'|'.join(map(re.escape, term.only_before))})" if term.only_before else ""
+    return re.escape(term.korean) + following
+
+
 def _split(text: str, left: dict[str, Term], uri: str) -> list[nodes.Node]:
     """Split the text at terms that are still in `left` and link them; linked terms are removed from `left`."""
     made: list[nodes.Node] = []
     while left:
-        longest_first = "|".join(map(re.escape, sorted(left, key=len, reverse=True)))
+        longest_first = "|".join(_pattern(left[word]) for word in sorted(left, key=len, reverse=True))
         found = re.search(rf"(?<![가-힣A-Za-z])(?:{longest_first})(?![A-Za-z])", text)
         if found is None:
             break

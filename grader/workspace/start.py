@@ -214,15 +214,22 @@ def _copy_lessons(course: Course, folder: Path, report: Report) -> list[Path]:
     bring_over(course, folder, copied, report)
     sources = {part.place: part.notebook for part in course.parts}
     templates = {f"{path.parent.name}/{path.name}": path for path in sorted(lessons_path().glob("*/*.py"))}
+    new = 0
     for name, source in {**sources, **templates}.items():
         (folder / name).parent.mkdir(exist_ok=True)
-        _copy(source, folder / name, name, copied, report)
+        new += _copy(source, folder / name, name, copied, report)
+    if new:
+        report(f"{new}개를 복사했어요: {folder}")
     copied.save()
     return [folder / name for name in sources]
 
 
-def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Report) -> None:
-    """Copy one file, unless the learner has changed it since the last copy."""
+def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Report) -> bool:
+    """Copy one file, unless the learner has changed it since the last copy.
+
+    Returns:
+        True if it was not there; only what happens to a file that was there is reported.
+    """
     newest, last = digest(source), copied.last(name)
     there = digest(target) if target.exists() else None
     copied.note(name, newest)
@@ -230,8 +237,8 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
         copied.note_start(name, source)
     if there is None:
         write_whole(target, source.read_bytes())
-        report(f"복사했어요: {target}")
-    elif there == newest:
+        return True
+    if there == newest:
         report(f"이미 있어요: {target}")
     elif there == last:
         write_whole(target, source.read_bytes())
@@ -246,6 +253,7 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
         beside = free_name(target, "새판")
         write_whole(beside, source.read_bytes())
         report(f"쓰던 것을 그대로 두고, 강의의 새 판은 옆에 뒀어요: {beside}")
+    return False
 
 
 def _lesson_key(course: Course, name: str) -> str:

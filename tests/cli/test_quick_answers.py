@@ -1,5 +1,7 @@
 """A misspelt command is answered before torch, which takes seconds, is imported."""
 
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +23,7 @@ MISTYPED = [
     ("check . --exercise train_step", "폴더예요: ."),
     ("check here.py --exercise train_stp", "혹시 'train_step'인가요?"),
     ("watch nosuch.py", "파일이 없어요: nosuch.py"),
+    ("hint", "예: grader hint train_step\n이름: "),
     ("hint train_stp", "혹시 'train_step'인가요?"),
     ("hint qqq", "연습 문제의 이름은 grader progress로, 노트북에서는 progress()로"),
     ("drill acumulate", "혹시 'accumulate'인가요?"),
@@ -50,3 +53,16 @@ def test_is_answered_without_torch(command: str, expected: str, tmp_path: Path) 
     )
     assert expected in ended.stderr
     assert ended.returncode == 2
+
+
+def test_a_slow_command_says_at_once_that_it_starts(tmp_path: Path) -> None:
+    """On a terminal only; `progress` was silent for up to 14 seconds on a busy machine."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "grader", "progress"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=theirs, stderr=theirs) as child:
+        os.close(theirs)
+        first = os.read(ours, 4096).decode("utf-8", "replace")
+        child.kill()
+    os.close(ours)
+    assert "준비하고 있어요" in first

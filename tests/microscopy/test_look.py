@@ -102,6 +102,17 @@ def test_the_gradient_was_added_to_the_old_one() -> None:
     assert [c.acts for c in missing] == [(False, True)] * 2
 
 
+def test_it_shows_a_moment_at_which_the_sides_differ() -> None:
+    """With `zero_grad` before `step`, it opened at `backward`, after which both sides are equal."""
+    cleared = RIGHT.replace("    opt.zero_grad()\n", "").replace(
+        "    opt.step()", "    opt.zero_grad()\n    opt.step()"
+    )
+    seen = view(looked(HEAD + cleared))
+    column = seen.columns[seen.comparison.focus]
+    mine, theirs = seen.yours.snapshot(column.yours), seen.right.snapshot(column.right)
+    assert column.acts != (True, True) or mine.grads != theirs.grads
+
+
 # ---- what is told of wrong programs ----------------------------------------------------------------------
 
 

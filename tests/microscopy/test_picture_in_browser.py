@@ -125,6 +125,23 @@ def test_equal_sides_are_one(opened: Opened) -> None:
     assert (last.split("/")[0], now(right)[:2]) == (str(right.locator(".hsm-chip").count()), "1/")
 
 
+def test_on_a_phone_in_jupyterlab_nothing_is_cut(opened: Opened) -> None:
+    """JupyterLab leaves some 240 pixels: code scrolled in a box of its own, headings broke as `.gr/ad`."""
+    page = opened(width=264)
+    page.get_by_role("button", name="AdamW").click()
+    for cut in (".hsm-code", ".hsm-box", ".hsm-side"):
+        sizes = page.eval_on_selector_all(
+            f"{cut}",
+            "all => all.map((e) => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])",
+        )
+        assert all(wide <= 1 and high <= 1 for wide, high in sizes), (cut, sizes)
+    heads = page.eval_on_selector_all(".hsm-over", "all => all.map((e) => e.getBoundingClientRect().height)")
+    assert max(heads) < 30
+    assert "exp_avg_sq: 그레이디언트 제곱의 이동 평균" in page.locator(".hsm-foot").inner_text()
+    legend, side = (page.locator(one).first.bounding_box() for one in (".hsm-foot", ".hsm-side"))
+    assert legend["y"] < side["y"]
+
+
 def test_it_plays_and_stops(opened: Opened) -> None:
     page = opened(reduced_motion="reduce")
     page.get_by_role("button", name="처음으로").click()

@@ -41,9 +41,14 @@ def test_elsewhere_the_first_import_is_enough(monkeypatch: pytest.MonkeyPatch) -
         "check(train_step)",
         "def f():\n    return make_model\nf()",
         "undefined",
+        "clinic()",
     )
-    _, step, inside, unknown = ran(monkeypatch, *cells, startup=None)
+    _, step, inside, unknown, clinic = ran(monkeypatch, *cells, startup=None)
     assert step[0]["traceback"][-1] == why_missing("train_step")
+    # What has run already is no advice, and the code stands on a line of its own.
+    assert clinic[0]["traceback"][-1] == why_missing("clinic", prepared=True)
+    assert "맨 위" not in clinic[0]["traceback"][-1]
+    assert clinic[0]["traceback"][-1].endswith("\nfrom grader import clinic")
     for (error,) in (inside, unknown):
         assert error["ename"] == "NameError"
         assert len(error["traceback"]) > 2  # as Python and IPython tell it

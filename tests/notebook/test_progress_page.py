@@ -10,12 +10,12 @@ from rich.console import Console
 
 from grader import progress
 from grader.course.reading import load_course
-from grader.learner.event import LearnerEvent
+from grader.learner.event import LearnerEvent, happened
 from grader.learner.next_section import next_exercise, section
 from grader.learner.overview import duration, overview
 from grader.learner.progress import Progress
 from grader.learner.rewards import load_rewards
-from grader.notebook.progress_page import print_progress
+from grader.notebook.progress_page import print_progress, progress_html, progress_text
 from tests.places import ROOT
 
 COURSE = load_course()
@@ -135,3 +135,16 @@ def test_minutes_in_words() -> None:
         "1시간 1분",
         "2시간 5분",
     ]
+
+
+def test_hints_about_mended_mistakes_are_counted() -> None:
+    """They were left out after the pass, although the export has them."""
+    learner = Progress.load()
+    learner.record([happened("check", "train_step", passed=False, mistakes=["missing-step"])])
+    learner.record([happened("hint", "train_step", number=n, mistake="missing-step") for n in (1, 2)])
+    learner.record_check("train_step", passed=True)
+    content = overview(Progress.load())
+    assert "힌트 2" in progress_text(content)
+    page = progress_html(content)
+    assert "힌트 2" in page
+    assert "그 밖에" in page.partition("<details")[2], "achievements far away are folded"

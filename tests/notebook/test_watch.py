@@ -16,7 +16,8 @@ from rich.console import Console
 
 from grader.course.reading import load_course
 from grader.judging.solution import exercise_source
-from grader.notebook.watch import Watch
+from grader.learner.progress import Progress
+from grader.notebook.watch import Watch, _content
 from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
@@ -179,3 +180,37 @@ def test_a_function_of_another_name_is_watched(tmp_path: Path) -> None:
     watch = Watch(file, COURSE, console, {"trainStep": "train_step"})
     watch.look()
     assert "통과했어요" in console.export_text()
+
+
+def test_the_next_problem_of_one_that_does_not_pass_is_no_praise(tmp_path: Path) -> None:
+    """`n` while the only problem was being checked said that all had passed, and that this one is left."""
+    file = tmp_path / "hw.py"
+    file.write_text(HEAD + STEP.replace("    opt.zero_grad()\n", ""), encoding="utf-8")
+    console = Console(record=True, width=120, file=StringIO())
+    watch = Watch(file, COURSE, console)
+    watch.look()
+    watch._feedback = None  # as the key leaves it that has ended the check
+    console.export_text()
+    watch.press("n")
+    said = console.export_text()
+    assert "남은 문제는 이것뿐이에요" in said
+    assert "모두 통과했어요" not in said
+    assert "(train_step)" in said
+
+
+def test_after_the_last_problem_of_a_file_the_next_file_is_named(tmp_path: Path) -> None:
+    passed = {e.name for e in COURSE.lessons[0].exercises} - {"train_step"}
+    for name in passed - {"train_step_extras"}:
+        Progress.load().record_check(name, passed=True)
+    place = COURSE.lessons[0].part_of("train_step_extras").place
+    (tmp_path / place).parent.mkdir()
+    (tmp_path / place).write_text("{}", encoding="utf-8")
+    file = tmp_path / Path(place).parent / "hw.py"
+    file.write_text(HEAD + STEP, encoding="utf-8")
+    console = Console(record=True, width=200, file=StringIO())
+    Watch(file, COURSE, console).look()
+    assert f"다음 파일: grader watch {tmp_path / place}" in console.export_text()
+    (tmp_path / place).write_bytes(b"")
+    assert _content(tmp_path / place) is None, (
+        "a file that an editor has emptied, and will write, is not read"
+    )

@@ -219,9 +219,10 @@ def test_leaving_in_the_middle_keeps_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    typed(monkeypatch, "m", "ten", "q")
+    typed(monkeypatch, "m", "ten", "16", "q")
     assert run(["clinic", "accumulate"]) == 0
     said = capsys.readouterr().out
+    assert "'16'이라는 키는 없어요" in said
     assert "기록하지 않았어요" in said
     assert kept() == []
 
@@ -299,7 +300,7 @@ def test_a_line_is_enough_where_symptoms_do_not_differ() -> None:
     assert visit.question is None
     assert "data-hanstep-line" in shown.html
     wrong = next(n for n in range(1, 20) if n not in visit.case.lines)
-    assert clinic(line=wrong).text == f"{wrong}번째 줄 때문은 아니에요."
+    assert clinic(line=wrong).text.startswith(f"{wrong}번째 줄 때문은 아니에요.")
     assert clinic(line=min(visit.case.lines)).text.startswith("찾았어요!")
 
 
@@ -338,9 +339,20 @@ def test_every_title_has_a_past() -> None:
 
 
 def test_line_and_symptom_by_click_in_a_terminal() -> None:
-    """A click, or arrows and Enter, or the first letters of the line: its number."""
+    """A click, or arrows and Enter, or the line's number; Enter alone chose the first line, which is the `def`."""
     options = {8: "loss = 1", 9: "loss.backward()", 10: "opt.step()"}
-    for keys, chosen in (("\r", 8), ("\x1b[B\x1b[B\r", 10), ("9\r", 9), ("10\r", 10), ("\x03", None)):
+    for keys, chosen in (
+        ("\r\x03", None),
+        ("\x1b[B\x1b[B\r", 9),
+        ("\x1b[A\r", 10),
+        ("9\r", 9),
+        ("10\r", 10),
+        ("10\n", 10),
+        ("1\r0\r", 10),
+        ("7\r9\r", 9),
+        ("9\x7f8\r", 8),
+        ("\x03", None),
+    ):
         with create_pipe_input() as pipe:
             pipe.send_text(keys)
             with create_app_session(input=pipe, output=DummyOutput()):

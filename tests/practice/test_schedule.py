@@ -116,6 +116,17 @@ def test_todays_list_has_what_is_due_and_then_new_ones() -> None:
     assert any("다음에 볼 실수" in line for line in closing(done))
 
 
+def test_mistakes_made_in_checks_leave_room_for_the_first_clinic() -> None:
+    """After three checks that failed, the first `clinic()` ever said that all had been seen."""
+    learner = Progress.load()
+    learner.record([event(0, "check", "train_step", passed=True)])
+    learner.record([made(0.01, id_) for id_ in ("missing-step", "step-twice", "returns-tensor")])
+    assert "새 코드 3개" in opening(FIRST)
+    assert "3개 남았어요" in closing(FIRST)[0]
+    learner.record([mended(0.02, "missing-backward")])
+    assert today(learner, COURSE, FIRST).fresh == 2
+
+
 def test_what_the_clinic_has_shown_comes_back_before_it_has_passed() -> None:
     """`grader clinic train_step` says on which day; its code has been seen already."""
     learner = Progress.load()

@@ -11,6 +11,14 @@ from tests.workspace.test_road_in_browser import LESSON, Notebook
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
+CLINIC = """import random
+from grader.course.reading import load_course
+from grader.practice import case, clinic_cell, visit
+
+one = case.draw(load_course().exercise("mend_step"), ["step-before-backward"], random.Random(1))
+clinic_cell.visits = lambda *_, **__: iter([visit.Visit(one, random)])
+clinic("mend_step")"""
+"""A cell that hands out this mistake, whatever chance would draw."""
 BODY = "loss = loss_fn(model(xb), yb)\n    loss.backward()\n    opt.step()\n    return loss.item()"
 
 
@@ -42,15 +50,27 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     page.locator(".hanstep-clock[data-done]").wait_for()
     assert "걸렸어요" in writing.inner_text()
 
-    lesson.write(first, 'clinic("mend_step")')
+    lesson.write(first, CLINIC)
     lesson.runs = 3
-    lines = page.locator("[data-hanstep-line]")
-    for _ in range(8):
-        lesson.run(first)
-        page.wait_for_timeout(300)
-        if lines.count():
-            break  # a pair of mistakes is mended, not pointed at
-    page.locator("[data-hanstep-clickable]").wait_for()
-    lines.last.click()
+    lesson.run(first)
+    lines = page.locator("[data-hanstep-line][role=button]")
+    lines.first.click()  # an import
     marked = lesson.cell("clinic(line=")
-    marked.locator(".jp-Cell-outputArea", has_text=re.compile("찾았어요|번째 줄 때문은 아니에요")).wait_for()
+    marked.first.locator(".jp-Cell-outputArea", has_text="import에는 틀린 것이 없어요").wait_for()
+
+    # A second case, below: its reply stands under its own card, and the first card answers no click any more.
+    lesson.cell("clinic(mend_step_clinic)").evaluate("cell => (cell.id = 'second')")
+    second = page.locator("#second")
+    lesson.write(second, CLINIC)
+    lesson.runs = 5
+    lesson.run(second)
+    choices = second.locator("[data-hanstep-line][role=button]")
+    choices.nth(1).click()
+    reply = second.locator("xpath=following::div[contains(@class,'jp-CodeCell')][1]")
+    reply.locator(".jp-Cell-outputArea", has_text="빈 줄이에요").wait_for()
+    assert "import에는 틀린 것이 없어요" in marked.first.inner_text()
+    assert lines.count() == choices.count() > 0
+    choices.nth(7).click()  # a wrong choice lets one choose again
+    reply.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
+    page.wait_for_timeout(500)
+    assert lines.count() == 0

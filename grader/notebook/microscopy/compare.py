@@ -1,7 +1,7 @@
 """Align the learner's recording with the solution's, describe each moment in Korean, and find where they part."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.judging.statement_alignment import align
 from grader.notebook.microscopy.gradient_shares import Amounts, Contents, Flow, Key
@@ -105,6 +105,22 @@ def _match_score(one: RecordedMoment, other: RecordedMoment) -> float:
 
 def compare(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:
     """Return whether the two programs update alike, and if not, where they part first."""
+    found = _compared(yours, right, table)
+    return replace(found, focus=_first_parted(yours, right, table, found.focus)) if found.wrong else found
+
+
+def _first_parted(yours: Side, right: Side, table: Sequence[Column], start: int) -> int:
+    """Return the first column from `start` on in which the two sides differ; `start` if there is none."""
+
+    def parted(column: Column) -> bool:
+        mine, theirs = yours.snapshot(column.yours), right.snapshot(column.right)
+        alike = same(mine.values, theirs.values) and same(mine.grads, theirs.grads)
+        return column.acts != (True, True) or not alike
+
+    return next((i for i in range(start, len(table)) if parted(table[i])), start)
+
+
+def _compared(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:
     recording = yours.recording
     stopped = _stopped(recording)
     if stopped:

@@ -3,6 +3,8 @@
 (() => {
   const BEGINS = /^(drill|clinic)\((?!\w+_(?:drill|clinic)\b|line\b|answer\b)/m;
   const HANDS_IN = /^(drill|clinic)\(\w+_(?:drill|clinic)\)/m;
+  const POINTS = /^clinic\(line=/;
+  const FOUND = /data-hanstep-over/;
   const BLANK = "# 여기에 코드를 쓰세요\n    raise NotImplementedError";
   const source = (cell) => cell.model.sharedModel.getSource();
   const outputText = (cell) => JSON.stringify(cell.model.outputs?.toJSON?.() ?? []);
@@ -54,15 +56,16 @@
     clearInterval(clock.timer);
     clocks.delete(cell);
     clock.node.dataset.done = seconds;
-    clock.node.textContent = `✓ ${seconds}초`;
+    const minutes = Math.floor(seconds / 60);
+    const rest = (seconds - 60 * minutes).toFixed(1);
+    clock.node.textContent = `✓ ${minutes ? `${minutes}분 ` : ""}${rest}초`; // as the card says it
   };
 
   // ---- the clinic's card -------------------------------------------------------------------------
 
   const point = async (app, notebook, cell, line, symptom) => {
-    const there = notebook.widgets.find((one) => /^clinic\(line=/.test(source(one)));
-    let marking = there;
-    if (!marking) {
+    let marking = notebook.widgets[notebook.widgets.indexOf(cell) + 1];
+    if (!marking || !POINTS.test(source(marking))) {
       notebook.activeCellIndex = notebook.widgets.indexOf(cell);
       await app.commands.execute("notebook:insert-cell-below");
       marking = notebook.widgets[notebook.activeCellIndex];
@@ -72,12 +75,26 @@
     notebook.activeCellIndex = notebook.widgets.indexOf(marking);
     notebook.deselectAll();
     await app.commands.execute("notebook:run-cell");
+    await done(notebook);
+    if (FOUND.test(outputText(marking))) close(cell);
     marking.node.scrollIntoView({ block: "nearest" });
+  };
+
+  // A card whose case is over, or was handed out again further below, answers no click: it would go to another case.
+  const close = (cell) => {
+    for (const card of cell.node.querySelectorAll("[data-hanstep-clickable]")) {
+      card.dataset.hanstepClickable = "no";
+      for (const item of card.querySelectorAll("[role=button]")) {
+        item.removeAttribute("role");
+        item.removeAttribute("tabindex");
+      }
+    }
   };
 
   const makeClickable = (app, notebook, cell) => {
     const card = cell.node.querySelector(".jp-OutputArea-output [data-hanstep-line]")?.closest("[lang]");
     if (!card || card.dataset.hanstepClickable) return;
+    for (const other of notebook.widgets) if (other !== cell) close(other);
     card.dataset.hanstepClickable = "yes";
     const kinds = ["line", "symptom"].map((kind) => [...card.querySelectorAll(`[data-hanstep-${kind}]`)]);
     const chosen = kinds.map(() => null); // some cases have no symptoms to choose from
@@ -87,6 +104,7 @@
         item.setAttribute("aria-pressed", "false");
         item.tabIndex = 0;
         const act = (event) => {
+          if (card.dataset.hanstepClickable !== "yes") return;
           if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
           event.preventDefault();
           event.stopPropagation();
@@ -121,6 +139,8 @@
       if (!next || !HANDS_IN.test(source(next)) || !source(next).includes(BLANK)) return;
       startClock(next);
       await writeIn(app, notebook, next);
+    } else if (handsIn === "clinic") {
+      if (FOUND.test(outputText(cell))) notebook.widgets.forEach(close);
     } else if (begins === "clinic") {
       makeClickable(app, notebook, cell);
       output?.scrollIntoView({ block: "nearest" });

@@ -17,6 +17,13 @@
   const alike = (a, b) => a === b || (finite(a) && finite(b) && Math.abs(a - b) <= 2e-6 * Math.max(1, Math.abs(a), Math.abs(b)));
   const plain = (text) => text.replaceAll("`", "");
   const color = (batch) => `var(--hsm-${((batch - 1) % 3) + 1})`;
+  const LEGEND = "g₁: 배치 1의 그레이디언트 · 막대: 배치마다의 몫, 굵은 선: 그 합, 점선: 바로 앞의 값 · ← → 키로도 넘길 수 있어요";
+  const STATES = {
+    momentum_buffer: "모멘텀이 쌓아 둔 그레이디언트",
+    exp_avg: "그레이디언트의 이동 평균",
+    exp_avg_sq: "그레이디언트 제곱의 이동 평균",
+  };
+  const FADE = 18; // pixels at which the strip fades out: a whole call begins behind them, if it has room
   const ONE = "내 코드 = 정답";
   const named = (parts) => (parts || []).map((part) => part.text).join("|");
   const allAlike = (one, other) => one.length === other.length && one.every((n, i) => alike(n, other[i]));
@@ -124,9 +131,9 @@
     const count = Math.max(1, ...data.views.flatMap((one) => [...one.yours, ...one.right].flatMap((frame) => frame.batches)));
     const panels = ["내 코드", "정답"].map((who) => panel(who, data.names, count));
     sides.append(...panels.map((one) => one.section));
+    const legend = make("p", "hsm-small hsm-foot"); // above what it explains: below, it is out of sight
+    app.append(legend);
     app.append(sides);
-    app.append(make("p", "hsm-small hsm-foot", "g₁은 배치 1의 그레이디언트예요. .grad의 막대는 배치마다의 몫을 차례로 이어 놓은 것이고, 굵은 세로선이 합이에요. "
-      + "점선은 바로 앞의 값이에요. ← → 키로도 넘길 수 있어요."));
 
     // JupyterLab would take the keys: it looks for this mark on what has the focus, before its parents.
     app.querySelectorAll("button, input, ol").forEach((control) => { control.dataset.lmSuppressShortcuts = "true"; });
@@ -161,6 +168,8 @@
       choices.hidden = data.views.length < 2;
       head.textContent = (view.wrong ? "≠ " : "✓ ") + plain(view.text);
       parting.hidden = !view.wrong;
+      const states = new Set([...view.yours, ...view.right].flatMap((frame) => Object.keys(frame.state)));
+      legend.textContent = [LEGEND, ...[...states].filter((key) => STATES[key]).map((key) => `${key}: ${STATES[key]}`)].join(" · ");
       slider.max = String(Math.max(0, view.columns.length - 1));
       draw();
       go(view.wrong ? view.focus : 0, true);
@@ -193,12 +202,15 @@
       now.textContent = `${at + 1}/${view.columns.length} · ${where}`;
       [...strip.children].forEach((chip, i) => chip.classList.toggle("hsm-here", Math.floor(i / rows) === at));
       const here = strip.children[rows * at];
-      strip.scrollTo({ left: here.offsetLeft - strip.clientWidth / 2, behavior: still() || fresh ? "auto" : "smooth" });
+      const call = strip.children[rows * view.columns.findIndex((one) => one.call === column.call)];
+      const fits = here.offsetLeft + here.offsetWidth - call.offsetLeft < strip.clientWidth - FADE;
+      strip.scrollTo({ left: fits ? call.offsetLeft - FADE : here.offsetLeft - strip.clientWidth / 2, behavior: still() || fresh ? "auto" : "smooth" });
       fade();
       const pair = [view.yours[at], view.right[at]];
       const one = isOne(view) || (column.acts[0] && column.acts[1] && sameFrame(pair[0], pair[1]));
       panels[0].name(one ? ONE : "내 코드");
       said[0].previousSibling.textContent = one ? ONE : "내 코드";
+      app.classList.toggle("hsm-same", one);
       panels[1].section.hidden = said[1].parentNode.hidden = one;
       const scales = { values: reach(view, "values"), grads: reach(view, "grads") };
       pair.forEach((frame, side) => {
@@ -302,7 +314,7 @@
     }
 
     function rows(frame, before, other, scales) {
-      const cells = [make("span"), make("span", "hsm-small", "값"), make("span"), make("span", "hsm-small", ".grad"), make("span")];
+      const cells = [make("span"), make("span", "hsm-small hsm-over", "값"), make("span", "hsm-small hsm-over", ".grad")];
       names.forEach((name, i) => {
         cells.push(make("b", "hsm-small", name));
         cells.push(value(frame.values[i], before && before.values[i], scales.values));
@@ -314,7 +326,7 @@
       for (let first = 0; first < entries.length; first += 2) {
         const two = entries.slice(first, first + 2);
         cells.push(make("span"));
-        for (const place of [0, 1]) cells.push(make("span", "hsm-small hsm-mono", two[place] ? two[place][0] : ""), make("span"));
+        for (const place of [0, 1]) cells.push(make("span", "hsm-small hsm-mono hsm-over", two[place] ? two[place][0] : ""));
         names.forEach((name, i) => {
           cells.push(make("b", "hsm-small", name));
           for (const place of [0, 1]) {

@@ -1,0 +1,26 @@
+"""Where a word of the glossary carries its note."""
+
+import pytest
+from docutils import nodes
+
+from grader.site.terms import glossary, note_first_uses
+
+
+@pytest.mark.parametrize(
+    ("text", "linked"),
+    [
+        ("무엇이 빠졌는지 보고, 그 줄을 제자리에 넣어 보세요.", []),
+        ("두 번 곱하면 제자리로 돌아오므로 같습니다.", []),
+        ("매개변수를 제자리에 둔 채 제자리(in-place)에서 바꿉니다.", ["매개변수", "제자리"]),
+        ("밖에서 제자리로 바꾸면 오류가 납니다.", ["제자리"]),
+        ("손실 함수와 손실", ["손실 함수", "손실"]),
+    ],
+)
+def test_only_the_technical_sense_is_linked(text: str, linked: list[str]) -> None:
+    """The course's first sentence had 제자리 with the note on tensors that are changed in place."""
+    paragraph = nodes.paragraph("", "", nodes.Text(text))
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    document += paragraph
+    note_first_uses(document, glossary(), "glossary.html")
+    assert [link.astext() for link in paragraph.findall(nodes.reference)] == linked
+    assert paragraph.astext() == text
