@@ -14,13 +14,13 @@ from grader.scripts.facts import (
     LossComputed,
     ModeSet,
     ModuleCopied,
-    ModuleFacts,
     NumberRead,
     PartWithoutGrad,
 )
 from grader.scripts.fingerprint import first_tensor, row_hashes
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.things import ModuleFacts
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]

@@ -24,12 +24,12 @@ from grader.scripts.facts import (
     ScalerCalled,
     Scheduled,
     SchedulerBuilt,
-    SchedulerFacts,
     Stepped,
     UpdatedByHand,
 )
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.things import SchedulerFacts
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]

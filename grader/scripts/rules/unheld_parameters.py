@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from functools import partial
 
-from grader.scripts.facts import Facts, OptimizerFacts, ParameterFacts
+from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.things import OptimizerFacts, ParameterFacts
 
 _FEWEST = 3
 
