@@ -61,6 +61,12 @@ class ForwardRan(Event):
     """All rows of the input are equal, but are not one row that was expanded."""
     input_changed: bool = False
     """The first tensor argument was changed in place while the forward ran."""
+    live_drops: int = 0
+    """Dropout layers in training mode."""
+    live_frozen_norms: frozenset[int] = frozenset()
+    """Frozen weights (numbers) of batch norms that stand in training mode and keep statistics."""
+    weights: float | None = None
+    """A sum of some weights, of a forward in training mode without gradients."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
 
@@ -99,6 +105,10 @@ class LossComputed(Event):
     value: "Tensor | None" = None
     target_rows: "Tensor | None" = None
     """A hash of each row of the targets."""
+    behind_input: tuple[int, ...] = ()
+    """Where the target has a graph, too: serials of the outermost forwards behind the input."""
+    behind_target: tuple[int, ...] = ()
+    """Serials of the outermost forwards behind the target."""
     filled: float = 0.0  # share of real-valued targets that are zeros at the ends of rows
 
 
@@ -130,6 +140,11 @@ class BackwardRan(Event):
     raised: bool = False
     wrapped: Place | None = None  # where the newest leaf of its graph was made, as by `torch.tensor(…)`
     weights: dict[int, float] = field(default_factory=dict)  # a sum of some entries, by optimizer
+    cut: int = 0  # tensors with graphs whose values were copied into that leaf
+    forwards: tuple[int, ...] = ()  # serials of the outermost forwards whose outputs are in its graph
+    divisor: float | None = None  # the number by which the root was divided last
+    left: frozenset[int] = frozenset()
+    """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -181,6 +196,8 @@ class Clipped(Event):
     parameters: frozenset[int]
     limit: float
     norm: "Tensor | None"
+    updated: bool = False
+    """Without any optimizer: its parameters had been changed by hand since the last backward."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -210,6 +227,10 @@ class Stepped(Event):
     graphs_alive: int
     """Graphs of earlier backwards that something keeps alive."""
     callers: tuple[Place, ...] = ()
+    cosines: dict[int, float] = field(default_factory=dict)
+    """Backward number -> cosine of its contribution and that of the newest backward of the window."""
+    weights: float = 0.0
+    """A sum of some of its parameters' entries, before the step."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -258,6 +279,10 @@ class Scheduled(Event):
     scheduler: int
     before: tuple[float, ...]
     after: tuple[float, ...]
+    metric: float | None = None
+    """The score that ReduceLROnPlateau was given."""
+    mode: str = ""
+    """Its `mode`: "min" or "max"."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -6,6 +6,8 @@ from grader.scripts.facts import BackwardRan, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 
 _FEWEST = 3
+_OPPOSED = -0.3
+"""A loss that both optimizers read, and the next one is against it: they are no common task."""
 
 
 def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> BackwardRan | None:
@@ -16,8 +18,13 @@ def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> 
     for number in sorted(step.recipe)[:-1]:
         old = backwards[number]
         for event in facts.between(old.serial, newest.serial):
-            other = isinstance(event, Stepped) and event.optimizer != step.optimizer
-            if other and number in event.recipe and event.optimizer not in newest.norms:  # type: ignore[attr-defined]
+            if (
+                not isinstance(event, Stepped)
+                or event.optimizer == step.optimizer
+                or number not in event.recipe
+            ):
+                continue
+            if event.optimizer not in newest.norms or step.cosines.get(number, 0.0) < _OPPOSED:
                 return old
     return None
 
