@@ -383,6 +383,15 @@ class NumberRead(Event):
 
 
 @dataclass(kw_only=True, slots=True)
+class CopyUpdated(Event):
+    """Between a step and the next backward a copy of a module was set to `kept` of itself and `taken` of its source."""
+
+    module: int
+    kept: float
+    taken: float
+
+
+@dataclass(kw_only=True, slots=True)
 class ModuleCopied(Event):
     """`copy.deepcopy` copied a module."""
 

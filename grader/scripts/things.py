@@ -67,6 +67,8 @@ class ModuleFacts:
     """Submodules whose work depends on the mode."""
     batch_norms: int
     copied_from: int | None = None
+    copy_ran: Place | None = None
+    """Of a copy: where it, or it as a part, last ran with gradients on."""
 
 
 @dataclass(slots=True)

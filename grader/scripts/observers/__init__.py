@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.data import DataObserver
 from grader.scripts.observers.files import FileObserver
 from grader.scripts.observers.models import ModelObserver
@@ -14,8 +15,9 @@ from grader.scripts.watch import Watch
 
 def patches(watch: Watch) -> Patches:
     """Return the patches of a watch; they are not put on yet."""
-    models = ModelObserver(watch)
-    updates = UpdateObserver(watch)
+    copies = CopyObserver(watch)
+    models = ModelObserver(watch, copies)
+    updates = UpdateObserver(watch, copies)
     observers = (models, updates, DataObserver(watch), FileObserver(watch), SchedulerObserver(watch))
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:

@@ -19,6 +19,7 @@ from grader.scripts.facts import (
     PartWithoutGrad,
 )
 from grader.scripts.fingerprint import first_tensor, row_hashes
+from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.things import ModuleFacts
@@ -38,8 +39,9 @@ _MOST_ENTRIES = 1 << 20
 class ModelObserver:
     """Handlers and hooks around modules and losses."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, copies: CopyObserver) -> None:
         self._watch = watch
+        self._copies = copies
         self._running: list[nn.Module] = []
         self._event: ForwardRan | None = None
         self._sensitive: dict[int, list[nn.Module]] = {}
@@ -80,6 +82,8 @@ class ModelObserver:
         watch = self._watch
         if watch.busy or watch.in_backward:  # a recomputation may be left by an exception, without its end
             return
+        if self._copies.any and torch.is_grad_enabled():
+            self._copies.ran(module)
         outermost = not self._running
         self._running.append(module)
         if (
@@ -285,6 +289,7 @@ class ModelObserver:
                 watch.add(ModuleCopied(source=source))
                 copied = watch.facts.modules[self._module(done)]
                 copied.copied_from = source
+                self._copies.copied(thing, done, copied.number)
                 for number in copied.parameters:
                     watch.facts.parameters[number].loaded = True
         return done

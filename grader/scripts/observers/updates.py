@@ -25,6 +25,7 @@ from grader.scripts.facts import (
     Stepped,
     UpdatedByHand,
 )
+from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -40,8 +41,9 @@ _MOST_KEPT = 64
 class UpdateObserver:
     """Handlers and hooks around optimizers."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, copies: CopyObserver) -> None:
         self._watch = watch
+        self._copies = copies
         self._backwards = 0
         self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._building: set[int] = set()
@@ -64,6 +66,7 @@ class UpdateObserver:
         lowered = autocast_type()
         with watch.working():
             changed = self._changed_by_hand()
+            self._copies.backward_begins()
             event, found = self._about_to_run(roots, kwargs)
             event.autocast = lowered
             event.left = frozenset(number for number in changed if self._still_there(number))
@@ -269,6 +272,8 @@ class UpdateObserver:
             if _closure(args, kwargs):
                 self._step(number, closure=True)
         if not watch.in_steps:
+            with watch.working():
+                self._copies.step_ended()
             watch.update_ended()
 
     def _step(self, number: int, *, closure: bool) -> None:

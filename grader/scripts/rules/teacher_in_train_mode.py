@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import torch
+
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.things import ModuleFacts
@@ -10,22 +12,21 @@ _FEWEST = 3
 
 
 def _targets(facts: Facts, module: ModuleFacts) -> list[ForwardRan]:
-    """Return a module's forwards without gradients, each followed by a backward that trains another one.
+    """Return a module's forwards in training mode without gradients, each followed by a backward that trains another.
 
-    Empty if it is run twice for one backward, as for a mean over dropout masks.
+    Empty if it sees one input again before that backward, as for a mean over dropout masks.
     """
     found: list[ForwardRan] = []
     last: ForwardRan | None = None
     for event in facts.events:
         if isinstance(event, ForwardRan) and event.module == module.number:
-            if last is not None and not event.grad and last in found[-1:]:
-                pass
-            elif last is not None and not event.grad and not last.grad and last.update == event.update:
+            again = last is not None and last.rows is not None and event.rows is not None
+            if again and last is not None and torch.equal(last.rows, event.rows):  # type: ignore[arg-type]
                 return []
-            last = event
+            last = event if event.training and not event.grad else None
         elif isinstance(event, BackwardRan) and last is not None:
             own = any(facts.optimizers[one].parameters & module.parameters for one in event.contributed)
-            if not last.grad and event.contributed and not own and not event.reached & module.parameters:
+            if event.contributed and not own and not event.reached & module.parameters:
                 found.append(last)
             last = None
     return found
@@ -34,7 +35,7 @@ def _targets(facts: Facts, module: ModuleFacts) -> list[ForwardRan]:
 def _find(facts: Facts) -> Iterator[Finding]:
     for module in facts.modules:
         targets = _targets(facts, module)
-        live = [one for one in targets if one.training and one.live_parts]
+        live = [one for one in targets if one.live_parts]
         fixed = len({one.weights for one in live}) == 1
         if len(live) < _FEWEST or len(live) < len(targets) or not fixed:
             continue
