@@ -197,7 +197,7 @@ class Clipped(Event):
     limit: float
     norm: "Tensor | None"
     updated: bool = False
-    """Without any optimizer: its parameters had been changed by hand since the last backward."""
+    """Where no optimizer steps: its parameters had been changed by hand since the last backward."""
 
 
 @dataclass(kw_only=True, slots=True)

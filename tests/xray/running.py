@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 import torch  # loaded before the fork
 import torch._dynamo  # noqa: F401  every watch imports it
 
-TIMES = re.compile(
-    r"\d+\.\d+ ?s\b|\d+\.\d+ seconds|it/s.*|'\w+(?:_runtime|_per_second)': '?[\d.e+-]+'?"
-)
+TIMES = re.compile(r"\d+\.\d+ ?s\b|\d+\.\d+ seconds|it/s.*|'\w+(?:_runtime|_per_second)': '?[\d.e+-]+'?")
 """What scripts print about time differs from run to run."""
 
 

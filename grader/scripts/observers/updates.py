@@ -49,6 +49,8 @@ class UpdateObserver:
         self._building: set[int] = set()
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
+        self._stepped = False
+        """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
         watch.at_end.append(self._look_for_kept_graphs)
 
@@ -176,7 +178,7 @@ class UpdateObserver:
         watch = self._watch
         changed = [number for number in self._by_hand if self._differs(number)]
         self._by_hand = {}
-        if not changed or watch.facts.optimizers:
+        if not changed or self._stepped:
             return []
         watch.add(UpdatedByHand())
         watch.update_ended()
@@ -267,6 +269,7 @@ class UpdateObserver:
             return
         with watch.working():
             number = watch.optimizer(optimizer)
+            self._stepped = True
             if number in watch.in_steps:
                 del watch.in_steps[watch.in_steps.index(number) :]
             if _closure(args, kwargs):
@@ -325,7 +328,7 @@ class UpdateObserver:
                 Clipped(
                     method="norm" if "norm" in original.name else "value",
                     parameters=numbers,
-                    updated=not watch.facts.optimizers and any(map(self._differs, numbers)),
+                    updated=not self._stepped and any(map(self._differs, numbers)),
                     limit=float(limit or 0.0),
                     norm=norm.detach().clone() if isinstance(norm, Tensor) else None,
                 )

@@ -1,4 +1,4 @@
-"""`next(iter(loader))` in a training loop begins an unshuffled loader anew for every update: only its first batch comes."""
+"""`next(iter(loader))` in a loop begins an unshuffled loader anew for every update: only its first batch comes."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"{loader.batches}.",
             ),
             mend=Said(
-                f"`for batch in {name}:`로 돌거나 이터레이터를 반복문 앞에서 한 번만 만들고, 로더에 `shuffle=True`를 주세요.",
+                f"`for batch in {name}:`로 돌거나 이터레이터를 반복문 앞에서 한 번만 만들고, 로더에 "
+                "`shuffle=True`를 주세요.",
                 f"Loop with `for batch in {name}:` or make the iterator once before the loop, and shuffle.",
             ),
         )

@@ -28,14 +28,17 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=before[-1].place if before else these[-1].place,
             sentence=Said(
-                "얼린 층의 배치 정규화가 학습 모드라서, 가중치는 그대로인데 평균과 분산은 계속 바뀌어요. 일부러 그랬나요?",
+                "얼린 층의 배치 정규화가 학습 모드라서, 가중치는 그대로인데 평균과 분산은 계속 바뀌어요. "
+                "일부러 그랬나요?",
                 "Batch norms of frozen layers stand in training mode: their weights stay, but their statistics keep "
                 "moving. On purpose?",
             ),
             evidence=Said(
-                f"학습 모드의 순전파 {len(forwards)}번 가운데 {len(these)}번에, 가중치를 얼린 배치 정규화 {len(fixed)}개가 "
+                f"학습 모드의 순전파 {len(forwards)}번 가운데 {len(these)}번에, 가중치를 얼린 배치 정규화 "
+                f"{len(fixed)}개가 "
                 "학습 모드였어요.",
-                f"In {len(these)} of {len(forwards)} training forwards {len(fixed)} batch norms with frozen weights were "
+                f"In {len(these)} of {len(forwards)} training forwards {len(fixed)} batch norms with frozen "
+                "weights were "
                 "in training mode.",
             ),
             mend=Said(

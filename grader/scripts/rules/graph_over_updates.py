@@ -38,13 +38,15 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=place,
             sentence=Said(
-                "앞 업데이트의 순전파까지 거슬러 올라가며 `backward()`를 해요. 그 뒤로 가중치가 바뀌었으니 그레이디언트가 "
+                "앞 업데이트의 순전파까지 거슬러 올라가며 `backward()`를 해요. 그 뒤로 가중치가 바뀌었으니 "
+                "그레이디언트가 "
                 "틀리고, 갈수록 느려져요.",
                 "backward() runs through forwards of earlier updates, whose weights have changed since: the gradient "
                 "is wrong, and each pass takes longer.",
             ),
             evidence=Said(
-                f"`backward()` {len(these)}번 가운데 {len(old)}번의 그래프에 앞 업데이트의 순전파가 들어 있었고, 많게는 "
+                f"`backward()` {len(these)}번 가운데 {len(old)}번의 그래프에 앞 업데이트의 순전파가 들어 "
+                "있었고, 많게는 "
                 f"{max(ages)}번 앞까지 갔어요. 그래프의 연산은 {nodes[0]}개에서 {max(nodes)}개로 늘었어요.",
                 f"{len(old)} of {len(these)} graphs held forwards of earlier updates, up to {max(ages)} updates old; "
                 f"they grew from {nodes[0]} to {max(nodes)} operations.",

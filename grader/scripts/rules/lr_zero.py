@@ -35,7 +35,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=steps[0].place if steps else scheduler.built,
             sentence=Said(
-                f"스케줄이 학습률 0에서 시작하는데 {len(idle)}번 업데이트하도록 한 번도 움직이지 않아서, 그동안 아무것도 "
+                f"스케줄이 학습률 0에서 시작하는데 {len(idle)}번 업데이트하도록 한 번도 움직이지 않아서, "
+                "그동안 아무것도 "
                 "배우지 않아요.",
                 f"The schedule starts at the rate 0 and is not stepped for {len(idle)} updates, in which nothing is "
                 "learned.",
@@ -47,9 +48,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"{len(steps)} times in all.",
             ),
             mend=Said(
-                "업데이트 수로 센 스케줄이면 `scheduler.step()`을 `optimizer.step()` 바로 뒤로 옮기고, 첫 학습률이 0보다 "
+                "업데이트 수로 센 스케줄이면 `scheduler.step()`을 `optimizer.step()` 바로 뒤로 옮기고, 첫 "
+                "학습률이 0보다 "
                 "크게 하세요.",
-                "If the schedule counts updates, step it right after optimizer.step(), and let its first rate be above 0.",
+                "If the schedule counts updates, step it right after optimizer.step(), and let its first "
+                "rate be above 0.",
             ),
         )
 

@@ -70,9 +70,9 @@ def _divisions(file: str, loop: ast.AST, name: str) -> Iterator[ast.BinOp]:
         assert isinstance(one, ast.BinOp)
         below = one.right
         sized = _reading.called(below) == "len" and ast.unparse(below).endswith(".dataset)")
-        if end < one.lineno <= end + 12 and isinstance(one.op, ast.Div) and sized:
-            if isinstance(one.left, ast.Name) and one.left.id == name:
-                yield one
+        near = end < one.lineno <= end + 12
+        if near and isinstance(one.op, ast.Div) and sized and ast.unparse(one.left) == name:
+            yield one
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -93,7 +93,8 @@ def _in_loop(facts: Facts, place: Place, loop: ast.AST) -> Iterator[Finding]:
                 place=_reading.at(place.file, division),
                 sentence=Said(
                     "배치마다 이미 평균인 손실을 더해 놓고 샘플 수로 나눠서, 출력하는 평균이 배치 크기만큼 작아요.",
-                    "Losses that are means over their batches are added up and divided by the number of samples, so the "
+                    "Losses that are means over their batches are added up and divided by the number of "
+                    "samples, so the "
                     "mean that is shown is too small by the batch size.",
                 ),
                 evidence=Said(

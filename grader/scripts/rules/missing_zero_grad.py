@@ -81,7 +81,7 @@ def _in_closures(facts: Facts) -> Iterator[Finding]:
 
 def _by_hand(facts: Facts) -> Iterator[Finding]:
     """Find parameters that are updated by hand and whose gradient is never cleared."""
-    if facts.optimizers:
+    if facts.steps():
         return
     backwards = [one for one in facts.of(BackwardRan) if one.update > 0]
     counts = {

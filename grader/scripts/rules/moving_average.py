@@ -40,9 +40,11 @@ def _swapped(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=_line(facts) or module.built,
             sentence=Said(
-                f"이동 평균의 두 무게가 뒤바뀌었어요. 업데이트마다 복사본이 자기 값은 {last.kept:.2g}만 남기고 원래 모델의 "
+                f"이동 평균의 두 무게가 뒤바뀌었어요. 업데이트마다 복사본이 자기 값은 {last.kept:.2g}만 "
+                "남기고 원래 모델의 "
                 "값으로 거의 바뀌어서, 평균이 아니라 한 스텝 늦은 복사예요.",
-                f"The weights of the moving average are swapped: after each update the copy keeps {last.kept:.2g} of itself "
+                "The weights of the moving average are swapped: after each update the copy keeps "
+                f"{last.kept:.2g} of itself "
                 "and takes nearly all from the trained model, so it averages nothing.",
             ),
             evidence=Said(
@@ -69,13 +71,16 @@ def _trained(facts: Facts) -> Iterator[Finding]:
             sentence=Said(
                 "이동 평균으로만 움직여야 할 복사본이 그레이디언트로도 학습해요. 두 모델이 서로에게 맞추느라 표현이 "
                 "무너질 수 있어요.",
-                "A copy that follows its source as a moving average is trained by gradient, too, so the two can agree by "
+                "A copy that follows its source as a moving average is trained by gradient, too, so the "
+                "two can agree by "
                 "collapsing.",
             ),
             evidence=Said(
-                f"이 복사본의 매개변수는 그레이디언트를 {reached}번 받았고 {holds[0].kind} 옵티마이저에 들어 있어요. 업데이트 "
+                f"이 복사본의 매개변수는 그레이디언트를 {reached}번 받았고 {holds[0].kind} 옵티마이저에 "
+                "들어 있어요. 업데이트 "
                 f"뒤에는 {len(found)}번 원래 모델과 섞였어요.",
-                f"Its parameters got {reached} gradients and are in {holds[0].kind}; after updates it was mixed with its "
+                f"Its parameters got {reached} gradients and are in {holds[0].kind}; after updates it was "
+                "mixed with its "
                 f"source {len(found)} times.",
             ),
             mend=Said(

@@ -46,7 +46,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"{', '.join(f'{one[0]:.3g}' for one in rates[:4])}.",
             ),
             mend=Said(
-                f"옵티마이저는 반복문 앞에서 한 번만 만들고, 학습률은 스케줄러나 `{name}.param_groups`의 `lr`로 바꾸세요.",
+                f"옵티마이저는 반복문 앞에서 한 번만 만들고, 학습률은 스케줄러나 `{name}.param_groups`의 "
+                "`lr`로 바꾸세요.",
                 f"Build it once before the loop; change the rate with a scheduler or through `{name}.param_groups`.",
             ),
         )

@@ -47,7 +47,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             evidence=Said(
                 f"받은 값은 {_shown(scores)}이었고 학습률을 {cuts}번 줄였어요. 읽어 보니 `{ast.unparse(value)}` 값은 "
                 f"{rising} 좋은 값이에요.",
-                f"Given {_shown(scores)}; the rate was cut {cuts} times. From reading: `{ast.unparse(value)}` is better "
+                f"Given {_shown(scores)}; the rate was cut {cuts} times. From reading: "
+                f"`{ast.unparse(value)}` is better "
                 f"when it is {'larger' if better == 'high' else 'smaller'}.",
             ),
             mend=Said(

@@ -79,7 +79,8 @@ def _same_stretches(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
 
 
 def _repeated(seed: Seeded) -> Place | None:
-    """Return the line to blame for a seed in a loop: in a function with loops of its own the seed's, or else the call."""
+    """Return the line to blame for a seed in a loop: in a function with loops of its own the seed's, or "
+    "else the call."""
     looped = next((place for place in seed.callers if in_loop(place)), None)
     if looped is None or seed.place is None or looped == seed.place:
         return looped

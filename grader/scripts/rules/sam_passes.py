@@ -1,4 +1,4 @@
-"""Two passes with moved weights in between, as SAM makes them: the first gradient stays, or the weights are not put back."""
+"""Two passes with moved weights between them, as in SAM: the first gradient stays, or the weights are not put back."""
 
 import ast
 from collections.abc import Iterator

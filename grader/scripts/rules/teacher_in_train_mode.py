@@ -58,7 +58,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             evidence=Said(
                 f"그레이디언트 없이 부른 순전파 {len(targets)}번이 모두 학습 모드였고(모드에 따라 달라지는 층 "
                 f"{live[-1].live_parts}개), 그동안 이 모델의 가중치는 그대로였어요.",
-                f"All {len(targets)} forwards without gradients ran in training mode ({live[-1].live_parts} layers depend "
+                f"All {len(targets)} forwards without gradients ran in training mode ({live[-1].live_parts} "
+                "layers depend "
                 "on it), while its weights stayed the same.",
             ),
             mend=Said(
