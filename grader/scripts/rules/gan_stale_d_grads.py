@@ -41,7 +41,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
         step, old = stale[-1]
         newest = backwards[max(step.recipe)]
         held = [backwards[max(one.recipe)].held_before.get(optimizer.number, 0.0) for one, _ in stale]
-        if step.cosines.get(old.number, 0.0) < _OPPOSED:
+        others = old.contributed - {optimizer.number}
+        if others <= newest.contributed:  # the newest loss runs through the other network anyway
             yield _undetached(old, [step.cosines.get(old.number, 0.0) for step, old in stale], len(steps))
             continue
         line = old.place.line if old.place else 0
