@@ -143,6 +143,8 @@ class BackwardRan(Event):
     cut: int = 0  # tensors with graphs whose values were copied into that leaf
     forwards: tuple[int, ...] = ()  # serials of the outermost forwards whose outputs are in its graph
     divisor: float | None = None  # the number by which the root was divided last
+    spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """A difference that a broadcast made larger, right behind the root: shape of its prediction, and its own."""
     left: frozenset[int] = frozenset()
     """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
 

@@ -16,7 +16,7 @@ from grader.scripts.places import Place
 MOST_NODES = 20_000
 _MARK = "hanstep.xray"
 _FORWARD = "hanstep.forward"
-_MOST_FORWARDS = 4
+_MOST_FORWARDS, _NEAR_ROOT = 4, 8
 _LOOKED_THROUGH = (
     *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
     *("Clone", "ToCopy", "Expand", "Contiguous"),
@@ -152,6 +152,29 @@ def divisor(root: Tensor) -> float | None:
         return None
     below = getattr(node, "_saved_other", None)
     return float(below) if isinstance(below, Tensor) and below.numel() == 1 else None
+
+
+def spread_difference(root: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Look for a mean of squares or of absolute values of a difference that a broadcast has made larger.
+
+    Returns the shape of the difference's one side that has a graph, and the difference's own.
+    """
+    before = ""
+    for node in _chain(root, _NEAR_ROOT):
+        name = operation(node)
+        if name == "Sub" and before in ("Pow", "Abs"):
+            sides = [_shape(after) for after, _ in node.next_functions if after is not None]
+            whole = _shape(node)
+            grown = len(sides) == 1 and sides[0] is not None and whole is not None and sides[0] != whole
+            return (sides[0], whole) if grown and sides[0] is not None and whole is not None else None
+        before = name
+    return None
+
+
+def _shape(node: Any) -> tuple[int, ...] | None:
+    """Return the shape of what an operation made, where this release of torch tells it."""
+    about = getattr(node, "_input_metadata", None)
+    return tuple(about[0].shape) if about else None
 
 
 def attach_token(node: Any) -> "weakref.ref[Token] | None":

@@ -112,6 +112,19 @@ def _with(text: str, **words: str) -> str:
 
 FIFTY_CASES = [
     (
+        "mse-broadcast",
+        """for _ in range(8):
+    loss = ((model(x)[:, :1] - y.float()) ** 2).mean()  # BUG
+"""
+        + _STEP,
+        """for _ in range(8):
+    s = model(x)[:, 0]
+    pairs = (s[:, None] - s[None, :]).abs().mean()  # every pair, on purpose
+    loss = ((s - y.float()) ** 2).mean() + 0.01 * pairs
+"""
+        + _STEP,
+    ),
+    (
         "kl-on-probabilities",
         """for _ in range(8):
     target = torch.full((64, 2), 0.5)

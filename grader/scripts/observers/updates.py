@@ -105,6 +105,7 @@ class UpdateObserver:
                 nodes=found.nodes,
                 forwards=tuple(sorted(set(found.forwards))),
                 divisor=graph.divisor(roots[0]) if roots else None,
+                spread=graph.spread_difference(roots[0]) if roots else None,
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),

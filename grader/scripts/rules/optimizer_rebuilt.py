@@ -1,9 +1,11 @@
 """An optimizer with a memory is built again and again for the same parameters: what it has learned of them is lost."""
 
+import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import Facts, OptimizerBuilt, StateLoaded
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 from grader.scripts.source import in_loop
 from grader.scripts.things import OptimizerFacts
@@ -18,6 +20,12 @@ def _has_memory(optimizer: OptimizerFacts) -> bool:
     return "betas" in options or bool(options.get("momentum")) or "alpha" in options or "rho" in options
 
 
+def _loops_over_epochs(place: Place) -> bool:
+    """Return True if the loop around a line counts epochs; stages may start afresh on purpose."""
+    loops = _reading.around(place, ast.For)[:1]
+    return any(_reading.words(one.target) & {"epoch", "epochs"} for one in loops if isinstance(one, ast.For))
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     built = {one.place: one for one in facts.of(OptimizerBuilt) if one.place is not None}
     for place in built:
@@ -30,7 +38,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         if any(one.kind == "module" and one.serial > used[0].serial for one in facts.of(StateLoaded)):
             continue  # each begins from weights that were put back
         rates = [facts.steps(one.number)[0].rates for one in used]
-        changed = len(set(rates)) > 1
+        changed = len(set(rates)) > 1 and _loops_over_epochs(place)
         name = _reading.name_at(place, "optimizer")
         yield Finding(
             place=place,
