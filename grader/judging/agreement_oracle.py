@@ -36,6 +36,13 @@ MistakeSet = frozenset[MistakeVariant]
 class AgreementOracle:
     """Answers whether a set of mistakes agrees with one learner's runs: gives the same run of a scenario.
 
+    There are four questions, from the cheapest to the most exact one:
+
+        acting_subset_agrees               makes both assumptions of the module; for growing sets
+        whole_set_or_acting_subset_agrees  for edits that can be combined, but undo each other's effect
+        whole_set_agrees                   plays all mistakes of the set; for checking the best sets
+        program_agrees                     plays exactly these variants; the others are built on it
+
     Once the budget is spent, a set that would have to be played counts as one that does not agree. A part of the
     budget, the reserve, is kept for the end of a search: it can be used only after `release_reserve`.
     """

@@ -22,6 +22,9 @@ from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.edits import MistakeVariant, ids_of
 from grader.judging.reference import Reference
 
+# Every candidate that is kept or extended costs plays, of which one learner's search has few (`agreement_oracle`). The
+# numbers were set by hand, as large as that budget allows; `tests/first_tries` and `tests/judging/test_sets.py` hold
+# programs of two to five mistakes that must be found with them.
 _MAX_CANDIDATES = 32
 """Maximum number of candidates kept after each scenario."""
 _MAX_EXTENDED = 8
@@ -29,7 +32,10 @@ _MAX_EXTENDED = 8
 _MAX_EXTENDED_COSTLY = 2
 """The same limit if idle candidates have been extended with success, and for extending candidates by two mistakes."""
 _MAX_PAIRS = 112
-"""Maximum number of pairs of mistakes tried for one candidate in one scenario; the most promising come first."""
+"""Maximum number of pairs of mistakes tried for one candidate in one scenario; the most promising come first.
+
+This is nearly a third of the plays of a whole search: a scenario that is wrong in an unknown way must leave some.
+"""
 _MAX_SCENARIOS_WITHOUT_PAIR = 3
 """Number of scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
 _MAX_PLAYS_WITHOUT_SUCCESS = 64

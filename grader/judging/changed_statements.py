@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
-from grader.judging.compared_statements import Statement, Words, inlined_definition, statements_of
+from grader.judging.compared_statements import ComparedStatement, Words, inlined_definition, statements_of
 from grader.submission.syntax import Definition
 
 _RANK_OF_TAG = {"insert": 0, "replace": 1, "delete": 2}
@@ -24,7 +24,7 @@ class CourseProgram:
 
     definition: Definition
     """The definition with its helpers inlined."""
-    statements: list[Statement]
+    statements: list[ComparedStatement]
     """Its statements, with the names of variables as they are."""
 
 
@@ -39,9 +39,9 @@ def course_program(source: str) -> CourseProgram | None:
 class Change:
     """Consecutive statements of the solution that the mistake replaces with others."""
 
-    old: Sequence[Statement]
+    old: Sequence[ComparedStatement]
     """The solution's statements; empty if the mistake only inserts some."""
-    new: Sequence[Statement]
+    new: Sequence[ComparedStatement]
     """The statements in the place of `old`; empty if the mistake only removes some."""
     position: int
     """Index in the solution's statements of the first old one; if there is none, of the one before which `new` is
@@ -53,7 +53,7 @@ class Change:
 class ChangedStatements:
     """What is different in two programs, the solution and the program with a mistake (`wrong`)."""
 
-    def __init__(self, solution: Sequence[Statement], wrong: Sequence[Statement]) -> None:
+    def __init__(self, solution: Sequence[ComparedStatement], wrong: Sequence[ComparedStatement]) -> None:
         self._solution, self._wrong = solution, wrong
 
     @cached_property
@@ -125,6 +125,6 @@ class ChangedStatements:
         return min((change.position for change in self.changes), default=0)
 
 
-def _distinct_words(statements: Sequence[Statement]) -> set[str]:
+def _distinct_words(statements: Sequence[ComparedStatement]) -> set[str]:
     """Return all words of these statements, each once."""
     return {word for statement in statements for word in statement.words}

@@ -16,7 +16,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from grader.judging.inlined_helpers import inline_helpers, inline_methods
-from grader.judging.variable_roles import rename_variables
+from grader.judging.variables import rename_variables
 from grader.submission.syntax import (
     Definition,
     assignments_of_names,
@@ -36,7 +36,7 @@ _COMMON_OPERATORS = "()[]{},:.="
 
 
 @dataclass(frozen=True)
-class Statement:
+class ComparedStatement:
     """A statement without its body, to be compared by its words."""
 
     node: ast.stmt
@@ -123,7 +123,7 @@ def number_of_statements(definition: Definition) -> int:
 
 def statements_of(
     definition: Definition, new_names: dict[str, str], source_lines: Sequence[str] = ()
-) -> list[Statement]:
+) -> list[ComparedStatement]:
     """Return the statements of a definition in the order of the text, without docstrings.
 
     Args:
@@ -131,7 +131,7 @@ def statements_of(
         new_names: new names of variables, by their names in the definition.
         source_lines: lines of the program's text, for `words_by_line`; empty if that is not needed.
     """
-    found: list[Statement] = []
+    found: list[ComparedStatement] = []
 
     def visit(body: Sequence[ast.stmt], outer_blocks: tuple[str, ...], method: str) -> None:
         for node in body:
@@ -154,7 +154,7 @@ def statements_of(
     return found
 
 
-def is_written_as(statement: Statement, line: str) -> bool:
+def is_written_as(statement: ComparedStatement, line: str) -> bool:
     """Return True if the statement is the given line of code, but for spaces; of a compound one, its first line.
 
     Raises:
@@ -193,12 +193,12 @@ def _read_statement(
     method: str,
     new_names: dict[str, str],
     source_lines: Sequence[str],
-) -> Statement:
+) -> ComparedStatement:
     """Return what is compared of a statement; `outer_blocks` and `method` tell where it stands."""
     comparable = _as_augmented(node)
     kind = type(comparable).__name__
     code = " ".join(ast.unparse(rename_variables(part, new_names)) for part in head(comparable))
-    return Statement(
+    return ComparedStatement(
         node=node,
         words=words_of(code) + Words([f"<{kind}>", *(f"in {block}" for block in outer_blocks)]),
         outer_blocks=" ".join(outer_blocks),
@@ -224,7 +224,7 @@ def _as_augmented(node: ast.stmt) -> ast.stmt:
 
 
 def _words_by_line(node: ast.stmt, source_lines: Sequence[str]) -> tuple[tuple[int, Words], ...]:
-    """Return the field `Statement.words_by_line`."""
+    """Return the field `ComparedStatement.words_by_line`."""
     last = last_line(node)
     if _inner_blocks(node) or last == node.lineno:
         return ()
@@ -246,7 +246,7 @@ def _inner_blocks(node: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
 
 
 def _names_changed(node: ast.stmt) -> set[str]:
-    """Return the property `Statement.names_changed`."""
+    """Return the property `ComparedStatement.names_changed`."""
     if _inner_blocks(node):
         return set()
     targets = [*getattr(node, "targets", []), getattr(node, "target", None)]
@@ -264,7 +264,7 @@ def _variable_under(target: ast.AST | None) -> str | None:
 
 
 def _names_passed_on(node: ast.stmt) -> set[str]:
-    """Return the property `Statement.names_passed_on`.
+    """Return the property `ComparedStatement.names_passed_on`.
 
     A `return` computes nothing if it consists of names, constants, tuples, dicts and at most one `dict(…)`.
     """

@@ -21,6 +21,7 @@ _MAX_COMPARISONS = 100_000
 """Maximum number of pairs of events that are compared to pair as many as possible: tens of milliseconds."""
 
 _Key = tuple[str, int | None]
+"""What two events must have in common to be paired: kind and batch (`_pairing_key`)."""
 
 
 def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
@@ -34,14 +35,14 @@ def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment
         update: number of the first wrong update, from 1; 0 if the parameters are wrong from the start; None if they are
             never wrong.
     """
-    yours, expected = _events_to_draw(run, solution, _call_to_show(run, solution, update))
-    paired_yours, paired_expected = _pair_events(yours, expected)
-    starts = _starts_of_update(yours, expected, update) or (
-        _starts_before_difference(yours, paired_yours, expected, paired_expected)
+    learner_events, solution_events = _events_to_draw(run, solution, _call_to_show(run, solution, update))
+    learner_paired, solution_paired = _pair_events(learner_events, solution_events)
+    starts = _starts_of_update(learner_events, solution_events, update) or (
+        _starts_before_difference(learner_events, learner_paired, solution_events, solution_paired)
     )
     return (
-        _excerpt(yours, paired_yours, starts[0], with_lines=True),
-        _excerpt(expected, paired_expected, starts[1], with_lines=False),
+        _excerpt(learner_events, learner_paired, starts[0], with_lines=True),
+        _excerpt(solution_events, solution_paired, starts[1], with_lines=False),
     )
 
 
@@ -49,9 +50,9 @@ def unpaired_events(run: Run, solution: Run) -> list[Event]:
     """Return the learner's events, of all calls, that have no partner among the solution's events of the same call."""
     unpaired: list[Event] = []
     for call in sorted({event.call for event in run.events}):
-        yours = [event for event in run.events if event.call == call]
-        paired, _ = _pair_events(yours, [event for event in solution.events if event.call == call])
-        unpaired += [event for i, event in enumerate(yours) if i not in paired]
+        learner_events = [event for event in run.events if event.call == call]
+        paired, _ = _pair_events(learner_events, [event for event in solution.events if event.call == call])
+        unpaired += [event for i, event in enumerate(learner_events) if i not in paired]
     return unpaired
 
 
@@ -67,9 +68,9 @@ def _call_to_show(run: Run, solution: Run, update: int | None) -> int:
                 return call
     # The calls that have events, not all numbers up to the highest: a forged trace may claim any number.
     for call in sorted({event.call for event in (*run.events, *solution.events)}):
-        yours, expected = _events_to_draw(run, solution, call)
-        paired_yours, paired_expected = _pair_events(yours, expected)
-        if len(paired_yours) < len(yours) or len(paired_expected) < len(expected):
+        learner_events, solution_events = _events_to_draw(run, solution, call)
+        learner_paired, solution_paired = _pair_events(learner_events, solution_events)
+        if len(learner_paired) < len(learner_events) or len(solution_paired) < len(solution_events):
             return call
     return 0
 
@@ -89,72 +90,73 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], li
     Events of the kind `gradient` are left out, because the backward pass that causes them is drawn itself. If the
     learner clears the gradients only at the end of the call, the solution's are drawn there, too.
     """
-    yours = [event for event in run.events if event.call == call and event.kind != "gradient"]
-    expected = [event for event in solution.events if event.call == call and event.kind != "gradient"]
-    if _clears_after_last_step(yours) and not _clears_before_backward(yours):
-        expected = _move_clears_to_end(expected, yours)
-    return yours, expected
+    learner_events = [event for event in run.events if event.call == call and event.kind != "gradient"]
+    solution_events = [event for event in solution.events if event.call == call and event.kind != "gradient"]
+    if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
+        solution_events = _move_clears_to_end(solution_events, learner_events)
+    return learner_events, solution_events
 
 
-def _move_clears_to_end(expected: list[Event], yours: list[Event]) -> list[Event]:
+def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
     """Return the solution's events with each `zero_grad` before the first `backward` moved to the end.
 
     The end is that of the call, or the place behind the last `step` if more of the learner's events have a partner
     then: the learner may clear between `opt.step()` and `scheduler.step()`.
     """
-    at_start = _clears_before_backward(expected)
-    clears = [expected[i] for i in sorted(at_start)]
-    others = [event for i, event in enumerate(expected) if i not in at_start]
+    at_start = _clears_before_backward(solution_events)
+    clears = [solution_events[i] for i in sorted(at_start)]
+    others = [event for i, event in enumerate(solution_events) if i not in at_start]
     after_step = max((i + 1 for i, event in enumerate(others) if event.kind == "step"), default=len(others))
     orders = ([*others, *clears], [*others[:after_step], *clears, *others[after_step:]])
-    return max(orders, key=lambda order: len(_pair_events(yours, order)[0]))
+    return max(orders, key=lambda order: len(_pair_events(learner_events, order)[0]))
 
 
-def _pair_events(yours: list[Event], expected: list[Event]) -> tuple[set[int], set[int]]:
-    """Pair the events of two lists; return the indices of those with a partner, in `yours` and in `expected`.
+def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> tuple[set[int], set[int]]:
+    """Pair events of the learner's and the solution's; return the indices of those with a partner, in each list.
 
     Pairs are equal events in the same order on both sides. In addition, clearing the gradients at the end of a call is
     paired with clearing them at its start.
     """
-    paired_yours, paired_expected = _pair_in_order(
-        [_pairing_key(event) for event in yours], [_pairing_key(event) for event in expected]
+    learner_paired, solution_paired = _pair_in_order(
+        [_pairing_key(event) for event in learner_events], [_pairing_key(event) for event in solution_events]
     )
-    at_end = _clears_after_last_step(yours) - paired_yours
-    at_start = _clears_before_backward(expected) - paired_expected
+    at_end = _clears_after_last_step(learner_events) - learner_paired
+    at_start = _clears_before_backward(solution_events) - solution_paired
     if at_end:
         # A learner who clears at the start, too, leaves `at_start` empty. Clearing twice is harmless, so the clears at
         # the end count as paired all the same.
-        paired_yours |= at_end
-        paired_expected |= at_start
-    return paired_yours, paired_expected
+        learner_paired |= at_end
+        solution_paired |= at_start
+    return learner_paired, solution_paired
 
 
-def _pair_in_order(yours: Sequence[_Key], expected: Sequence[_Key]) -> tuple[set[int], set[int]]:
-    """Pair equal keys in the same order on both sides; return their indices, in `yours` and in `expected`.
+def _pair_in_order(one: Sequence[_Key], other: Sequence[_Key]) -> tuple[set[int], set[int]]:
+    """Pair equal keys in the same order on both sides; return their indices, in `one` and in `other`.
 
     The longest equal stretches are paired first, because they are read most easily. If that leaves keys without a
     partner that could have one, as many as possible are paired instead.
     """
-    blocks = SequenceMatcher(a=yours, b=expected, autojunk=False).get_matching_blocks()
+    blocks = SequenceMatcher(a=one, b=other, autojunk=False).get_matching_blocks()
     pairs = [(block.a + i, block.b + i) for block in blocks for i in range(block.size)]
     # The bound is for traces that are forged or very long.
-    if len(pairs) < min(len(yours), len(expected)) and len(yours) * len(expected) <= _MAX_COMPARISONS:
-        pairs = max(pairs, _longest_common_subsequence(yours, expected), key=len)
+    if len(pairs) < min(len(one), len(other)) and len(one) * len(other) <= _MAX_COMPARISONS:
+        pairs = max(pairs, _longest_common_subsequence(one, other), key=len)
     return {i for i, _ in pairs}, {j for _, j in pairs}
 
 
-def _longest_common_subsequence(yours: Sequence[_Key], expected: Sequence[_Key]) -> list[tuple[int, int]]:
+def _longest_common_subsequence(one: Sequence[_Key], other: Sequence[_Key]) -> list[tuple[int, int]]:
     """Return the index pairs of a longest common subsequence, by the usual dynamic programming from the end."""
-    lengths = [[0] * (len(expected) + 1) for _ in range(len(yours) + 1)]
-    for i in reversed(range(len(yours))):
-        for j in reversed(range(len(expected))):
-            is_equal = yours[i] == expected[j]
+    # lengths[i][j]: length of a longest common subsequence of one[i:] and other[j:].
+    lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i in reversed(range(len(one))):
+        for j in reversed(range(len(other))):
+            is_equal = one[i] == other[j]
             lengths[i][j] = (
                 lengths[i + 1][j + 1] + 1 if is_equal else max(lengths[i + 1][j], lengths[i][j + 1])
             )
     pairs, i, j = [], 0, 0
-    while i < len(yours) and j < len(expected):
-        if yours[i] == expected[j]:
+    while i < len(one) and j < len(other):
+        if one[i] == other[j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
         elif lengths[i + 1][j] >= lengths[i][j + 1]:
@@ -186,20 +188,23 @@ def _clears_before_backward(events: list[Event]) -> set[int]:
 
 
 def _starts_of_update(
-    yours: list[Event], expected: list[Event], update: int | None
+    learner_events: list[Event], solution_events: list[Event], update: int | None
 ) -> tuple[int, int] | None:
     """Return the indices of the first events after the update before the wrong one; None if a side has none there."""
     if update is None:
         return None
     starts = [
         next((i for i, event in enumerate(events) if event.state >= update - 1), None)
-        for events in (yours, expected)
+        for events in (learner_events, solution_events)
     ]
     return None if starts[0] is None or starts[1] is None else (starts[0], starts[1])
 
 
 def _starts_before_difference(
-    yours: list[Event], paired_yours: set[int], expected: list[Event], paired_expected: set[int]
+    learner_events: list[Event],
+    learner_paired: set[int],
+    solution_events: list[Event],
+    solution_paired: set[int],
 ) -> tuple[int, int]:
     """Return the indices at which to begin so that both timelines surround the first event without a partner.
 
@@ -207,7 +212,7 @@ def _starts_before_difference(
     """
     equal = min(
         next((i for i in range(len(events)) if i not in paired), len(events))
-        for events, paired in ((yours, paired_yours), (expected, paired_expected))
+        for events, paired in ((learner_events, learner_paired), (solution_events, solution_paired))
     )
     skipped = max(0, equal - _MAX_MOMENTS // 2)
     # Before the first difference, the n-th event of one side is the partner of the n-th of the other.

@@ -19,7 +19,7 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from grader.judging.variable_roles import rename_variables, variable_name
+from grader.judging.variables import rename_variables, variable_name
 from grader.submission.syntax import Definition, blocks, head, is_compound, methods
 
 _Helpers = dict[str, ast.FunctionDef]

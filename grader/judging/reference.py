@@ -4,7 +4,7 @@ Each run is made when it is first needed, and kept for the next submission of th
 process and not in the sandbox, because they belong to the course.
 
 In this module, a program is named by its *source*: the text of the exercise's function or class with mistakes made in
-it. The empty source stands for the solution.
+it; `_SOLUTION` stands for the solution, which is loaded as a whole lesson.
 """
 
 import itertools
@@ -37,6 +37,8 @@ Every submission goes through the exercises in the same order, 27 of them withou
 """
 _MAX_KEPT_SOLUTIONS = 8
 """Maximum number of lessons whose solutions stay loaded."""
+_SOLUTION = ""
+"""Takes the place of a source: the program is the solution."""
 _program_numbers = itertools.count(1)
 """Numbers for the names of the mistakes' modules. The names are unique, because classes are pickled by module name."""
 
@@ -80,7 +82,7 @@ class Reference:
     def solution_run(self, scenario: str) -> Run:
         """Return the solution's run of the scenario of this name."""
         if scenario not in self._solution_runs:
-            self._solution_runs[scenario] = self._play("", scenario)
+            self._solution_runs[scenario] = self._play(_SOLUTION, scenario)
         return self._solution_runs[scenario]
 
     def complete_run(self, source: str, scenario: str) -> Run:
@@ -106,7 +108,7 @@ class Reference:
 
         If their edits cannot be combined, return the solution's run.
         """
-        return self.complete_run(self.source_with_mistakes(combination) or "", scenario)
+        return self.complete_run(self.source_with_mistakes(combination) or _SOLUTION, scenario)
 
     def equivalent_variants(self, variant: MistakeVariant) -> Iterator[MistakeVariant]:
         """Yield the other variants of the same mistake that behave like this one in every scenario."""
@@ -154,7 +156,7 @@ class Reference:
 
     def _kept_run(self, source: str, scenario: str) -> Run | None:
         """Return the kept run, which may be incomplete; None if there is none."""
-        if not source:
+        if source == _SOLUTION:
             return self.solution_run(scenario)
         kept = self._runs.get((source, scenario))
         if kept is not None:
@@ -189,7 +191,7 @@ class Reference:
         A source is only one definition. Whatever else it uses, such as imports and helpers, is taken from the loaded
         solution, so that nothing else has to be compiled.
         """
-        if not source:
+        if source == _SOLUTION:
             return self._solution_program
         if source not in self._programs:
             module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")

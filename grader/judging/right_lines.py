@@ -1,4 +1,8 @@
-"""Find the lines of the solution that a known mistake changes: what its repair writes."""
+"""Find the lines of the solution that a known mistake changes: what its repair writes.
+
+Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`. The right
+line is the former; the card shows it with the last hint.
+"""
 
 import ast
 from difflib import SequenceMatcher
@@ -10,8 +14,8 @@ from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake
 from grader.judging.solution import exercise_source
 
-_MOST_LINES = 4
-"""Maximum number of lines that are told; more would be the answer."""
+_MAX_LINES = 4
+"""Maximum number of lines that are shown; more would be the answer."""
 
 
 def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...]:
@@ -21,22 +25,28 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
     """
     if len(mistake.told) > 1:
         return ()
-    made = mistake.variant
-    variant = made if made.mistake.id == mistake.told[0].id else MistakeVariant(mistake.told[0], 0)
+    # The variant that explains the runs may be of a twin of the mistake that is named.
+    made, named = mistake.variant, mistake.told[0]
+    variant = made if made.mistake.id == named.id else MistakeVariant(named, 0)
     return _replaced_lines(exercise_source(exercise), variant_source(exercise, variant))
 
 
 @cache
 def _replaced_lines(right: str, wrong: str) -> tuple[str, ...]:
-    """Return the lines of code of one text that the other lacks; a line that only moves comes with its neighbours."""
-    lines, others = _code_lines(right), _code_lines(wrong)
-    changes = SequenceMatcher(None, lines, others, autojunk=False).get_opcodes()
-    lacking = {n for kind, start, end, _, _ in changes if kind != "equal" for n in range(start, end)}
-    if lacking and {lines[n].strip() for n in lacking} <= {line.strip() for line in others}:
-        first = 1  # behind the function's own first line
-        lacking |= {n + side for n in lacking for side in (-1, 1) if first <= n + side < len(lines)}
-    code = [lines[n] for n in sorted(lacking)]
-    return tuple(dedent("\n".join(code)).splitlines()) if len(code) <= _MOST_LINES else ()
+    """Return the lines of code of `right` that `wrong` lacks; empty if there are more than `_MAX_LINES`.
+
+    If `wrong` has all of them, only in other places, each comes with the lines before and after it, because a line
+    alone would not show where it belongs.
+    """
+    right_code, wrong_code = _code_lines(right), _code_lines(wrong)
+    changes = SequenceMatcher(None, right_code, wrong_code, autojunk=False).get_opcodes()
+    missing = {index for kind, start, end, _, _ in changes if kind != "equal" for index in range(start, end)}
+    if missing and {right_code[index].strip() for index in missing} <= {line.strip() for line in wrong_code}:
+        # Line 0 is the `def`, which tells nothing.
+        beside = {index + step for index in missing for step in (-1, 1)}
+        missing |= {index for index in beside if 1 <= index < len(right_code)}
+    code = [right_code[index] for index in sorted(missing)]
+    return tuple(dedent("\n".join(code)).splitlines()) if len(code) <= _MAX_LINES else ()
 
 
 def _code_lines(text: str) -> list[str]:

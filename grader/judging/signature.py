@@ -146,7 +146,15 @@ def _call_problem(yours: _Parameters, right: _Parameters, *, is_method: bool) ->
 
 
 def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return what differs in the parameters that the grader passes by position; None if nothing does."""
+    """Return what differs in the parameters that the grader passes by position; None if nothing does.
+
+    Examples, where the exercise has `(model, opt, xb)`:
+
+        (opt, model, xb)        another order
+        (model, *, opt, xb)     `opt` and `xb` stand after `*`
+        (model, opt)            `xb` is missing
+        (model, n, opt, xb)     `n` stands in another's place
+    """
     right_required = right.required
     translated = _with_exercise_names([*yours.positional, *yours.keyword_only], right)
     yours_renamed = translated[: len(yours.positional)]

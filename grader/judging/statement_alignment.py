@@ -14,8 +14,11 @@ from collections.abc import Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
-from grader.judging.compared_statements import Statement, Words
+from grader.judging.compared_statements import ComparedStatement, Words
 
+# All numbers below were set by hand, so that the lines of the sample programs in `tests/first_tries` and
+# `tests/unlisted` are found. The alignment may be generous, because a pair also has to fit between its neighbours;
+# outside of the order only the likeness counts, so it has to be greater.
 _MIN_LIKENESS = 0.2
 """Two statements are aligned only if their likeness, from 0 to 1, is above this."""
 _MIN_LIKENESS_ELSEWHERE = 0.6
@@ -96,7 +99,7 @@ class StatementAlignment:
     All positions are counted from 0.
     """
 
-    def __init__(self, course: Sequence[Statement], learner: Sequence[Statement]) -> None:
+    def __init__(self, course: Sequence[ComparedStatement], learner: Sequence[ComparedStatement]) -> None:
         """Count the words.
 
         Args:
@@ -119,7 +122,7 @@ class StatementAlignment:
         """Names of the methods that both classes have, and "" for statements in no method; only "" for functions."""
         return {s.method for s in self.course} & {s.method for s in self.learner}
 
-    def neighbours(self, start: int, end: int) -> tuple[Statement | None, Statement | None]:
+    def neighbours(self, start: int, end: int) -> tuple[ComparedStatement | None, ComparedStatement | None]:
         """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
 
         If the learner has the course statement right before or after the place, but in another order, so that it has
@@ -137,7 +140,7 @@ class StatementAlignment:
         after = self.learner[later[0]] if later else None
         return before, after
 
-    def _elsewhere(self, position: int) -> Statement | None:
+    def _elsewhere(self, position: int) -> ComparedStatement | None:
         """Return the learner's statement without a partner that is much like the unpaired course statement there.
 
         None if the course statement has a partner or does not exist, or if no such statement is much like it.
@@ -153,7 +156,7 @@ class StatementAlignment:
         best = max(likeness, key=lambda j: likeness[j], default=None)
         return self.learner[best] if best is not None and likeness[best] >= _MIN_LIKENESS_ELSEWHERE else None
 
-    def best_match(self, positions: Sequence[int], replaced: Sequence[Statement]) -> BestMatch:
+    def best_match(self, positions: Sequence[int], replaced: Sequence[ComparedStatement]) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
 
         Statements that are more like a right one rank lower. Of statements that rank equally, the one with more changed
@@ -170,16 +173,16 @@ class StatementAlignment:
         new_words = _words_of_all(added).keys() - _words_of_all(replaced).keys()
         scores = [
             self._score(
-                i,
-                position,
+                learner_position,
+                course_position,
                 positions,
                 right=replaced or unchanged,
                 new_words=new_words,
                 changed=changed,
             )
-            for position in self._most_specific(positions, (*unchanged, *replaced))
-            for i, statement in enumerate(self.learner)
-            if not self._in_different_methods(self.course[position], statement)
+            for course_position in self._most_specific(positions, (*unchanged, *replaced))
+            for learner_position, statement in enumerate(self.learner)
+            if not self._in_different_methods(self.course[course_position], statement)
         ]
         if not scores:
             return BestMatch()
@@ -188,7 +191,7 @@ class StatementAlignment:
         line = self.line_of_changed_words(self.learner[best.position], changed)
         return BestMatch(best.likeness, line, best.fit)
 
-    def likeness_of_closest(self, statement: Statement) -> float:
+    def likeness_of_closest(self, statement: ComparedStatement) -> float:
         """Return the likeness, 0 to 1, of a course statement and the learner's statement most like it.
 
         Learner's statements that are aligned with something else are left out. 0 if none is left.
@@ -201,12 +204,12 @@ class StatementAlignment:
         return max((self._likeness(statement.words, other.words) for other in free), default=0.0)
 
     def weight_of_changed(
-        self, statement: Statement, old: Sequence[Statement], new: Sequence[Statement]
+        self, statement: ComparedStatement, old: Sequence[ComparedStatement], new: Sequence[ComparedStatement]
     ) -> float:
         """Return the weight of a learner's words that a change from `old` to `new` adds or removes."""
         return self._weight(statement.words & _changed_words(old, new))
 
-    def line_of_changed_words(self, statement: Statement, changed: Words) -> int:
+    def line_of_changed_words(self, statement: ComparedStatement, changed: Words) -> int:
         """Return the line of a statement of several lines that has the most and rarest of the changed words.
 
         Return its first line if no line has any, or if it is a compound statement or has only one line.
@@ -215,13 +218,13 @@ class StatementAlignment:
         weight, line = max(weights, key=lambda pair: pair[0], default=(0.0, statement.line))
         return line if weight > 0 else statement.line
 
-    def _gain(self, one: Statement, other: Statement) -> float:
+    def _gain(self, one: ComparedStatement, other: ComparedStatement) -> float:
         """Return the gain of pairing two statements; 0 or less if they are not to be paired."""
         if self._in_different_methods(one, other):
             return 0.0
         return self._likeness(one.words, other.words) - _MIN_LIKENESS
 
-    def _most_specific(self, positions: Sequence[int], others: Sequence[Statement]) -> list[int]:
+    def _most_specific(self, positions: Sequence[int], others: Sequence[ComparedStatement]) -> list[int]:
         """Return those of the positions whose statements tell most about the mistake.
 
         Mere initialisations are left out if there is anything else. Of the rest, a statement is kept if it has at least
@@ -235,61 +238,64 @@ class StatementAlignment:
 
     def _score(
         self,
-        i: int,
-        position: int,
+        learner_position: int,
+        course_position: int,
         positions: Sequence[int],
         *,
-        right: Sequence[Statement],
+        right: Sequence[ComparedStatement],
         new_words: Set[str],
         changed: Words,
     ) -> _Score:
-        """Return how well the learner's statement at position i fits the course statement at `position`.
+        """Return how well a statement of the learner's fits a course statement.
 
         Args:
-            i: position in `learner`.
-            position: position in `course`, one of `positions`.
+            learner_position: position in `learner`.
+            course_position: position in `course`, one of `positions`.
             positions: positions in `course` of the statements that the mistake adds.
             right: the statements that the mistake replaces, or all others if it replaces none.
             new_words: words that count twice.
             changed: words that the mistake adds or removes.
         """
-        one, other = self.course[position], self.learner[i]
-        plain_likeness = self._likeness(one.words, other.words, counted_twice=new_words)
+        expected, statement = self.course[course_position], self.learner[learner_position]
+        plain_likeness = self._likeness(expected.words, statement.words, counted_twice=new_words)
         likeness = plain_likeness
-        if self.learner_positions.get(position) == i:
+        if self.learner_positions.get(course_position) == learner_position:
             likeness += _ALIGNED_BONUS
-        if self._belongs_elsewhere(i, positions, plain_likeness):
+        if self._belongs_elsewhere(learner_position, positions, plain_likeness):
             likeness -= _ELSEWHERE_PENALTY
-        fit = likeness - (_RIGHT_PENALTY if self._is_more_like_right(other, position, right) else 0.0)
-        return _Score(i, likeness, fit, self._weight(other.words & changed))
+        is_more_like_right = self._is_more_like_right(statement, expected, right)
+        fit = likeness - (_RIGHT_PENALTY if is_more_like_right else 0.0)
+        return _Score(learner_position, likeness, fit, self._weight(statement.words & changed))
 
-    def _is_more_like_right(self, statement: Statement, position: int, right: Sequence[Statement]) -> bool:
-        """Return True if a learner's statement is more like one of `right` than like the course's at `position`."""
-        likeness = self._likeness(self.course[position].words, statement.words)
+    def _is_more_like_right(
+        self, statement: ComparedStatement, wrong: ComparedStatement, right: Sequence[ComparedStatement]
+    ) -> bool:
+        """Return True if a learner's statement is more like one of `right` than like `wrong`."""
+        likeness = self._likeness(wrong.words, statement.words)
         return any(self._likeness(one.words, statement.words) > likeness for one in right)
 
-    def _belongs_elsewhere(self, i: int, positions: Sequence[int], likeness: float) -> bool:
-        """Return True if the learner's statement at position i is the partner of a course statement not in `positions`.
+    def _belongs_elsewhere(self, learner_position: int, positions: Sequence[int], likeness: float) -> bool:
+        """Return True if a learner's statement is the partner of a course statement that is not in `positions`.
 
         The two also need to be at least as alike as `likeness` says.
 
         Args:
-            i: position of the learner's statement.
+            learner_position: position in `learner` of the learner's statement.
             positions: positions in `course` of the statements that a mistake adds.
             likeness: likeness of the learner's statement and one of those at `positions`, in which new words count
                 twice. In the likeness computed here every word counts once.
         """
-        partner = self._course_positions.get(i)
+        partner = self._course_positions.get(learner_position)
         if partner is None or partner in positions:
             return False
-        return self._likeness(self.course[partner].words, self.learner[i].words) >= likeness
+        return self._likeness(self.course[partner].words, self.learner[learner_position].words) >= likeness
 
     @cached_property
     def _course_positions(self) -> dict[int, int]:
         """The alignment inverted: position in `course` by position in `learner`."""
         return {j: i for i, j in self.learner_positions.items()}
 
-    def _in_different_methods(self, one: Statement, other: Statement) -> bool:
+    def _in_different_methods(self, one: ComparedStatement, other: ComparedStatement) -> bool:
         """Return True if two statements stand in different methods that both classes have: then they never match."""
         return one.method != other.method and {one.method, other.method} <= self.shared_methods
 
@@ -310,12 +316,12 @@ class StatementAlignment:
         )
 
 
-def _words_of_all(statements: Sequence[Statement]) -> Words:
+def _words_of_all(statements: Sequence[ComparedStatement]) -> Words:
     """Return the words of all the statements together."""
     return sum((statement.words for statement in statements), Words())
 
 
-def _changed_words(old: Sequence[Statement], new: Sequence[Statement]) -> Words:
+def _changed_words(old: Sequence[ComparedStatement], new: Sequence[ComparedStatement]) -> Words:
     """Return the words that are more frequent in one of the two lists, as often as they are more frequent."""
     before, after = _words_of_all(old), _words_of_all(new)
     return (after - before) + (before - after)

@@ -27,7 +27,7 @@ from grader.course.course import Side
 from grader.judging.changed_statements import Change, ChangedStatements, CourseProgram, course_program
 from grader.judging.compared_statements import (
     MAX_STATEMENTS,
-    Statement,
+    ComparedStatement,
     inlined_definition,
     is_written_as,
     number_of_statements,
@@ -187,7 +187,7 @@ class _LineFinder:
     """Chooses the learner's line for what a mistake changes."""
 
     def __init__(
-        self, solution: list[Statement], changed: ChangedStatements, alignment: StatementAlignment
+        self, solution: list[ComparedStatement], changed: ChangedStatements, alignment: StatementAlignment
     ) -> None:
         """Prepare.
 
@@ -354,7 +354,7 @@ class _LineFinder:
             return Location(after.line, side="before")
         return None if before is None else Location(before.line, side="after")
 
-    def _leaves_method(self, before: Statement, after: Statement) -> bool:
+    def _leaves_method(self, before: ComparedStatement, after: ComparedStatement) -> bool:
         """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
         return before.method not in ("", after.method) and before.method in self._alignment.shared_methods
 
@@ -372,7 +372,7 @@ class _LineFinder:
         same = (i for i, statement in enumerate(course) if statement.text == self._solution[position].text)
         return min(same, key=lambda i: abs(i - position), default=position)
 
-    def _place_at(self, statement: Statement, position: int, side: Side) -> Location:
+    def _place_at(self, statement: ComparedStatement, position: int, side: Side) -> Location:
         """Return the place at a learner's statement whose partner in the solution stands at `position`.
 
         If the statement has several lines, and a later one has most of the changed words, it is that line. Else it is
@@ -415,7 +415,7 @@ def _only_reorders_return(change: Change) -> bool:
     return change.old[0].words == change.new[0].words
 
 
-def _operators(statement: Statement) -> set[str]:
+def _operators(statement: ComparedStatement) -> set[str]:
     """Return the operators of `+ - * /` that a statement uses; `/=` counts as `/`."""
     return {word.rstrip("=") for word in statement.words} & set("+-*/")
 

@@ -1,15 +1,27 @@
-"""Match the learner's variables with the solution's that play the same role, by how they are bound and used.
+"""Match the learner's variables with the solution's that play the same role, by how they are set and used.
 
-Parameters are matched by name, then by position. Every other variable is described by words: what is assigned to it,
-which attributes are read from it, to which calls it is passed, and at which position it stands in a loop's targets or
-in the returned tuple. Two variables are as alike as their words overlap, with a bonus for the same spelling; the most
-alike pairs are matched first. Variables are described and matched twice: the second time, the words also mention the
-variables that were matched the first time, so they tell more.
-
-A variable is named `x`, or `self.x` if it is an attribute of the object.
+Parameters are matched by name, then by position. Every other variable is described by words (the table below). Two
+variables are as alike as their words overlap, with a bonus for the same spelling; the most alike pairs are matched
+first. Variables are described and matched twice: the second time, the words also mention the variables that were
+matched the first time, so they tell more.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()`. `s` is matched with
 `total` (target of `+=`) and `value` with `loss` (read by `.item`).
+
+The words of a variable `v`, where `#0`, `#1` … are labels of matched variables, and `_` is any other name:
+
+    v = f(x)           `= #0(#1)`
+    v += x             `Add= True` (it is the target) and `Add= #1`; for `x`: `Add= False` and `Add= #1`
+    v.item()           `.item`
+    f(v)               `in #0`
+    v(x)               `called`
+    v + x              `Add True` (it is on the left); for `x`: `Add False`
+    v < x, v[0], …     `Compare`, `Subscript`, `For`, `Return`: the kind of node around it
+    for v, w in f(x)   `each 0` and `each 0 of #0(#1)`
+    return v, f(w)     `returned 0`; for `w`: `returned 1`
+
+A new word goes into `_words_of_occurrence` if the node directly around the variable tells it, else into
+`_describe_uses`.
 """
 
 import ast
@@ -17,24 +29,28 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from grader.judging.variables import rename_variables, variable_name, variables_in
 from grader.submission.syntax import Definition, methods
 
 _SAME_SPELLING_BONUS = 0.35
 """Added to the likeness, which is from 0 to 1, of two variables with the same spelling."""
 _MIN_SCORE = 0.2
 """Two variables are matched only if their likeness and the bonus add up to at least this."""
+_MAX_CANDIDATES = 2
+"""Maximum number of the learner's variables that are returned for one of the solution's: match and runner-up."""
 
 VariableMatches = dict[str, list[str]]
-"""By each of the solution's variables, at most two of the learner's that are like it, the best first.
+"""By each of the solution's variables, at most `_MAX_CANDIDATES` of the learner's that are like it, the best first.
 
-If it was matched, the first is its match. The list is empty if the learner has no variable like it.
+If it was matched, the first is its match. The list is empty if the learner has no variable like it. Variables are named
+as `judging.variables` names them.
 """
 _Matches = dict[str, str]
 """The learner's variable by the solution's."""
-_Uses = dict[str, Counter[str]]
-"""The words that describe how a variable is bound and used, by the variable."""
-_Binding = Literal["for", "with", "=", "def"]
-"""How a variable gets its value: as target of a loop, of a `with` or of an assignment, or as a parameter."""
+_WordsOfEach = dict[str, Counter[str]]
+"""The words that describe how a variable is set and used, by the variable."""
+_Source = Literal["for", "with", "=", "parameter"]
+"""Where a variable gets its value from: a loop, a `with`, an assignment, or the caller."""
 
 
 def match_variables(learner: Definition, solution: Definition) -> VariableMatches:
@@ -49,7 +65,7 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
     pairs = _similar_pairs(learner, solution, parameters, first_matches)
     matches = _match_best_first(pairs, parameters)
     # Sorted, because a set has another order in each process.
-    similar: VariableMatches = {name: [] for name in sorted(bound_names(solution) - set(parameters))}
+    similar: VariableMatches = {name: [] for name in sorted(variables_in(solution) - set(parameters))}
     for solution_name, learner_name in pairs:
         similar[solution_name].append(learner_name)
     for solution_name, learner_names in similar.items():
@@ -57,57 +73,8 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
             # Its match comes first, although the list may begin with one more like it that was matched elsewhere.
             learner_names.remove(matches[solution_name])
             learner_names.insert(0, matches[solution_name])
-        del learner_names[2:]
+        del learner_names[_MAX_CANDIDATES:]
     return similar | {solution_name: [learner_name] for solution_name, learner_name in parameters.items()}
-
-
-def rename_variables(node: ast.AST, new_names: dict[str, str]) -> ast.AST:
-    """Return a copy of a tree in which variables have new names.
-
-    Args:
-        node: the tree; it is not modified.
-        new_names: new name by old name, each `x` or `self.x`; other variables keep theirs.
-    """
-    old_name = variable_name(node)
-    if old_name is not None and old_name in new_names and isinstance(node, ast.Name | ast.Attribute):
-        new_name = new_names[old_name]
-        if new_name.startswith("self."):
-            return ast.Attribute(ast.Name("self", ast.Load()), new_name.removeprefix("self."), node.ctx)
-        return ast.Name(new_name, node.ctx)
-    copy = type(node)(**{field: _rename_in_field(value, new_names) for field, value in ast.iter_fields(node)})
-    if isinstance(copy, ast.arg):
-        copy.arg = new_names.get(copy.arg, copy.arg)
-    return ast.copy_location(copy, node)
-
-
-def bound_names(node: ast.AST) -> set[str]:
-    """Return the names that a definition binds: parameters, variables, and attributes that it stores on `self`."""
-    return {name for child in ast.walk(node) if (name := _name_bound_by(child)) is not None}
-
-
-def variable_name(node: ast.AST) -> str | None:
-    """Return the name of the variable that the node is, `x` or `self.x`; None if it is anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        return f"self.{node.attr}"
-    return None
-
-
-def _rename_in_field(value: object, new_names: dict[str, str]) -> object:
-    """Return a copy of the value of an AST field (a node, a list of nodes, or anything else) with new names."""
-    if isinstance(value, list):
-        return [_rename_in_field(item, new_names) for item in value]
-    return rename_variables(value, new_names) if isinstance(value, ast.AST) else value
-
-
-def _name_bound_by(node: ast.AST) -> str | None:
-    """Return the name that this node itself binds; None if it binds none."""
-    if isinstance(node, ast.arg):
-        return node.arg
-    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-        return variable_name(node)
-    return None
 
 
 def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
@@ -159,20 +126,20 @@ def _similar_pairs(
         parameters: matches of the parameters, which are in no pair.
         matches: all matches known so far, which the descriptions mention.
     """
-    solution_names = bound_names(solution) - set(parameters)
-    learner_names = bound_names(learner) - set(parameters.values())
-    solution_bindings, learner_bindings = _bindings(solution), _bindings(learner)
+    solution_names = variables_in(solution) - set(parameters)
+    learner_names = variables_in(learner) - set(parameters.values())
+    solution_sources, learner_sources = _value_sources(solution), _value_sources(learner)
     labels = {name: f"#{number}" for number, name in enumerate(sorted(matches))}
     learner_labels = {matches[name]: label for name, label in labels.items()}
-    solution_uses = _describe_uses(solution, solution_names, labels)
-    learner_uses = _describe_uses(learner, learner_names, learner_labels)
+    solution_words = _describe_uses(solution, solution_names, labels)
+    learner_words = _describe_uses(learner, learner_names, learner_labels)
     scored = sorted(
         # Negative, so that the best pairs come first; equally good ones are in the order of the alphabet.
-        (-_score(solution_name, learner_name, solution_uses, learner_uses), solution_name, learner_name)
+        (-_score(solution_name, learner_name, solution_words, learner_words), solution_name, learner_name)
         for solution_name in solution_names
         for learner_name in learner_names
-        # Only names that are bound in the same way at least once: a loop variable plays no assigned variable's role.
-        if solution_bindings[solution_name] & learner_bindings[learner_name]
+        # Only if both have a source in common: a loop variable plays no assigned variable's role.
+        if solution_sources[solution_name] & learner_sources[learner_name]
     )
     return [(name, other) for negative_score, name, other in scored if -negative_score >= _MIN_SCORE]
 
@@ -188,55 +155,55 @@ def _match_best_first(pairs: Sequence[tuple[str, str]], parameters: _Matches) ->
     return matches
 
 
-def _bindings(definition: ast.AST) -> dict[str, set[_Binding]]:
-    """Return the ways in which each variable of a definition is bound; a variable may be bound in several.
+def _value_sources(definition: ast.AST) -> dict[str, set[_Source]]:
+    """Return where each variable of a definition gets its value from; it may have several sources.
 
-    In `a[i] = x`, `a` and `i` count as bound too; it does no harm, since both are compared in the same way.
+    In `a[i] = x`, `a` and `i` count as assigned too. That does no harm, since both programs are read in the same way.
     """
-    found: dict[str, set[_Binding]] = {}
+    found: dict[str, set[_Source]] = {}
     for node in ast.walk(definition):
         targets = [getattr(node, "target", None), getattr(node, "optional_vars", None)]
         targets += getattr(node, "targets", [])
         for target in filter(None, targets):
             for inner in ast.walk(target):
                 if (name := variable_name(inner)) is not None:
-                    found.setdefault(name, set()).add(_binding_by(node))
-    return {name: found.get(name, {"def"}) for name in bound_names(definition)}
+                    found.setdefault(name, set()).add(_source_of_targets(node))
+    return {name: found.get(name, {"parameter"}) for name in variables_in(definition)}
 
 
-def _binding_by(node: ast.AST) -> _Binding:
-    """Return how a node with targets binds them."""
+def _source_of_targets(node: ast.AST) -> _Source:
+    """Return from which source a node with targets sets them."""
     if isinstance(node, ast.For | ast.comprehension):
         return "for"
     return "with" if isinstance(node, ast.withitem) else "="
 
 
-def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> _Uses:
-    """Return the words that describe how each of the names is bound and used.
+def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> _WordsOfEach:
+    """Return the words that describe how each of the names is set and used (see the table of the module).
 
     Names within a word are replaced by their labels, or by `_`; attributes of `self` keep their names. Matched
     variables of two programs have the same label, so words of the two can be equal. Example: in
     `loss = loss_fn(model(xb), yb)`, with the labels #0 to #3 for the parameters in the order of the alphabet, `loss`
     gets the word `= #0(#1(#2), #3)`.
     """
-    uses: _Uses = {name: Counter() for name in names}
+    words: _WordsOfEach = {name: Counter() for name in names}
     for parent in ast.walk(definition):
         for child in ast.iter_child_nodes(parent):
             name = variable_name(child)
-            if name in uses:
-                uses[name].update(_words_of_occurrence(parent, child, labels))
+            if name in words:
+                words[name].update(_words_of_occurrence(parent, child, labels))
         if isinstance(parent, ast.For | ast.comprehension):
             for index, target in enumerate(_elements(parent.target)):
                 name = variable_name(target)
-                if name in uses:
+                if name in words:
                     iterable = _code_with_labels(parent.iter, labels)
-                    uses[name].update([f"each {index}", f"each {index} of {iterable}"])
+                    words[name].update([f"each {index}", f"each {index} of {iterable}"])
         if isinstance(parent, ast.Return) and parent.value is not None:
             for index, part in enumerate(_elements(parent.value)):
                 for node in ast.walk(part):
-                    if (name := variable_name(node)) in uses:
-                        uses[name].update([f"returned {index}"])
-    return uses
+                    if (name := variable_name(node)) in words:
+                        words[name].update([f"returned {index}"])
+    return words
 
 
 def _words_of_occurrence(parent: ast.AST, child: ast.AST, labels: dict[str, str]) -> Iterator[str]:
@@ -270,10 +237,12 @@ def _code_with_labels(node: ast.AST, labels: dict[str, str]) -> str:
     return ast.unparse(rename_variables(node, new_names))
 
 
-def _score(solution_name: str, learner_name: str, solution_uses: _Uses, learner_uses: _Uses) -> float:
+def _score(
+    solution_name: str, learner_name: str, solution_words: _WordsOfEach, learner_words: _WordsOfEach
+) -> float:
     """Return the likeness of two variables, plus the bonus if they have the same spelling."""
     bonus = _SAME_SPELLING_BONUS if solution_name == learner_name else 0.0
-    return _likeness(solution_uses[solution_name], learner_uses[learner_name]) + bonus
+    return _likeness(solution_words[solution_name], learner_words[learner_name]) + bonus
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:

@@ -9,7 +9,7 @@ import symtable
 import tokenize
 from collections.abc import Iterator
 
-from grader.judging.variable_roles import bound_names, rename_variables
+from grader.judging.variables import rename_variables, variables_in
 from grader.submission.syntax import unrenamable_names
 
 _OTHER_NAMES = {
@@ -78,7 +78,7 @@ def other_names(sources: tuple[str, ...], chance: random.Random) -> dict[str, st
     taken = {name for tree in trees for name in _every_name(tree)} | set(dir(builtins)) | set(keyword.kwlist)
     fixed = {name for tree in trees for name in _unrenamable(tree)}
     found: dict[str, str] = {}
-    for name in sorted({name for tree in trees for name in bound_names(tree)} - fixed):
+    for name in sorted({name for tree in trees for name in variables_in(tree)} - fixed):
         free = [other for other in _OTHER_NAMES.get(name, ()) if other not in taken]
         if free and chance.random() < _RENAMED:
             found[name] = chance.choice(free)

@@ -19,7 +19,7 @@ from typing import Self
 from grader.observe.trace import Run, TraceError, from_bytes
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.client import Child, Limits, NoAnswer, ServerGone, UnexpectedFrame
-from grader.sandbox.inspection import refuse_implausible
+from grader.sandbox.trace_bounds import refuse_implausible
 
 
 @dataclass(frozen=True)

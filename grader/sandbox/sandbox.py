@@ -21,9 +21,9 @@ from grader.sandbox.bubblewrap import explain_probe, probe
 from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.frames import ServerSetting
-from grader.sandbox.inspection import refuse_implausible
 from grader.sandbox.parcels import Parcels
 from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.trace_bounds import refuse_implausible
 
 
 @dataclass(frozen=True)

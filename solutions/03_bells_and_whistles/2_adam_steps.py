@@ -58,13 +58,15 @@ reveal("03-3")
 
 # %% [markdown]
 r"""
-## 1. 첫 업데이트는 부호뿐입니다
+Adam과 AdamW는 그레이디언트 $g$를 그대로 쓰지 않고, 지난 값들과 섞은 이동 평균(moving average) 두 개를 들고 다닙니다. 새 값이 올 때마다 $m$은 $\beta_1 m + (1-\beta_1)\,g$로, $v$는 $\beta_2 v + (1-\beta_2)\,g^2$으로 바뀝니다. 기본값은 $\beta_1 = 0.9$, $\beta_2 = 0.999$입니다. 가중치는 학습률에 $m/\sqrt{v}$를 곱한 만큼 움직입니다.
+
+둘 다 0에서 출발하므로 처음에는 너무 작습니다. 그래서 $t$번째 스텝에서는 $m$을 $1-\beta_1^t$으로, $v$를 $1-\beta_2^t$으로 나누어 씁니다(보정, bias correction). 첫 스텝에 넣어 보면 $m$은 $g$가, $v$는 $g^2$이 됩니다. 그래서 $m/\sqrt{v} = g/|g|$, **부호만 남습니다.** 가중치 대부분이 똑같이 학습률만큼 움직입니다.
+
+## 1. 업데이트의 길이와 방향
 
 약 12분 · ★★★
 
-Adam과 AdamW는 그레이디언트의 이동 평균 $m$을, 제곱의 이동 평균 $v$의 제곱근으로 나눕니다. 첫 스텝에서는 $m$도 $v$도 배치 하나로 만든 값이고, 보정(bias correction)을 거치면 $m = g$, $v = g^2$이 됩니다. 그래서 $m/\sqrt{v} = g/|g|$, **부호만 남습니다.** 가중치 대부분이 똑같이 학습률만큼 움직입니다.
-
-그 뒤의 업데이트는 얼마나 길까요? 학습률을 0.001로 고정하고 100스텝 동안 재 봅니다. 배치 하나가 정한 부호를 학습(training) 데이터 전체로 구한 그레이디언트와도 비교합니다.
+첫 업데이트 뒤의 업데이트는 얼마나 길까요? 학습률을 0.001로 고정하고 100스텝 동안 재 봅니다. 배치 하나가 정한 부호를 학습(training) 데이터 전체로 구한 그레이디언트와도 비교합니다. 두 방향이 얼마나 같은지는 코사인으로 봅니다. 같은 쪽이면 1, 직각이면 0, 반대쪽이면 -1입니다.
 
 **예측.** 첫 업데이트의 길이는 백 번째쯤 업데이트의 몇 배일까요?
 
@@ -106,10 +108,14 @@ show_table(
 )
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
 axes[0].plot(lengths, color=COLORS["wrong"])
-axes[0].axhline(usual, color=COLORS["muted"], linestyle="--", linewidth=1)
+axes[0].axhline(usual, color=COLORS["muted"], linestyle="--", linewidth=1, label="80번째 뒤의 중앙값")
+axes[0].legend(loc="upper right")
 axes[0].set(title="첫 업데이트가 가장 깁니다", xlabel="스텝", ylabel="길이 ÷ 학습률", ylim=(0, None))
 axes[1].plot(range(1, 100), turns, color=COLORS["right"])
-axes[1].axhline(0.9, color=COLORS["muted"], linestyle="--", linewidth=1)
+axes[1].axhline(
+    0.9, color=COLORS["muted"], linestyle="--", linewidth=1, label="방향이 제멋대로일 때 (β₁ = 0.9)"
+)
+axes[1].legend(loc="lower right")
 axes[1].set(title="같은 쪽으로 이어서 갑니다", xlabel="스텝", ylabel="앞 업데이트와의 코사인", ylim=(0, 1.05))
 show(
     figure,
@@ -131,10 +137,10 @@ r"""
 세 가지가 겹칩니다.
 
 1. **길이:** 첫 업데이트는 나중의 세 배쯤입니다.
-2. **방향:** 그레이디언트가 작은 절반에서 배치 하나의 부호가 맞는 것은 절반을 조금 넘을 뿐입니다. 배치에 없는 글자의 임베딩처럼 그레이디언트가 0이라 움직이지 않는 것을 빼고 세어도 3분의 2쯤입니다. 그런데도 이 절반의 가중치 대부분이 학습률만큼 움직입니다. 그레이디언트를 그대로 쓰면 전체 데이터의 방향과 거의 같은데, 부호만 남기면 크게 벗어납니다.
+2. **방향:** 그레이디언트가 작은 절반에서 배치 하나의 부호가 맞는 것은 절반을 조금 넘을 뿐입니다. 배치에 없는 글자의 임베딩(embedding, 글자 하나를 나타내는 벡터)처럼 그레이디언트가 0이라 움직이지 않는 것을 빼고 세어도 3분의 2쯤입니다. 그런데도 이 절반의 가중치 대부분이 학습률만큼 움직입니다. 그레이디언트를 그대로 쓰면 전체 데이터의 방향과 거의 같은데, 부호만 남기면 크게 벗어납니다.
 3. **쏠림:** 이동 평균이 방향을 기억하므로 이웃한 업데이트는 거의 같은 쪽으로 갑니다. 방향이 제멋대로인 그레이디언트여도 $\beta_1$이 0.9이면 이 코사인은 0.9쯤입니다(점선). 처음에는 그보다도 높고, 걸음까지 길어서 한쪽으로 멀리 갑니다.
 
-이 레슨의 GPT가 쿼리(query), 키(key), 값(value)을 만드는 계층(layer)에 편향(bias)을 두지 않은 까닭도 여기에 있습니다. 키의 편향은 쿼리마다 모든 점수에 같은 수를 더하는데, 모두에 같은 수를 더하면 softmax의 결과는 바뀌지 않습니다. 그러니 진짜 그레이디언트는 0입니다. 실제로는 반올림 오차가 남고, Adam은 그 부호를 따라 움직입니다.
+이 레슨의 GPT가 어텐션(attention)의 쿼리(query), 키(key), 값(value)을 만드는 계층(layer)에 편향(bias)을 두지 않은 까닭도 여기에 있습니다. 어텐션은 쿼리와 키의 내적을 점수로 삼아 어느 값을 볼지 정합니다. 키의 편향은 쿼리마다 모든 점수에 같은 수를 더하는데, 모두에 같은 수를 더하면 softmax의 결과는 바뀌지 않습니다. 그러니 진짜 그레이디언트는 0입니다. 실제로는 반올림 오차가 남고, Adam은 그 부호를 따라 움직입니다.
 """
 
 # %%
@@ -171,7 +177,7 @@ r"""
 predict("03-11")
 
 # %%
-rogue_runs = {}
+rogue_runs = {}  # 조용한 컴퓨터에서 10초쯤 걸립니다
 for name in PROGRAMS:  # 튀는 배치의 유무, 클리핑의 유무, AdamW와 모멘텀 SGD
     live = int(name.startswith("AdamW"))
     rogue_runs[name] = six_seeds(f"rogue {name}", partial(rogue_run, name), live=live)
@@ -188,11 +194,11 @@ for name, runs in rogue_runs.items():
 show_table(
     [
         "학습",
-        "70번째 노름",
+        "70번째 그레이디언트의 노름",
         "그 스텝의 걸음",
         "110번째부터의 걸음",
         "검증 손실 (직전)",
-        "검증 손실 (최고)",
+        "검증 손실 (가장 높을 때)",
         "검증 손실 (끝)",
     ],
     rows,
@@ -203,15 +209,22 @@ for name, color, style in [
     ("AdamW, 클리핑 없음", COLORS["wrong"], "--"),
     ("AdamW, 클리핑", COLORS["right"], "-"),
 ]:
-    run = rogue_runs[name][0]
-    axes[0].plot(range(50, 130), run["moves"][50:], style, color=color, label=name.removeprefix("AdamW, "))
-    axes[1].plot(run["curve"].keys(), run["curve"].values(), style, color=color)
-axes[0].set(title="길게 갔다가, 오래 움츠러듭니다", xlabel="스텝", ylabel="움직인 거리", ylim=(0, None))
+    run, label = rogue_runs[name][0], name.removeprefix("AdamW, ")
+    usual = median(run["moves"][50:70])
+    axes[0].plot(
+        range(50, 130), [move / usual for move in run["moves"][50:]], style, color=color, label=label
+    )
+    axes[1].plot(run["curve"].keys(), run["curve"].values(), style, color=color, label=label)
+for axis in axes:
+    axis.axvline(70, color=COLORS["muted"], linewidth=1, zorder=0)
+    axis.legend(loc="upper right")
+axes[0].set(
+    title="길게 갔다가, 오래 움츠러듭니다", xlabel="스텝", ylabel="걸음의 길이 (보통의 몇 배)", ylim=(0, 4.6)
+)
 axes[1].set(title="봉우리 하나로 끝나지 않습니다", xlabel="스텝", ylabel="검증 손실")
-axes[0].legend(loc="upper right")
 show(
     figure,
-    "시드 0입니다. 왼쪽: 클리핑하지 않으면 70번째 스텝에서 걸음이 세 배쯤으로 길어지고, 20스텝쯤 지나면 거꾸로 보통보다 짧아져 "
+    "시드 0의 50번째 스텝부터입니다. 세로줄은 튀는 배치가 온 70번째 스텝입니다. 왼쪽: 클리핑하지 않으면 70번째 스텝에서 걸음이 세 배쯤으로 길어지고, 20스텝쯤 지나면 거꾸로 보통보다 짧아져 "
     "절반 아래까지 내려갑니다. 클리핑하면 튀는 배치가 없을 때와 비슷합니다. 오른쪽: 클리핑하지 않은 학습의 검증 손실은 3.3에서 4쯤으로 "
     "뛰었다가 천천히 내려옵니다.",
 )
@@ -219,7 +232,7 @@ free, safe = rogue_runs["AdamW, 클리핑 없음"], rogue_runs["AdamW, 클리핑
 # 튀는 배치는 m에 0.1, v에 0.001의 비율로 섞입니다. 보정은 둘을 각각 1 - 0.9ᵗ, 1 - 0.999ᵗ로 나눕니다
 bound = 0.1 / math.sqrt(0.001 / (1 - 0.999**71))
 print(
-    f"튀는 스텝에서 가중치 하나가 움직인 양(RMS): 학습률의 {free[0]['rms']:.2f}배, 하나로는 {bound:.2f}배까지"
+    f"튀는 스텝에서 가중치 하나가 움직인 양(제곱평균제곱근): 학습률의 {free[0]['rms']:.2f}배, 하나로는 {bound:.2f}배까지"
 )
 assert 3.1 < 0.1 / math.sqrt(0.001) < 3.2  # 스텝이 아주 많이 쌓인 뒤
 assert all(0.8 * bound < rms < 1.01 * bound for rms in each(free, "rms"))
@@ -262,10 +275,20 @@ r"""
 
 약 7분 · ★★★
 
-$v$에서 한 배치의 몫은 스텝마다 $\beta_2$배로 줄어듭니다. 37%로 줄기까지 기본값 0.999에서는 1,000스텝쯤, 언어 모델에서 많이 쓰는 0.95에서는 20스텝쯤 걸립니다. 그러면 0.95로는 20스텝 만에 잊을까요? 클리핑하지 않고 같은 튀는 배치를 넣은 다음, 튀는 배치가 없는 학습과 걸음의 길이를 비교합니다.
+$v$에서 한 배치의 몫은 스텝마다 $\beta_2$배로 줄어듭니다. 37%로 줄기까지 기본값 0.999에서는 1,000스텝쯤, 언어 모델에서 많이 쓰는 0.95에서는 20스텝쯤 걸립니다. 클리핑하지 않고 같은 튀는 배치를 넣은 다음, 튀는 배치가 없는 학습과 걸음의 길이를 비교합니다.
+
+**예측.** 튀는 배치가 지나고 20스텝 뒤, $\beta_2$가 0.95인 쪽의 걸음은 어떨까요?
+
+- a: 0.999와 비슷하게 짧습니다.
+- b: 0.999의 두 배쯤으로 돌아와 있습니다.
+- c: 거의 다 돌아와 있습니다.
 """
 
+# %% tags=["predict"]
+predict("03-16")
+
 # %%
+# 조용한 컴퓨터에서 5초쯤 걸립니다
 memory = {0.999: six_seeds("memory beta2=0.999", partial(memory_run, 0.999), live=0)}
 memory[0.95] = six_seeds("memory beta2=0.95", partial(memory_run, 0.95), live=1)
 
@@ -280,6 +303,7 @@ show_table(
     ],
 )
 assert all(ratio < 0.7 for runs in memory.values() for ratio in each(runs, "20스텝 뒤"))
+assert abs(median(each(memory[0.95], "20스텝 뒤")) - median(each(memory[0.999], "20스텝 뒤"))) < 0.1
 assert all(ratio < 0.55 for runs in memory.values() for ratio in each(runs, "40스텝 뒤"))
 assert all(ratio < 0.5 for ratio in each(memory[0.999], "190스텝 뒤"))
 assert all(ratio > 0.8 for ratio in each(memory[0.95], "190스텝 뒤"))
@@ -290,6 +314,7 @@ assert 0.35 < 0.999**1000 < 0.38
 assert 0.35 < 0.95**20 < 0.38
 assert 5000 < forgotten[0.999] < 6000
 assert 180 < forgotten[0.95] < 190
+reveal("03-16")
 
 # %% [markdown]
 r"""
@@ -301,10 +326,20 @@ r"""
 
 가중치 감쇠는 걸음과 따로 가중치를 줄이는 일입니다. AdamW는 스텝마다 가중치에 $1 - \text{학습률} \times \text{weight\_decay}$를 곱하고, 그레이디언트는 따로 적용합니다. 다음 노트북부터 나오는 학습률의 감쇠와는 이름만 비슷합니다. 위에서 GPT를 학습한 AdamW는 모두 기본값 0.01을 모든 매개변수(parameter)에 썼습니다.
 
-많은 코드가 매개변수 그룹을 둘로 나누어 행렬에만 감쇠를 걸고, 편향과 LayerNorm에는 걸지 않습니다. LayerNorm의 배율은 1에서 출발하는데, 0 쪽으로 줄이면 계층의 출력이 통째로 작아집니다. 나눈 쪽과 나누지 않은 쪽을 180스텝씩 학습해 비교합니다. 학습 데이터에 한 번도 나오지 않는 글자의 임베딩도 함께 봅니다.
+많은 코드가 매개변수 그룹을 둘로 나누어 행렬에만 감쇠를 걸고, 편향과 LayerNorm에는 걸지 않습니다. LayerNorm은 값을 평균 0, 분산 1로 고른 다음 배율을 곱하는 계층입니다. 배율은 1에서 출발하는데, 0 쪽으로 줄이면 계층의 출력이 통째로 작아집니다. 나눈 쪽과 나누지 않은 쪽을 180스텝씩 학습해 비교합니다. 학습 데이터에 한 번도 나오지 않는 글자의 임베딩도 함께 봅니다.
+
+**예측.** 흔히 쓰는 세기 0.1로 180스텝을 학습합니다. 모두에 건 쪽의 검증 손실은 나눈 쪽과 어떻게 다를까요?
+
+- a: 0.1 넘게 높습니다.
+- b: 0.1 넘게 낮습니다.
+- c: 차이가 0.01보다 작습니다.
 """
 
+# %% tags=["predict"]
+predict("03-17")
+
 # %%
+# 조용한 컴퓨터에서 5초쯤 걸립니다
 decayed = {}
 for weight_decay, split in [(0.0, False), (0.1, False), (0.1, True), (1.0, False), (1.0, True)]:
     key = f"decay {weight_decay} split={split}"  # split이면 이름에 norm이나 bias가 든 것에는 걸지 않습니다
@@ -344,6 +379,7 @@ assert all(gap > 0.05 for gap in raised((1.0, True), (1.0, False), "train"))
 assert all(gap > 0.01 for gap in raised((1.0, True), (1.0, False), "val"))
 assert all(gain < 0.75 for gain in each(decayed[1.0, False], "gain"))
 assert all(0.98 < gain < 1.05 for gain in each(decayed[1.0, True], "gain"))
+reveal("03-17")
 
 # %% [markdown]
 r"""

@@ -12,6 +12,7 @@ from grader.report.plain_text import JOINER
 from grader.site.gallery import GalleryEntry, gallery_entries
 from grader.site.old_addresses import MARK
 from grader.site.settings import Addresses
+from grader.site.xray_report import REPORTS
 
 ADDRESSES = Addresses(repository="someone/hanstep", url="https://someone.example/hanstep")
 SHOWN: tuple[GalleryEntry, ...] = gallery_entries()[:2]
@@ -23,8 +24,9 @@ def the_course() -> Course:
 
 
 def pages(site: Path) -> list[Path]:
-    """All pages of the site, without the old addresses that only lead on."""
-    return [path for path in sorted(site.rglob("*.html")) if MARK not in path.read_text(encoding="utf-8")]
+    """All pages that the theme made: without the old addresses that only lead on, and without xray's reports."""
+    made = [path for path in sorted(site.rglob("*.html")) if path.name not in REPORTS.values()]
+    return [path for path in made if MARK not in path.read_text(encoding="utf-8")]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """What `grader site` refuses, and what it says then; where it builds, and what it leaves alone."""
 
 import copy
+import html
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from grader.site.descriptions import levels
 from grader.site.landing import read_landing
 from grader.site.part_page import SiteError
 from grader.site.settings import Addresses
+from grader.site.xray_report import Finding, sample_script
 from tests.site.built import ADDRESSES, Page, the_course
 
 pytestmark = pytest.mark.xdist_group("site")
@@ -118,7 +121,18 @@ def test_the_first_page_says_where_the_course_comes_from(site: Path) -> None:
     told = Page(site / "index.html").code
     assert f"git clone https://github.com/{ADDRESSES.repository}\ncd hanstep\n" in told
     assert ".venv/bin/grader start" in told
-    assert "git clone" not in build_site._text("index", the_course(), (), Addresses(), read_landing())
+    found = Finding(title="", line=1, sentence="", evidence="")
+    assert "git clone" not in build_site._text("index", the_course(), (), Addresses(), read_landing(), found)
+
+
+@pytest.mark.parametrize(("page", "report"), [("index", "xray.html"), ("en", "xray_en.html")])
+def test_first_page_quotes_what_xray_says_of_the_script(site: Path, page: str, report: str) -> None:
+    """The finding on the first page is that of the report which it links, and the script's lines stand there."""
+    first, told = Page(site / f"{page}.html"), Page(site / report)
+    assert f'href="{report}"' in first.source
+    assert sample_script().strip() in first.code
+    (sentence,) = re.findall(r"<h2>[^<]+</h2>\n<p>(.+)</p>", told.source)[:1]
+    assert html.unescape(re.sub(r"<[^>]+>", "", sentence)) in first.text
 
 
 def test_a_question_that_no_notebook_asks_is_refused() -> None:

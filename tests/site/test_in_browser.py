@@ -278,6 +278,21 @@ def test_the_microscope_stands_still_where_motion_is_unwanted(opened: Opened) ->
     assert page.locator(".landing-microscope input[type=range]").input_value() == at
 
 
+def test_every_choice_stands_on_its_button(opened: Opened) -> None:
+    """Also where code stands between the question's text and its buttons."""
+    asking = [
+        part for part in the_course().parts if any("predict(" in "".join(c["source"]) for c in part.cells())
+    ]
+    page = opened()
+    site = page.url.removesuffix("index.html")
+    for part in asking:
+        page.goto(f"{site}{page_name(part)}.html")
+        bare = page.evaluate(
+            "[...document.querySelectorAll('.predict:not(.predict-whole)')].map(box => box.dataset.id)"
+        )
+        assert not bare, part.place
+
+
 def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> None:
     page = opened(FIRST)
     asked = page.get_by_role("group", name=f"예측 {ASKED.id}", exact=True)

@@ -156,12 +156,16 @@ QUESTION = "**예측 1.** 무엇이 나올까요?\n\n- a: 하나\n- b: 둘\n- c:
 
 @pytest.fixture
 def questions(lab: Started, page: Any) -> Any:
-    """A notebook with two questions, nothing run: names from the first cell, an experiment, what it shows."""
+    """A notebook with two questions, nothing run: names from the first cell, an experiment, what it shows.
+
+    Code stands between each question and its `predict`, as where a program is judged or names are imported.
+    """
     code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
     cells = [code("from grader import predict, reveal\nbegun = 1")]
     for one in (ASKED, ALONE):
         cells += [
             text(QUESTION),
+            code("judged = 'a program'"),
             code(f'predict("{one.id}")', metadata={"tags": ["predict"]}),
             code("print('experiment', begun + 1)"),
             code(f'reveal("{one.id}")'),

@@ -33,7 +33,7 @@ from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number
 from grader.observe.wording import yes_or_no
 
-driver = Driver("token_mean_accumulate", cost=2)
+driver = Driver("token_mean_accumulate", cost=2)  # each micro-batch goes through a GPT
 
 _SHAPES = ((3, 4, 10), (2, 3, 1), (1, 4, 3), (4, 2, 5))
 """Samples, length and valid tokens of each micro-batch.

@@ -24,6 +24,9 @@ a few times; one that does not would ask 2**40 times.
 
 _KINDS = ("Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Abs", "Erf", "Atan", "Relu", "Neg")
 """Names of operations, after which nodes are named as autograd would: `SinBackward0`."""
+_KINDS_IN_GRAPH = 6
+"""How many of these names come up in one graph: so few that each comes up many times, and not all, so that the seed
+decides which."""
 
 
 class _Node:
@@ -71,8 +74,7 @@ def diamond_loss(env: Env) -> tuple[Tensor, Callable[[], int]]:
     order = torch.randperm(len(_KINDS), generator=env.generator("diamonds")).tolist()
     last = add_node("AccumulateGrad")
     for level in range(_LEVELS):
-        # Six kinds take turns, so every name comes up many times, except the names of the first and the last node.
-        left, right = (_KINDS[order[(2 * level + side) % 6]] for side in (0, 1))
+        left, right = (_KINDS[order[(2 * level + side) % _KINDS_IN_GRAPH]] for side in (0, 1))
         last = add_node(
             "AddBackward0", add_node(f"{left}Backward0", last), add_node(f"{right}Backward0", last)
         )

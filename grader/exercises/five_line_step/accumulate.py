@@ -143,9 +143,9 @@ def _generator(stage: Stage) -> None:
     updates are compared, so an update that is wrong in both costs nothing here.
     """
     moved = []
-    for lazily in (False, True):
+    for from_generator in (False, True):
         case = _case(stage, 4).watch(states=False)
-        _call_in_twos(case, (batch for batch in case.data) if lazily else case.data)
+        _call_in_twos(case, (batch for batch in case.data) if from_generator else case.data)
         moved.append(flat_weights(case.model))
     same = torch.allclose(moved[0], moved[1], rtol=0.0, atol=1e-9, equal_nan=True)
     stage.recorder.fact("리스트로 받았을 때와 업데이트가 같음", yes_or_no(same))

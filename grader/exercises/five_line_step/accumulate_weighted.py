@@ -180,7 +180,9 @@ def _pieces(stage: Stage) -> None:
 
     case.model.layers.register_forward_pre_hook(note_pass)
     case.call(case.data, 3)
-    outcome = "순전파하지 않음" if not sizes else "커짐" if max(sizes) > largest else "커지지 않음"
+    outcome = "순전파하지 않음"
+    if sizes:
+        outcome = "커짐" if max(sizes) > largest else "커지지 않음"
     stage.recorder.claim("가장 큰 마이크로 배치보다", outcome, [sum(weighted_sums)])
 
 

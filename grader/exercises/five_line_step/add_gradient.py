@@ -101,13 +101,13 @@ def _keeps(stage: Stage) -> None:
     call gives a fresh model is subtracted, so a wrong weight costs nothing here.
     """
     gradients = []
-    for held in (False, True):
+    for has_gradients in (False, True):
         case = _case(stage).watch_model()
-        if held:
+        if has_gradients:
             fill_gradients(stage.env, case.model)
         case.call(*case.data[0])
         gradients.append(flat_gradients(case.model))
-    added, sum_of_both = gradients
+    added, sum_of_both = gradients  # from the fresh model, and from the one that held gradients
     stage.recorder.array("이미 있던 그레이디언트", sum_of_both - added)
     stage.recorder.fact("그레이디언트를 더함", yes_or_no(bool(added.ne(0).any())))
 

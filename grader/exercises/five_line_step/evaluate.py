@@ -102,6 +102,9 @@ def _evaluate_and_record(stage: Stage, index: int, name: str, *, is_one_time: bo
     _record_number(stage, index, name, _evaluate(stage, model, loader))
 
 
+# ---- the returned numbers ------------------------------------------------------------------------
+
+
 @driver.scenario("values", "손실", atol=FLOAT32_ATOL)
 def _values(stage: Stage) -> None:
     """Record the loss over batches of unlike sizes.
@@ -141,6 +144,9 @@ def _evaluate_case(case: Case, data: Iterable[Batch]) -> object:
 
 
 add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, checks={"float32": "values"})
+
+
+# ---- modes and graphs during the call ------------------------------------------------------------
 
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
@@ -217,6 +223,9 @@ def _trains_on(stage: Stage) -> None:
     torch.set_grad_enabled(True)
 
 
+# ---- modes after the call ------------------------------------------------------------------------
+
+
 @driver.scenario("restores", "학습 모드와 평가 모드 되돌리기")
 def _restores(stage: Stage) -> None:
     """Evaluate models in train and in eval mode, twice each, and record the modes afterwards.
@@ -225,14 +234,14 @@ def _restores(stage: Stage) -> None:
     """
     for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        after, numbers = left_by(mode_words(model)), []
+        after, witness_numbers = left_by(mode_words(model)), []
         for _ in range(2):
             witness = ForwardWitness(stage.env, model)
             _evaluate(stage, model)
             stage.recorder.append_fact(after, mode_words(model))
-            numbers += witness.modes_left(model)
+            witness_numbers += witness.modes_left(model)
             torch.set_grad_enabled(True)
-        stage.recorder.array(after, numbers)
+        stage.recorder.array(after, witness_numbers)
 
 
 @driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
@@ -247,6 +256,9 @@ def _restores_submodules(stage: Stage) -> None:
         _evaluate(stage, model)
         stage.recorder.claim(after, mode_words(model), witness.modes_left(model))
         torch.set_grad_enabled(True)
+
+
+# ---- loaders that fail ---------------------------------------------------------------------------
 
 
 class BrokenLoader(Exception):
@@ -306,6 +318,9 @@ def _never_starts(stage: Stage) -> None:
     )
     model = norm_dropout_mlp(stage.env)
     _evaluate(stage, model)
+
+
+# ---- types and output ----------------------------------------------------------------------------
 
 
 @driver.scenario("types", "반환 타입")

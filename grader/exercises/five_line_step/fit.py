@@ -107,15 +107,15 @@ def _modes(stage: Stage) -> None:
     that calls `model.train()` never, or once before its epochs, trains in eval mode.
     """
     env, recorder = stage.env, stage.recorder
-    numbers: list[float] = []
+    witness_numbers: list[float] = []
     for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(env, mode), mode)
         witness = ForwardWitness(env, model)
         recorder.watch(model, states=False)
         loader = SizedLoader(batches(env, (4, 3)), after_round=model.eval)
         recorder.call(stage.student("fit"), model, sgd(model), loss_function(env), loader, 2)
-        numbers += witness.modes()
-    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], numbers)
+        witness_numbers += witness.modes()
+    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], witness_numbers)
 
 
 @driver.scenario("modes-never-clears", "`zero_grad=False`일 때의 학습 모드", check="modes")

@@ -79,6 +79,9 @@ def _overfit(
     return case.call(*data[0], target=target, max_steps=max_steps)
 
 
+# ---- updates -------------------------------------------------------------------------------------
+
+
 @driver.scenario("sgd", "같은 배치로 여러 번 업데이트")
 def _sgd(stage: Stage) -> None:
     """Make two calls, each with a batch of its own; how many updates the second makes follows from the seed.
@@ -92,6 +95,9 @@ def _sgd(stage: Stage) -> None:
 
 
 add_usual(driver, _case, partial(_overfit, max_steps=2), checks={"float32": "sgd"})
+
+
+# ---- stopping, and the returned losses -----------------------------------------------------------
 
 
 def _call_with_scripted_losses(
@@ -158,6 +164,9 @@ def _no_steps(stage: Stage) -> None:
 add_usual(driver, _case, _overfit, checks={"types": "losses", "quiet": "losses"})
 
 
+# ---- modes ---------------------------------------------------------------------------------------
+
+
 @driver.scenario("train-mode", "학습 모드에서 재고 업데이트하기", check="modes")
 def _train_mode(stage: Stage) -> None:
     """Hand over models in several modes, and record the modes at each forward pass.
@@ -165,14 +174,14 @@ def _train_mode(stage: Stage) -> None:
     A program that does not call `model.train()` measures a model in the mode in which it was handed over. How often
     the loss is measured is judged elsewhere.
     """
-    recorder, numbers = stage.recorder, list[float]()
+    recorder, witness_numbers = stage.recorder, list[float]()
     for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         witness = ForwardWitness(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data)
-        numbers += witness.modes()
-    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], numbers)
+        witness_numbers += witness.modes()
+    recorder.claim("순전파할 때의 모드", [*recorder.forward_notes.modes], witness_numbers)
 
 
 @driver.scenario("modes", "끝난 뒤의 모드")
@@ -232,6 +241,9 @@ def _fails(stage: Stage) -> None:
             exception, f"{when} 함수에서 나온 예외", *case.data[0], target=_UNREACHABLE_TARGET, max_steps=4
         )
         stage.recorder.fact(f"{given}인 모델을 주었을 때, {when} 뒤의 모드", mode_words(model))
+
+
+# ---- gradients -----------------------------------------------------------------------------------
 
 
 @driver.scenario("leftover", "끝난 뒤의 그레이디언트")

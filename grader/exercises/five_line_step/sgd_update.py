@@ -15,6 +15,7 @@ from torch import nn
 from grader.exercises.fixtures.classifiers import batches, fill_gradients, flat_gradients, loss_function, mlp
 from grader.exercises.fixtures.witnesses import gradients_of_next_backward
 from grader.observe.play import Driver, Stage
+from grader.observe.recorder import Recorder
 from grader.observe.wording import true_or_false, yes_or_no
 
 driver = Driver("sgd_update")
@@ -48,16 +49,12 @@ def _update_twice(
         start = [p.detach().clone() for p in parameters]
         loss_fn(model(xb), yb).backward()
         change(parameters)
-        before = [None if p.grad is None else p.grad.clone() for p in parameters]
+        gradients = [None if p.grad is None else p.grad.clone() for p in parameters]
         recorder.call(stage.student("sgd_update"), as_argument(parameters), lr)
-        if not states:  # a function that does nothing leaves everything alone too, so a movement is required
-            moved = any(not torch.equal(p, q) for p, q in zip(parameters, start, strict=True))
-            recorder.append_fact("매개변수가 움직임", yes_or_no(moved))
-            unchanged = (_unchanged(p.grad, grad) for p, grad in zip(parameters, before, strict=True))
-            recorder.append_fact("그레이디언트", "그대로" if all(unchanged) else "바뀜")
-            recorder.append_fact("requires_grad", true_or_false(all(p.requires_grad for p in parameters)))
+        if not states:
+            _record_what_is_left(recorder, parameters, start, gradients)
         appeared = any(
-            grad is None and p.grad is not None for p, grad in zip(parameters, before, strict=True)
+            grad is None and p.grad is not None for p, grad in zip(parameters, gradients, strict=True)
         )
         recorder.append_fact("None이던 .grad", "텐서" if appeared else "None")
         for parameter in parameters:
@@ -70,7 +67,30 @@ def _update_twice(
     return parameters
 
 
-def _unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
+def _record_what_is_left(
+    recorder: Recorder,
+    parameters: Sequence[nn.Parameter],
+    start: Sequence[torch.Tensor],
+    gradients: Sequence[torch.Tensor | None],
+) -> None:
+    """Record whether any parameter moved, and whether gradients and `requires_grad` stayed as they were.
+
+    A function that does nothing leaves everything alone too, so a movement is required.
+
+    Args:
+        recorder: the scenario's recorder.
+        parameters: the parameters after an update.
+        start: their values before it.
+        gradients: their gradients before it.
+    """
+    has_moved = any(not torch.equal(p, before) for p, before in zip(parameters, start, strict=True))
+    recorder.append_fact("매개변수가 움직임", yes_or_no(has_moved))
+    unchanged = (_is_unchanged(p.grad, grad) for p, grad in zip(parameters, gradients, strict=True))
+    recorder.append_fact("그레이디언트", "그대로" if all(unchanged) else "바뀜")
+    recorder.append_fact("requires_grad", true_or_false(all(p.requires_grad for p in parameters)))
+
+
+def _is_unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
     """Return True if both hold the same numbers, or both are None."""
     return now is before if now is None or before is None else torch.equal(now, before)
 

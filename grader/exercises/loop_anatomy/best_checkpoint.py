@@ -130,6 +130,9 @@ def _record_each_update(
             )
 
 
+# ---- which scores are saved ----------------------------------------------------------------------
+
+
 @driver.scenario("best", "오르내리는 점수")
 def _best(stage: Stage) -> None:
     """Record the file after each of six scores that rise and fall; their order follows from the seed.
@@ -262,6 +265,9 @@ def _nan_unsaved(stage: Stage) -> None:
     stage.recorder.fact("NaN을 저장하지 않아도 파일이 늘어남", yes_or_no(after > before))
 
 
+# ---- what the file holds -------------------------------------------------------------------------
+
+
 @driver.scenario("content", "이어서 학습할 수 있는 내용")
 def _content(stage: Stage) -> None:
     """Load the saved states into new objects, and record those.
@@ -377,6 +383,9 @@ def _record_content(
             recorder.fact(f"{name}: score", as_fact(content.get("score")))
             if not allowed_classes:
                 recorder.fact(f"{name}: config", as_fact(content.get("config")))
+
+
+# ---- a crash while saving ------------------------------------------------------------------------
 
 
 @driver.scenario("crash", "저장하다 끊길 때")

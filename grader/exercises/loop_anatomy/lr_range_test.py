@@ -105,6 +105,9 @@ def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -
     opt.zero_grad()
 
 
+# ---- the returned losses -------------------------------------------------------------------------
+
+
 @driver.scenario("sgd", "두 매개변수 그룹의 SGD", check="losses")
 def _sgd(stage: Stage) -> None:
     """Record the losses for rates that neither rise nor fall steadily, with two parameter groups.
@@ -161,6 +164,9 @@ def _wraps(stage: Stage) -> None:
     _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5)))
 
 
+# ---- modes ---------------------------------------------------------------------------------------
+
+
 def _record_losses_and_modes(stage: Stage, mode: Modes) -> None:
     """Call with a model in these modes, and record the losses and the modes afterwards.
 
@@ -196,6 +202,9 @@ def _eval_mode(stage: Stage) -> None:
     A program that calls `model.train()` computes other losses, or leaves train mode.
     """
     _record_losses_and_modes(stage, Modes.ALL_EVAL)
+
+
+# ---- the end at a loss that is not finite --------------------------------------------------------
 
 
 def _record_distance_moved(stage: Stage, model: Net, before: Tensor) -> None:
@@ -258,6 +267,9 @@ def _record_overflow(stage: Stage, second_target: float, loss_fn: LossFn) -> Non
     data[2][1][:] = 1e200
     model = initialize(Net([nn.Linear(5, 3)]), stage.env, "model")
     _record_end_at_third(stage, model, data, loss_fn)
+
+
+# ---- what is restored ----------------------------------------------------------------------------
 
 
 @driver.scenario("weights", "가중치", check="restored")
@@ -371,6 +383,9 @@ def _gradients(stage: Stage) -> None:
     opt = torch.optim.SGD(last.parameters(), lr=0.3)
     _record_losses(stage, _call(stage, model, opt, batches(stage.env, _SIZES), _rates(stage.env, 3)))
     stage.recorder.fact("남은 그레이디언트", stage.recorder.gradients_left())
+
+
+# ---- after an exception --------------------------------------------------------------------------
 
 
 class _Interruption(ValueError):

@@ -100,6 +100,9 @@ def _train(run: _RunObjects, data: Sequence[Batch], env: Env) -> list[float]:
     return scales
 
 
+# ---- model, optimizer and scaler -----------------------------------------------------------------
+
+
 def _record_ends(stage: Stage, uninterrupted: _RunObjects, resumed: _RunObjects) -> None:
     """Record the resumed run's model, and whether it equals the uninterrupted run's to the last bit."""
     ends = [flat_state(run.model.state_dict(), run.model) for run in (uninterrupted, resumed)]
@@ -190,6 +193,9 @@ def _scaler(stage: Stage) -> None:
     stage.recorder.fact("이어 간 배율", [*scales])
 
 
+# ---- random numbers ------------------------------------------------------------------------------
+
+
 def _python_numbers() -> list[float]:
     """Draw from random. There are three normal numbers, because `random.gauss` draws two at a time and keeps one."""
     return [random.random(), *(random.gauss(0, 1) for _ in range(3))]
@@ -254,6 +260,9 @@ def _torch(stage: Stage) -> None:
     _record_continued_numbers(stage, _torch_numbers)
 
 
+# ---- the order of a shuffling loader -------------------------------------------------------------
+
+
 def _shuffling_loader(generator: torch.Generator | None) -> "DataLoader[Any]":
     """Return a loader that shuffles the numbers of samples."""
     return DataLoader(range(_SAMPLES), _BATCH_SIZE, shuffle=True, generator=generator)  # type: ignore[arg-type]
@@ -287,6 +296,9 @@ def _loader(stage: Stage) -> None:
     found = [_epoch_order(loaders[1]) for _ in range(2)]
     same: list[Fact] = [a == b for a, b in zip(found, expected, strict=True)]
     stage.recorder.claim("다음 두 에폭의 순서가 같음", same, torch.tensor(found))
+
+
+# ---- everything together -------------------------------------------------------------------------
 
 
 def _make_full_run(env: Env, salt: str) -> _RunObjects:
@@ -364,6 +376,9 @@ def _same_file(stage: Stage) -> None:
             recorder.call(restorer.load, path)
             _train(resumed, data[2:], env)
     _record_ends(stage, uninterrupted, resumed)
+
+
+# ---- the file ------------------------------------------------------------------------------------
 
 
 def _without_tensors(value: Any) -> Any:

@@ -142,7 +142,8 @@ class Rounds:
 class Loader:
     """Batches to iterate over, any number of times; each comes as a new dict.
 
-    With several `epochs`, the batches are parted among them: each reading to the end is followed by other batches.
+    With several `epochs`, the batches are parted among them: each reading to the end is followed by other batches. A
+    reading counts when its last batch is handed out: `zip(range(len(loader)), loader)` never asks for more.
     """
 
     batches: list[Batch]
@@ -152,9 +153,10 @@ class Loader:
 
     def __iter__(self) -> Iterator[Batch]:
         start = self.rounds.done % self.epochs * len(self)
-        for batch in self.batches[start : start + len(self)]:
+        for number, batch in enumerate(self.batches[start : start + len(self)], start=1):
+            if number == len(self):
+                self.rounds.done += 1
             yield dict(batch)
-        self.rounds.done += 1
 
     def __len__(self) -> int:
         return len(self.batches) // self.epochs
@@ -200,6 +202,7 @@ class Reader(nn.Module):
         self.observer: Any = None
         self.register_buffer("stamp", torch.zeros(()))
         self.env, self.rounds = env, rounds
+        # The salt keeps an older name of these losses, because another salt would choose another pair for each seed.
         self.added_dev_losses, self.added_train_losses = _ADDED_LOSSES[
             env.number("handicaps") % len(_ADDED_LOSSES)
         ]

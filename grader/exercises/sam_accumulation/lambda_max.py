@@ -177,6 +177,9 @@ def _measure_eigenvalues(stage: Stage, eigenvalues: Sequence[float], iterations:
     return _measure(stage, model, (inputs, inputs.sum(dim=1)), squared, iterations)
 
 
+# ---- the value -----------------------------------------------------------------------------------
+
+
 @driver.scenario("value", "평가 모드의 모델", atol=_VALUE_ATOL)
 def _value(stage: Stage) -> None:
     """Record values in eval mode.
@@ -297,6 +300,9 @@ def _frozen_value(stage: Stage) -> None:
     first.requires_grad_(False)
     batch = _batch_near_targets(stage.env, model, 6)
     record_numbers(stage.recorder, [_measure(stage, model, batch, _loss(stage.env))])
+
+
+# ---- what is left behind -------------------------------------------------------------------------
 
 
 @driver.scenario("frozen", "얼린 매개변수가 있는 모델")

@@ -1,1 +1,11 @@
-"""Drivers of lesson 05: one step in several processes."""
+"""Drivers of lesson 05: training in several processes, called *ranks*, that exchange tensors by *collectives*.
+
+The learner's function is played on several ranks in one process, without a network:
+
+    _ranks.py    runs a function on each rank in a thread, one at a time, and finds waits without end
+    _group.py    the collectives, as the module `torch.distributed` has them: the argument `dist` of the exercises
+    _replica.py  a model that averages gradients over the ranks, as `DistributedDataParallel` does
+    _cases.py    a `Case` whose call runs on every rank
+
+A driver whose function takes a model builds a `rank_case`; the others use `several_ranks` and `call_on_ranks`.
+"""

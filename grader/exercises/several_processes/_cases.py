@@ -1,5 +1,14 @@
 """Cases (`grader.exercises.fixtures.usual.Case`) whose call runs the learner's function on every rank at once.
 
+So the usual scenarios (`add_usual`) work for functions on several ranks too: a `RankCase` is called with rank 0's
+micro-batches, and gives every other rank its own at the same places.
+
+Example: a case on two ranks with three micro-batches each, of which the first two make a window:
+
+    case = rank_case(stage, "ddp_accumulate", equal_batches(3), loss_fn=loss_function(stage.env)).watch()
+    case.call(case.data[:2])   # rank 1 is called with the first two of its own micro-batches
+    case.record_weights()
+
 Models and data are on the CPU also where a GPU is there, as with gloo.
 """
 
@@ -19,6 +28,7 @@ from grader.observe.play import Env, Stage
 from grader.observe.wording import yes_or_no
 
 MakeModel = Callable[[Env], Net]
+"""Makes the model of a rank, an equal one at each call."""
 MakeData = Callable[[Env, int], list[Batch]]
 """(env, rank) -> that rank's micro-batches."""
 
@@ -28,11 +38,11 @@ class RankCase(Case):
     """A case on several ranks; `model`, `opt` and `data` are those of rank 0, whose events are recorded."""
 
     peers: list[Case] = field(default_factory=list)
-    """What the other ranks have."""
+    """The cases of the other ranks, from rank 1 on."""
     worlds: list[World] = field(default_factory=list)
-    """The world of each call, with the collectives that it made."""
+    """The world of each call so far, with the collectives that it made."""
     replicas: list[Replica] = field(default_factory=list)
-    """Rank 0's wrapped model of each call."""
+    """Rank 0's wrapped model in each call so far."""
     gives_group: bool = False
     """True if the function's last argument is `dist`."""
     passes_one_batch: bool = False
@@ -46,18 +56,26 @@ class RankCase(Case):
         return self.call_all(*args, **kwargs)[0]
 
     def call_all(self, data: Any, **kwargs: Any) -> list[Any]:
-        """Call the learner's function on every rank, and return what each got."""
+        """Call the learner's function on every rank, and return what each got.
+
+        Args:
+            data: micro-batches of rank 0, some or all of its `data`.
+            kwargs: keyword arguments, the same on each rank.
+        """
         with several_ranks(1 + len(self.peers)) as world:
             self.worlds.append(world)
-            shares = [data, *(self._share(peer, data) for peer in self.peers)]
+            data_of_ranks = [data, *(self._data_of(peer, data) for peer in self.peers)]
             arguments = []
-            for case, share, group in zip((self, *self.peers), shares, groups_of(world), strict=True):
+            for case, own_data, group in zip(
+                (self, *self.peers), data_of_ranks, groups_of(world), strict=True
+            ):
                 replica = Replica(case.model, group)
                 if case is self:
                     self.replicas.append(replica)
-                parts = [replica, case.opt, case.loss_fn, *(share[0] if self.passes_one_batch else [share])]
-                parts += [group] if self.gives_group else []
-                arguments.append([part for part in parts if part is not None])
+                own_arguments = [replica, case.opt, case.loss_fn]
+                own_arguments += own_data[0] if self.passes_one_batch else [own_data]
+                own_arguments += [group] if self.gives_group else []
+                arguments.append([argument for argument in own_arguments if argument is not None])
             return call_on_ranks(self.stage, self.function_name, arguments, world, **kwargs)
 
     def weights(self) -> list[Tensor]:
@@ -71,13 +89,13 @@ class RankCase(Case):
                 self.stage.recorder.array(f"rank {rank}의 가중치", weights)
 
     def record_collectives(self) -> None:
-        """Record how many collectives rank 0 made in each call, and what `record_averages` records."""
+        """Record how many collectives rank 0 began in each call, and what `record_averages` records."""
         recorder = self.stage.recorder
         recorder.fact("부를 때마다 집합 통신의 횟수", [len(world.names_called(0)) for world in self.worlds])
         self.record_averages()
 
     def record_averages(self) -> None:
-        """Record how many forward passes of rank 0 decided to average in each call, and how many not to."""
+        """Record for each call how many forward passes of rank 0 were to be averaged after, and how many not."""
         recorder = self.stage.recorder
         recorder.fact(
             "부를 때마다 합치지 않은 순전파", [replica.forwards[False] for replica in self.replicas]
@@ -96,8 +114,11 @@ class RankCase(Case):
         same = all(torch.equal(a, b) for a, b in zip(before, self.weights(), strict=True))
         recorder.fact("그때 매개변수가 움직임", yes_or_no(not same))
 
-    def _share(self, peer: Case, data: Any) -> Any:
-        """Return a peer's micro-batches, all or those at the same places, in a container like `data`."""
+    def _data_of(self, peer: Case, data: Any) -> Any:
+        """Return a peer's micro-batches for a call in which rank 0 is given `data`.
+
+        For a list, these are the peer's at the same places; for a generator, which is not read here, all of them.
+        """
         if not isinstance(data, list):
             return (batch for batch in peer.data)
         if len(data) == len(self.data):

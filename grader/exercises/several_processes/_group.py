@@ -1,7 +1,12 @@
-"""What a rank's function is given in place of the module `torch.distributed`.
+"""The collectives: a `Group` is given to a rank's function in place of the module `torch.distributed`.
 
-The functions are called, and behave, like those of `torch.distributed` with gloo, so that the same code runs in real
-processes: https://docs.pytorch.org/docs/stable/distributed.html
+Its methods are called, and behave, like the functions of `torch.distributed` with gloo, so that the same code runs in
+real processes: https://docs.pytorch.org/docs/stable/distributed.html. Names and defaults of arguments are theirs, and
+so are the English messages.
+
+A collective that is still missing is one more method of `Group`: it describes this rank's part as a `CollectivePart`,
+with a function that writes the result, and hands it to `_start`. Use it in the program `train` of
+`tests/exercises/test_ranks.py` too, which is compared with two real processes.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.exercises.several_processes._ranks import Posted, World, copied
+from grader.exercises.several_processes._ranks import CollectivePart, World, copied
 
 
 class ReduceOp:
-    """The ways to join the tensors of all ranks into one, as in `torch.distributed.ReduceOp`."""
+    """The ways to reduce the tensors of all ranks to one, as in `torch.distributed.ReduceOp`."""
 
     SUM = "SUM"
     AVG = "AVG"
@@ -44,6 +49,7 @@ class Group:
     ReduceOp = ReduceOp
 
     def __init__(self, world: World, rank: int) -> None:
+        """Make the group of one rank of the world."""
         self._world, self._rank = world, rank
 
     def is_available(self) -> bool:
@@ -68,11 +74,11 @@ class Group:
         """Write the sum (or another reduction) of all ranks' tensors into each rank's tensor."""
         kind = _reduction(op)
         return self._start(
-            Posted(
+            CollectivePart(
                 "all_reduce",
-                _dense(tensor),
-                (kind, _form(tensor)),
-                lambda given: _write(tensor, _reduced(given, kind)),
+                _values_of(tensor),
+                (kind, _shape_and_dtype(tensor)),
+                lambda given: _write_into(tensor, _reduce(given, kind)),
             ),
             async_op,
         )
@@ -88,11 +94,11 @@ class Group:
         """Write the sum (or another reduction) of all ranks' tensors into the tensor of rank `dst`."""
         kind, is_receiver = _reduction(op), dst == self._rank
         return self._start(
-            Posted(
+            CollectivePart(
                 "reduce",
-                _dense(tensor),
-                (dst, kind, _form(tensor)),
-                lambda given: _write(tensor, _reduced(given, kind)) if is_receiver else None,
+                _values_of(tensor),
+                (dst, kind, _shape_and_dtype(tensor)),
+                lambda given: _write_into(tensor, _reduce(given, kind)) if is_receiver else None,
             ),
             async_op,
         )
@@ -102,8 +108,11 @@ class Group:
     ) -> Work | None:
         """Write the tensor of rank `src` into each rank's tensor."""
         return self._start(
-            Posted(
-                "broadcast", _dense(tensor), (src, _form(tensor)), lambda given: _write(tensor, given[src])
+            CollectivePart(
+                "broadcast",
+                _values_of(tensor),
+                (src, _shape_and_dtype(tensor)),
+                lambda given: _write_into(tensor, given[src]),
             ),
             async_op,
         )
@@ -120,9 +129,11 @@ class Group:
 
         def write(given: list[Tensor]) -> None:
             for target, value in zip(tensor_list, given, strict=True):
-                _write(target, value)
+                _write_into(target, value)
 
-        return self._start(Posted("all_gather", _dense(tensor), (_form(tensor),), write), async_op)
+        return self._start(
+            CollectivePart("all_gather", _values_of(tensor), (_shape_and_dtype(tensor),), write), async_op
+        )
 
     def all_gather_into_tensor(
         self, output_tensor: Tensor, input_tensor: Tensor, group: object = None, async_op: bool = False
@@ -131,10 +142,12 @@ class Group:
 
         def write(given: list[Tensor]) -> None:
             joined = torch.stack(given) if output_tensor.ndim > input_tensor.ndim else torch.cat(given)
-            _write(output_tensor, joined)
+            _write_into(output_tensor, joined)
 
-        posted = Posted("all_gather_into_tensor", _dense(input_tensor), (_form(input_tensor),), write)
-        return self._start(posted, async_op)
+        part = CollectivePart(
+            "all_gather_into_tensor", _values_of(input_tensor), (_shape_and_dtype(input_tensor),), write
+        )
+        return self._start(part, async_op)
 
     def reduce_scatter_tensor(
         self,
@@ -147,12 +160,12 @@ class Group:
         """Write this rank's share of the reduction of all ranks' tensors into `output`."""
         kind, rank, size = _reduction(op), self._rank, self._world.size
         return self._start(
-            Posted(
+            CollectivePart(
                 "reduce_scatter_tensor",
-                _dense(input),
-                (kind, _form(input)),
-                lambda given: _write(
-                    output, _reduced(given, kind).reshape(-1).chunk(size)[rank].reshape(output.shape)
+                _values_of(input),
+                (kind, _shape_and_dtype(input)),
+                lambda given: _write_into(
+                    output, _reduce(given, kind).reshape(-1).chunk(size)[rank].reshape(output.shape)
                 ),
             ),
             async_op,
@@ -174,9 +187,11 @@ class Group:
 
         def write(given: list[Tensor]) -> None:
             for target, value in zip(gather_list or (), given, strict=False):
-                _write(target, value)
+                _write_into(target, value)
 
-        return self._start(Posted("gather", _dense(tensor), (dst, _form(tensor)), write), async_op)
+        return self._start(
+            CollectivePart("gather", _values_of(tensor), (dst, _shape_and_dtype(tensor)), write), async_op
+        )
 
     def all_gather_object(self, object_list: list[Any], obj: Any, group: object = None) -> None:
         """Write every rank's object into `object_list`, in the ranks' order."""
@@ -184,7 +199,7 @@ class Group:
         def write(given: list[Any]) -> None:
             object_list[: self._world.size] = copied(given)
 
-        self._start(Posted("all_gather_object", obj, (), write))
+        self._start(CollectivePart("all_gather_object", obj, (), write))
 
     def gather_object(
         self, obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: object = None
@@ -199,7 +214,7 @@ class Group:
             if object_gather_list is not None:
                 object_gather_list[: self._world.size] = copied(given)
 
-        self._start(Posted("gather_object", obj, (dst,), write))
+        self._start(CollectivePart("gather_object", obj, (dst,), write))
 
     def broadcast_object_list(self, object_list: list[Any], src: int = 0, group: object = None) -> None:
         """Replace the objects of `object_list` by those of rank `src`."""
@@ -207,14 +222,17 @@ class Group:
         def write(given: list[Any]) -> None:
             object_list[:] = copied(given[src])
 
-        self._start(Posted("broadcast_object_list", list(object_list), (src, len(object_list)), write))
+        self._start(
+            CollectivePart("broadcast_object_list", list(object_list), (src, len(object_list)), write)
+        )
 
     def barrier(self, group: object = None, async_op: bool = False) -> Work | None:
         """Wait until every rank is here."""
-        return self._start(Posted("barrier", None), async_op)
+        return self._start(CollectivePart("barrier", None), async_op)
 
-    def _start(self, posted: Posted, async_op: bool = False) -> Work | None:
-        wait = self._world.post(self._rank, posted)
+    def _start(self, part: CollectivePart, async_op: bool = False) -> Work | None:
+        """Begin a collective; wait for its result, or with `async_op` return a `Work` that does."""
+        wait = self._world.begin_collective(self._rank, part)
         if async_op:
             return Work(wait)
         wait()
@@ -222,7 +240,7 @@ class Group:
 
 
 def _reduction(op: object) -> str:
-    """Return the name of a reduction, given as ours or as `torch.distributed.ReduceOp.SUM`.
+    """Return the name of a reduction, which may be given as `dist.ReduceOp.SUM` or `torch.distributed.ReduceOp.SUM`.
 
     Raises:
         RuntimeError: gloo has no such reduction.
@@ -235,7 +253,7 @@ def _reduction(op: object) -> str:
     return name
 
 
-def _reduced(given: Sequence[Tensor], kind: str) -> Tensor:
+def _reduce(given: Sequence[Tensor], kind: str) -> Tensor:
     """Return the reduction of the ranks' tensors, in the ranks' order."""
     result = given[0].clone()
     for value in given[1:]:
@@ -251,11 +269,11 @@ def _reduced(given: Sequence[Tensor], kind: str) -> Tensor:
     return result
 
 
-def _dense(tensor: object) -> Tensor:
-    """Return the values of a tensor.
+def _values_of(tensor: object) -> Tensor:
+    """Return the values that a rank gives, without their graph.
 
     Raises:
-        TypeError: it is no tensor.
+        TypeError: what it gives is no tensor.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(
@@ -265,15 +283,16 @@ def _dense(tensor: object) -> Tensor:
     return tensor.detach()
 
 
-def _form(tensor: Tensor) -> tuple[Any, ...]:
+def _shape_and_dtype(tensor: Tensor) -> tuple[Any, ...]:
+    """Return what must be the same on all ranks of a tensor that they exchange."""
     return (tuple(tensor.shape), tensor.dtype)
 
 
-def _write(target: Tensor, value: Tensor) -> None:
+def _write_into(target: Tensor, value: Tensor) -> None:
     """Write a value into a tensor in place, as a collective does: autograd does not see it."""
     target.detach().copy_(value)
 
 
 def groups_of(world: World) -> list[Group]:
-    """Return what each rank of a world is given in place of `torch.distributed`."""
+    """Return the `Group` of each rank of a world."""
     return [Group(world, rank) for rank in range(world.size)]

@@ -4,7 +4,11 @@ A rank runs until it waits for others in a collective; then the next rank runs, 
 every time, needs no socket, and a wait that can never end is found and named (`Deadlock`). What a real process has for
 itself is kept apart: the random states (`_RandomState`); torch keeps gradient mode and autocast apart for each thread.
 
-The collectives themselves are in `_group.py`.
+Example: each of two ranks calls `all_reduce` once. Rank 0 runs, hands over its tensor and waits. Rank 1 runs, hands
+over its own and waits too. Now both tensors are there, so rank 0 goes on: it writes the sum into its tensor and runs to
+its end; then rank 1 does. If rank 1 had ended without an `all_reduce`, rank 0 could never go on: a `Deadlock`.
+
+Drivers use `several_ranks` and `call_on_ranks`. The collectives themselves are in `_group.py`.
 """
 
 import random
@@ -32,23 +36,24 @@ class _Stopped(BaseException):
 
 
 @dataclass
-class Posted:
-    """One rank's part of a collective: what it gives, and where the result goes."""
+class CollectivePart:
+    """One rank's part of a collective: what it gives to the others, and where the result goes."""
 
     name: str
     """Name of the function that was called: `all_reduce`."""
     given: Any
-    """Tensor, list of tensors or object that this rank gives; None if it gives nothing."""
+    """Tensor, list of tensors or object that this rank gives to the others; None if it gives nothing."""
     options: tuple[Any, ...] = ()
-    """What must be the same on all ranks: the kind of reduction, the rank that sends."""
-    write: Callable[[list[Any]], None] = lambda _: None
-    """Write the result on this rank, given what all ranks gave, in their order."""
+    """What must be the same on all ranks: the kind of reduction, the rank that sends, shape and dtype of a tensor."""
+    write_result: Callable[[list[Any]], None] = lambda _: None
+    """Writes the result on this rank; its argument is what all ranks gave, in their order."""
 
 
 class _RandomState:
     """The random states of one rank, which go with it when another rank runs."""
 
     def __init__(self) -> None:
+        """Keep the states of this moment."""
         self.save()
 
     def save(self) -> None:
@@ -60,7 +65,7 @@ class _RandomState:
         )
 
     def restore(self) -> None:
-        """Set them again."""
+        """Set the kept states again."""
         torch.set_rng_state(self._torch)
         np.random.set_state(self._numpy)
         random.setstate(self._python)
@@ -72,17 +77,22 @@ class _Rank:
 
     number: int
     random_state: _RandomState
-    posted: list[Posted] = field(default_factory=list)
-    """The collectives that it has begun, in order; the same place of each rank's list is one collective."""
+    parts: list[CollectivePart] = field(default_factory=list)
+    """Its part of each collective that it has begun, in order. All ranks' parts at one index make a collective."""
     waits_for: int | None = None
     """Index of the collective that it waits for; None if it runs or has ended."""
     deadlock: Deadlock | None = None
-    """Raised where it waits, when it runs again."""
+    """Raised where it waits, when it runs again; None if it can go on."""
     may_run: threading.Event = field(default_factory=threading.Event)
+    """Set when it is its turn to run."""
     thread: threading.Thread | None = None
+    """Its thread; None before `World.run`."""
     ended: bool = False
+    """True once its function has returned or raised."""
     result: Any = None
+    """What its function returned."""
     error: BaseException | None = None
+    """What its function raised; None if it raised nothing."""
 
 
 class World:
@@ -98,9 +108,10 @@ class World:
         self.size = size
         self._ranks = [_Rank(number, _RandomState()) for number in range(size)]
         self._is_reversed = is_reversed
-        self._baton = threading.Semaphore(0)
-        """Released by a rank that stops running; only the main thread takes it."""
-        self._stopping = False
+        self._turn_is_over = threading.Semaphore(0)
+        """Released by a rank that stops running; the main thread waits for it before it lets the next one run."""
+        self._is_stopping = False
+        """True once the play has ended, or a rank has failed: ranks that still wait end then."""
 
     def run(self, functions: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run one function for each rank, in lockstep, and return their results.
@@ -110,13 +121,13 @@ class World:
             BaseException: what the first rank to fail raised. The others are stopped.
         """
         for rank, function in zip(self._ranks, functions, strict=True):
-            rank.thread = threading.Thread(target=self._work, args=(rank, function), daemon=True)
+            rank.thread = threading.Thread(target=self._run_rank, args=(rank, function), daemon=True)
             rank.thread.start()
         try:
             while not all(rank.ended for rank in self._ranks):
                 rank = self._next_rank()
                 rank.may_run.set()
-                self._baton.acquire()
+                self._turn_is_over.acquire()
                 if rank.error is not None:
                     raise rank.error
         finally:
@@ -125,7 +136,7 @@ class World:
 
     def names_called(self, rank: int) -> list[str]:
         """Return the names of the collectives that a rank has begun, in order."""
-        return [posted.name for posted in self._ranks[rank].posted]
+        return [part.name for part in self._ranks[rank].parts]
 
     def is_rank_0(self) -> bool:
         """Return True if the current thread is that of rank 0."""
@@ -133,43 +144,53 @@ class World:
 
     # ---- called by the ranks' threads ------------------------------------------------------------
 
-    def post(self, number: int, posted: Posted) -> Callable[[], None]:
-        """Begin a collective on a rank; return a function that waits for the other ranks and writes the result."""
+    def begin_collective(self, number: int, part: CollectivePart) -> Callable[[], None]:
+        """Begin a collective on a rank; return a function that waits for the other ranks and writes the result.
+
+        Args:
+            number: the rank that begins it.
+            part: this rank's part of the collective.
+        """
         rank = self._ranks[number]
-        rank.posted.append(posted)
-        index = len(rank.posted) - 1
+        # A copy, because the rank may write into what it gave before the others have read it.
+        part.given = copied(part.given)
+        rank.parts.append(part)
+        index = len(rank.parts) - 1
 
         def wait() -> None:
             # The last to come stops too, so that it is no faster than the others.
             rank.waits_for = index
             self._pause(rank)
             rank.waits_for = None
-            parts = [other.posted[index] for other in self._ranks]
+            parts = [other.parts[index] for other in self._ranks]
             _refuse_different(parts, index)
-            posted.write([part.given for part in parts])
+            part.write_result([each.given for each in parts])
 
-        # Others may write into what they gave as soon as they go on.
-        posted.given = copied(posted.given)
         return wait
 
     def _pause(self, rank: _Rank) -> None:
-        """Let others run until this rank may run again."""
+        """Let others run until this rank may run again.
+
+        Raises:
+            Deadlock: it can never run again.
+            _Stopped: the play is over.
+        """
         rank.random_state.save()
-        self._baton.release()
+        self._turn_is_over.release()
         rank.may_run.wait()
         rank.may_run.clear()
-        if self._stopping:
+        if self._is_stopping:
             raise _Stopped
         rank.random_state.restore()
         if rank.deadlock is not None:
             raise rank.deadlock
 
-    def _work(self, rank: _Rank, function: Callable[[], Any]) -> None:
+    def _run_rank(self, rank: _Rank, function: Callable[[], Any]) -> None:
         """Run a rank's function in its thread."""
         rank.may_run.wait()
         rank.may_run.clear()
         try:
-            if not self._stopping:
+            if not self._is_stopping:
                 rank.random_state.restore()
                 rank.result = function()
         except _Stopped:
@@ -178,7 +199,7 @@ class World:
             rank.error = error
         finally:
             rank.ended, rank.waits_for = True, None
-            self._baton.release()
+            self._turn_is_over.release()
 
     # ---- called by the main thread ---------------------------------------------------------------
 
@@ -192,14 +213,14 @@ class World:
             waiting.reverse()
         for rank in waiting:
             index = rank.waits_for
-            if index is None or all(len(other.posted) > index for other in self._ranks):
+            if index is None or all(len(other.parts) > index for other in self._ranks):
                 return rank
         waiting[0].deadlock = Deadlock(self._who_waits())
         return waiting[0]
 
     def _stop(self) -> None:
         """End all threads that wait; one that does not come back is left, as a daemon."""
-        self._stopping = True
+        self._is_stopping = True
         for rank in self._ranks:
             rank.may_run.set()
         for rank in self._ranks:
@@ -212,28 +233,36 @@ class World:
         for rank in self._ranks:
             who = with_particle(f"rank {rank.number}", "은/는")
             if rank.ended:
-                sentences.append(f"{who} 집합 통신을 {len(rank.posted)}번 하고 끝났어요.")
+                sentences.append(f"{who} 집합 통신을 {len(rank.parts)}번 하고 끝났어요.")
             elif rank.waits_for is not None:
-                name = rank.posted[rank.waits_for].name
+                name = rank.parts[rank.waits_for].name
                 sentences.append(f"{who} {ordinal(rank.waits_for + 1)} 집합 통신인 `{name}`에서 기다려요.")
         return " ".join(sentences)
 
 
-def copied(given: Any) -> Any:
-    """Return an equal object that shares no memory with it, as after a journey to another process."""
-    if isinstance(given, Tensor):
-        return given.detach().clone()
-    if isinstance(given, list):
-        return [copied(one) for one in given]
-    if isinstance(given, tuple) and type(given) is tuple:
-        return tuple(copied(one) for one in given)
-    if isinstance(given, dict):
-        return {key: copied(value) for key, value in given.items()}
-    return given
+def copied(value: Any) -> Any:
+    """Return an equal object whose tensors share no memory with the original's, as after sending it to a process."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(copied(item) for item in value)
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return value
 
 
-def _refuse_different(parts: Sequence[Posted], index: int) -> None:
-    """Raise RuntimeError if the ranks do not make the same collective, in which real processes hang or mix data."""
+def _refuse_different(parts: Sequence[CollectivePart], index: int) -> None:
+    """Check that the ranks make the same collective; otherwise real processes would hang or mix their data.
+
+    Args:
+        parts: the part of each rank.
+        index: index of the collective, for the message.
+
+    Raises:
+        RuntimeError: they do not; the message names the first two ranks that differ.
+    """
     first = parts[0]
     for number, part in enumerate(parts):
         if part.name != first.name:
@@ -244,12 +273,12 @@ def _refuse_different(parts: Sequence[Posted], index: int) -> None:
         if part.options != first.options:
             raise RuntimeError(
                 f"{ordinal(index + 1)} 집합 통신인 {first.name}에 준 것이 rank마다 달라요: "
-                f"rank 0은 {_words(first.options)}, "
-                f"{with_particle(f'rank {number}', '은/는')} {_words(part.options)}."
+                f"rank 0은 {_options_in_words(first.options)}, "
+                f"{with_particle(f'rank {number}', '은/는')} {_options_in_words(part.options)}."
             )
 
 
-def _words(options: tuple[Any, ...]) -> str:
+def _options_in_words(options: tuple[Any, ...]) -> str:
     """Return the options of a collective in words: `모양이 (4,)인 float64 텐서`."""
     return ", ".join(
         f"모양이 {option[0]}인 {str(option[1]).removeprefix('torch.')} 텐서"
@@ -260,11 +289,14 @@ def _words(options: tuple[Any, ...]) -> str:
 
 
 Around = Callable[[int, Callable[[], Any]], Any]
-"""(rank, call) -> the rank's result: does something before and after the call of the learner's function on a rank."""
+"""Makes the call of the learner's function on one rank, with something of the driver's before and after it.
+
+Its arguments are the rank and the call, a function without arguments; it returns the rank's result.
+"""
 
 
 def error_of(exception: type[Exception]) -> Around:
-    """Return what lets a rank's result be the exception of this type that the function raises, if it raises one."""
+    """Return an `Around` that catches exceptions of this type: a rank that raises one has it as its result."""
 
     def around(_: int, call: Callable[[], Any]) -> Any:
         try:
@@ -282,19 +314,19 @@ def call_on_ranks(
     world: World,
     *,
     around: Around = lambda _, call: call(),
-    **keywords: Any,
+    **kwargs: Any,
 ) -> list[Any]:
     """Call the learner's function on every rank at once, as the recorder calls one, and return the results.
 
-    Events are recorded of rank 0 only, whose model a driver may watch.
+    Only the events of rank 0 are recorded; a driver may watch its model.
 
     Args:
         stage: the scenario's stage.
         name: name of the learner's function.
         arguments: its positional arguments on each rank.
         world: the ranks.
-        around: makes each rank's call.
-        keywords: its keyword arguments, the same on each rank.
+        around: makes each rank's call; by default it does nothing else.
+        kwargs: its keyword arguments, the same on each rank.
 
     Raises:
         ScenarioOver: it raised on one rank, or waits without end; the failure is in the run.
@@ -302,8 +334,8 @@ def call_on_ranks(
     student = stage.student(name)
 
     def call(arguments: Sequence[Sequence[Any]]) -> list[Any]:
-        calls = [partial(student, *own, **keywords) for own in arguments]
-        return world.run([partial(around, rank, one) for rank, one in enumerate(calls)])
+        calls = [partial(student, *arguments_of_rank, **kwargs) for arguments_of_rank in arguments]
+        return world.run([partial(around, rank, call_of_rank) for rank, call_of_rank in enumerate(calls)])
 
     call.__wrapped__ = student  # type: ignore[attr-defined]  # whose globals the recorder looks into
     stage.recorder.hears_this_thread = world.is_rank_0
@@ -312,9 +344,9 @@ def call_on_ranks(
 
 @contextmanager
 def several_ranks(size: int, *, is_reversed: bool = False) -> Iterator[World]:
-    """Give a world of ranks, and restore this process's random states afterwards."""
-    here = _RandomState()
+    """Yield a world of `size` ranks (see `World`), and restore this process's random states afterwards."""
+    states_before = _RandomState()
     try:
         yield World(size, is_reversed=is_reversed)
     finally:
-        here.restore()
+        states_before.restore()

@@ -1,8 +1,11 @@
-"""A model that averages its gradients over the ranks of a `World`, as `DistributedDataParallel` does.
+"""A model that averages its gradients over the ranks of a `World`, as `DistributedDataParallel` (DDP) does.
 
-What is imitated is what programs can get wrong: whether a backward pass averages is decided in the forward pass
-(`torch/nn/parallel/distributed.py`, `forward` and `no_sync`), a forward pass through `module` is not seen, and a
-parameter that gets no gradient is noticed one iteration late.
+What is imitated is what programs can get wrong:
+
+- whether a backward pass averages is decided in the forward pass before it (`torch/nn/parallel/distributed.py`,
+  `forward` and `no_sync`), so `no_sync` around `backward()` alone has no effect;
+- a forward pass through `module` is not seen, so nothing is averaged after it;
+- a parameter that gets no gradient is noticed one iteration late, by an exception in the next forward pass.
 """
 
 from collections.abc import Iterator
@@ -22,14 +25,16 @@ class Replica(nn.Module):
         super().__init__()
         self.module = module
         self.require_backward_grad_sync = True
+        """True if the next forward pass decides to average; the name is DDP's."""
         self.forwards = {True: 0, False: 0}
         """Number of forward passes with a graph, by whether their backward passes average."""
         self._group = group
-        self._without_gradient: set[int] | None = None
+        self._missing_gradients: set[int] | None = None
         """Indices of the parameters that the coming backward pass has not reached; None if it does not average."""
-        self._averaged = [p for p in module.parameters() if p.requires_grad]
-        for index, parameter in enumerate(self._averaged):
-            parameter.register_post_accumulate_grad_hook(lambda _, i=index: self._reached(i))
+        self._trained_parameters = [p for p in module.parameters() if p.requires_grad]
+        """The parameters whose gradients are averaged."""
+        for index, parameter in enumerate(self._trained_parameters):
+            parameter.register_post_accumulate_grad_hook(lambda _, i=index: self._note_gradient(i))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return what the model returns.
@@ -40,13 +45,13 @@ class Replica(nn.Module):
         averages = self.require_backward_grad_sync and torch.is_grad_enabled()
         self.forwards[averages] += torch.is_grad_enabled()
         if averages:
-            if self._without_gradient:
+            if self._missing_gradients:
                 raise RuntimeError(
                     "Expected to have finished reduction in the prior iteration before starting a new one. "
                     "This error indicates that your module has parameters that were not used in producing loss."
                 )
             self._send_buffers()
-        self._without_gradient = set(range(len(self._averaged))) if averages else None
+        self._missing_gradients = set(range(len(self._trained_parameters))) if averages else None
         return self.module(*inputs, **kwargs)
 
     @contextmanager
@@ -63,18 +68,18 @@ class Replica(nn.Module):
         for buffer in self.module.buffers():
             self._group.broadcast(buffer, src=0)
 
-    def _reached(self, index: int) -> None:
-        """Note that a parameter's gradient is there; average all of them once the last one is."""
-        if self._without_gradient is None:
+    def _note_gradient(self, index: int) -> None:
+        """Note that a parameter's gradient has been computed; average all of them once the last one has been."""
+        if self._missing_gradients is None:
             return
-        self._without_gradient.discard(index)
-        if not self._without_gradient:
-            self._without_gradient = None
+        self._missing_gradients.discard(index)
+        if not self._missing_gradients:
+            self._missing_gradients = None
             self._average()
 
     def _average(self) -> None:
         """Replace every gradient by its mean over the ranks, in one collective."""
-        gradients: list[Tensor] = [p.grad for p in self._averaged if p.grad is not None]
+        gradients: list[Tensor] = [p.grad for p in self._trained_parameters if p.grad is not None]
         bucket = torch.cat([gradient.reshape(-1) for gradient in gradients])
         self._group.all_reduce(bucket)
         bucket /= self._group.get_world_size()

@@ -17,13 +17,14 @@ from torch import Tensor, nn
 
 from grader.exercises.fixtures.classifiers import flat_weights
 from grader.exercises.several_processes._group import groups_of
-from grader.exercises.several_processes._ranks import World, call_on_ranks, several_ranks
+from grader.exercises.several_processes._ranks import call_on_ranks, several_ranks
 from grader.observe.play import Driver, Stage
 from grader.observe.wording import yes_or_no
 
 driver = Driver("all_reduce_mean_")
 
 Parameters = list[nn.Parameter]
+"""The parameters of one rank."""
 Change = Callable[[list[Parameters]], None]
 """Changes the parameters of all ranks before the call."""
 
@@ -33,38 +34,52 @@ def _parameters(stage: Stage, size: int) -> list[Parameters]:
     ranks = []
     for rank in range(size):
         values, gradients = stage.env.generator("values"), stage.env.generator(f"gradients {rank}")
-        own = []
+        parameters = []
         for shape in ((3, 2), (4,), (1, 5)):
             parameter = nn.Parameter(torch.randn(shape, generator=values, dtype=torch.float64))
             parameter.grad = torch.randn(shape, generator=gradients, dtype=torch.float64)
-            own.append(parameter)
-        ranks.append(own)
+            parameters.append(parameter)
+        ranks.append(parameters)
     return ranks
 
 
 def _call(
-    stage: Stage, ranks: list[Parameters], given: Callable[[Parameters], Iterable[Tensor]] = list
-) -> World:
-    """Call the learner's function on every rank with its parameters, as `given` passes them."""
+    stage: Stage, ranks: list[Parameters], as_argument: Callable[[Parameters], Iterable[Tensor]] = list
+) -> None:
+    """Call the learner's function on every rank with that rank's parameters.
+
+    Args:
+        stage: the scenario's stage.
+        ranks: the parameters of each rank.
+        as_argument: turns a rank's parameters into the function's argument; by default a list.
+    """
     with several_ranks(len(ranks)) as world:
-        arguments = [(given(own), group) for own, group in zip(ranks, groups_of(world), strict=True)]
+        arguments = [
+            (as_argument(parameters), group)
+            for parameters, group in zip(ranks, groups_of(world), strict=True)
+        ]
         call_on_ranks(stage, "all_reduce_mean_", arguments, world)
-    return world
 
 
 def _record_gradients(stage: Stage, ranks: list[Parameters]) -> None:
     """Record every rank's gradients; where there is none, a fact says so and the array holds zeros."""
-    for rank, own in enumerate(ranks):
-        gradients = [p.grad for p in own]
-        values = [torch.zeros_like(p) if p.grad is None else p.grad for p in own]
+    for rank, parameters in enumerate(ranks):
+        gradients = [p.grad for p in parameters]
+        values = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
         vector = torch.cat([value.detach().double().ravel() for value in values])
         stage.recorder.array(f"rank {rank}의 그레이디언트", vector)
         missing = [number for number, gradient in enumerate(gradients, start=1) if gradient is None]
         stage.recorder.fact(f"rank {rank}에서 `.grad`가 None인 매개변수의 번호", [*missing])
 
 
-def _mean(stage: Stage, size: int, change: Change = lambda _: None) -> None:
-    """Call on `size` ranks and record the gradients."""
+def _call_and_record(stage: Stage, size: int, change: Change = lambda _: None) -> None:
+    """Call the learner's function on `size` ranks, and record every rank's gradients.
+
+    Args:
+        stage: the scenario's stage.
+        size: number of ranks.
+        change: changes the parameters before the call; by default nothing.
+    """
     ranks = _parameters(stage, size)
     change(ranks)
     _call(stage, ranks)
@@ -74,13 +89,13 @@ def _mean(stage: Stage, size: int, change: Change = lambda _: None) -> None:
 @driver.scenario("two-ranks", "rank 두 개", check="mean")
 def _two_ranks(stage: Stage) -> None:
     """Average over two ranks. A wrong program leaves the sum, or changes the gradient of one rank only."""
-    _mean(stage, 2)
+    _call_and_record(stage, 2)
 
 
 @driver.scenario("three-ranks", "rank 세 개", check="mean")
 def _three_ranks(stage: Stage) -> None:
     """Average over three ranks. A wrong program divides by 2, or by the wrong number otherwise."""
-    _mean(stage, 3)
+    _call_and_record(stage, 3)
 
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", check="mean")
@@ -98,7 +113,7 @@ def _none_on_one(stage: Stage) -> None:
     def change(ranks: list[Parameters]) -> None:
         ranks[1][2].grad = None
 
-    _mean(stage, 2, change)
+    _call_and_record(stage, 2, change)
 
 
 @driver.scenario("none-on-all", "모든 rank에서 None인 그레이디언트", check="none")
@@ -106,10 +121,10 @@ def _none_on_all(stage: Stage) -> None:
     """Take one gradient away on every rank. A wrong program leaves it None."""
 
     def change(ranks: list[Parameters]) -> None:
-        for own in ranks:
-            own[1].grad = None
+        for parameters in ranks:
+            parameters[1].grad = None
 
-    _mean(stage, 2, change)
+    _call_and_record(stage, 2, change)
 
 
 @driver.scenario("frozen", "requires_grad가 False인 매개변수", check="none")
@@ -117,11 +132,11 @@ def _frozen(stage: Stage) -> None:
     """Freeze one parameter on every rank. A wrong program gives it a gradient."""
 
     def change(ranks: list[Parameters]) -> None:
-        for own in ranks:
-            own[0].requires_grad_(False)
-            own[0].grad = None
+        for parameters in ranks:
+            parameters[0].requires_grad_(False)
+            parameters[0].grad = None
 
-    _mean(stage, 2, change)
+    _call_and_record(stage, 2, change)
 
 
 @driver.scenario("dtypes", "float32와 float64가 섞인 매개변수", check="kept", atol=1e-6)
@@ -131,14 +146,14 @@ def _dtypes(stage: Stage) -> None:
     Tolerance: half of the numbers are float32 (rounding 1e-7).
     """
     ranks = _parameters(stage, 2)
-    for own in ranks:
-        gradient = own[1].grad
-        own[1] = nn.Parameter(own[1].detach().float())
-        own[1].grad = None if gradient is None else gradient.float()
+    for parameters in ranks:
+        gradient = parameters[1].grad
+        parameters[1] = nn.Parameter(parameters[1].detach().float())
+        parameters[1].grad = None if gradient is None else gradient.float()
     _call(stage, ranks)
     _record_gradients(stage, ranks)
-    for rank, own in enumerate(ranks):
-        names = [str(None if p.grad is None else p.grad.dtype).removeprefix("torch.") for p in own]
+    for rank, parameters in enumerate(ranks):
+        names = [str(None if p.grad is None else p.grad.dtype).removeprefix("torch.") for p in parameters]
         stage.recorder.fact(f"rank {rank}의 그레이디언트의 dtype", [*names])
 
 
@@ -151,21 +166,21 @@ def _values_stay(stage: Stage) -> None:
     ranks = _parameters(stage, 2)
     with torch.no_grad():
         ranks[1][0].add_(1.0)
-    before = [flat_weights(nn.ParameterList(own)) for own in ranks]
+    before = [flat_weights(nn.ParameterList(parameters)) for parameters in ranks]
     _call(stage, ranks)
-    for rank, own in enumerate(ranks):
-        same = torch.equal(flat_weights(nn.ParameterList(own)), before[rank])
-        stage.recorder.claim(
-            f"rank {rank}의 매개변수가 그대로", yes_or_no(same), _changed_gradient(stage, own, rank)
-        )
+    for rank, parameters in enumerate(ranks):
+        is_same = torch.equal(flat_weights(nn.ParameterList(parameters)), before[rank])
+        witness = _first_gradient_if_changed(stage, parameters, rank)
+        stage.recorder.claim(f"rank {rank}의 매개변수가 그대로", yes_or_no(is_same), witness)
 
 
-def _changed_gradient(stage: Stage, own: Parameters, rank: int) -> Tensor:
+def _first_gradient_if_changed(stage: Stage, parameters: Parameters, rank: int) -> Tensor:
     """Return the first gradient that a rank was given if the call changed it, else zeros."""
-    given = _parameters(stage, 2)[rank][0].grad
-    now = own[0].grad
-    assert given is not None
-    return given * float(now is not None and not torch.equal(now, given))
+    gradient_before = _parameters(stage, 2)[rank][0].grad
+    gradient = parameters[0].grad
+    assert gradient_before is not None
+    has_changed = gradient is not None and not torch.equal(gradient, gradient_before)
+    return gradient_before * float(has_changed)
 
 
 @driver.scenario("quiet", "화면 출력", check="kept")

@@ -29,15 +29,16 @@ from grader.exercises.fixtures.usual import Case, add_usual
 from grader.exercises.several_processes._cases import RankCase, equal_batches, rank_case, windows_of
 from grader.observe.play import Driver, Stage
 
-driver = Driver("ddp_accumulate", cost=2)
+driver = Driver("ddp_accumulate", cost=2)  # every call runs on two or three ranks
 
 _WINDOW = 3
+"""Micro-batches in a window. From three on, it shows if a whole window's graphs are held."""
 
 
 def _case_of(
     stage: Stage, *, windows: int = 1, ranks: int = 2, make_optimizer: MakeOptimizer = sgd
 ) -> RankCase:
-    """Return a case with equal models and data of each rank's own, for so many windows."""
+    """Return a case with equal models, and on each rank data of its own for this number of windows."""
     return rank_case(
         stage,
         "ddp_accumulate",
@@ -49,7 +50,7 @@ def _case_of(
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case with one window on two ranks."""
+    """Return a case with one window on two ranks, for the usual scenarios."""
     return _case_of(stage)
 
 
@@ -64,8 +65,8 @@ def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2, **kw
     case.watch()
     for window in windows_of(case.data, _WINDOW):
         case.call(window, **kwargs)
-        for one in (case, *case.peers):
-            scale_rates(one.opt, 0.8)
+        for case_of_rank in (case, *case.peers):
+            scale_rates(case_of_rank.opt, 0.8)
     case.record_weights()
 
 

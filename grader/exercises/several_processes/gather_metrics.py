@@ -29,8 +29,8 @@ Counts = Sequence[tuple[Any, Any]]
 """What each rank has counted: right answers and all answers."""
 
 
-def _drawn(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return counts for each rank, with totals drawn between these limits."""
+def _draw_counts(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return drawn counts, one for each entry of `totals`: the lowest and the highest total of that rank."""
     draw = stage.env.draw("counts")
     counts = []
     for low, high in totals:
@@ -40,14 +40,16 @@ def _drawn(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 
 def _call(stage: Stage, counts: Counts, **options: Any) -> list[Any]:
-    """Call the learner's function on every rank, and return what each got."""
+    """Call the learner's function on every rank, and return what each got; `options` are those of `call_on_ranks`."""
     with several_ranks(len(counts)) as world:
-        arguments = [(*own, group) for own, group in zip(counts, groups_of(world), strict=True)]
+        arguments = [
+            (*counts_of_rank, group) for counts_of_rank, group in zip(counts, groups_of(world), strict=True)
+        ]
         return call_on_ranks(stage, "gather_metrics", arguments, world, **options)
 
 
-def _record(stage: Stage, counts: Counts) -> None:
-    """Call and record what every rank returned."""
+def _record_accuracies(stage: Stage, counts: Counts) -> None:
+    """Call the learner's function on every rank, and record what each rank returned."""
     for value in _call(stage, counts):
         stage.recorder.returned(value)
 
@@ -55,25 +57,25 @@ def _record(stage: Stage, counts: Counts) -> None:
 @driver.scenario("unequal", "rank마다 다른 개수", check="accuracy")
 def _unequal(stage: Stage) -> None:
     """Count on two ranks of very different size. A wrong program takes the mean of the accuracies."""
-    _record(stage, _drawn(stage, ((5, 9), (90, 120))))
+    _record_accuracies(stage, _draw_counts(stage, ((5, 9), (90, 120))))
 
 
 @driver.scenario("three-ranks", "rank 세 개", check="accuracy")
 def _three_ranks(stage: Stage) -> None:
     """Count on three ranks. A wrong program returns the accuracy of rank 0, or the right one on rank 0 only."""
-    _record(stage, _drawn(stage, ((20, 30), (2, 4), (50, 60))))
+    _record_accuracies(stage, _draw_counts(stage, ((20, 30), (2, 4), (50, 60))))
 
 
 @driver.scenario("one-empty", "데이터가 없는 rank", check="edges")
 def _one_empty(stage: Stage) -> None:
     """Count on a rank without data. A wrong program divides there by zero."""
-    _record(stage, [(0, 0), *_drawn(stage, ((20, 30),))])
+    _record_accuracies(stage, [(0, 0), *_draw_counts(stage, ((20, 30),))])
 
 
 @driver.scenario("nothing", "모든 rank에 데이터가 없을 때", check="edges")
 def _nothing(stage: Stage) -> None:
     """Count on ranks without data, after a call with some. A wrong program returns 0 or NaN."""
-    _record(stage, _drawn(stage, ((5, 9), (5, 9))))
+    _record_accuracies(stage, _draw_counts(stage, ((5, 9), (5, 9))))
 
     results = _call(stage, [(0, 0), (0, 0)], around=error_of(ValueError))
     raised = [rank for rank, result in enumerate(results) if isinstance(result, ValueError)]
@@ -90,24 +92,32 @@ def _large(stage: Stage) -> None:
     draw, total = stage.env.draw("large"), 2**26
     most, few = 2 * draw.whole(9_000_000, 10_000_000) + 1, 2 * draw.whole(1, 30)
     values = _call(stage, [(most, total - 64), (few, 64)])
-    # Only the last digits are recorded, because tolerances grow with the numbers.
+    # Only the last digits are recorded, because tolerances grow with the numbers: a right value gives `few` + 10.
     stage.recorder.array("돌려준 값 × 전체 개수의 끝자리", [as_number(v) * total - most + 10 for v in values])
 
 
 @driver.scenario("tensors", "텐서로 받은 개수", check="edges")
 def _tensors(stage: Stage) -> None:
     """Pass tensors. A wrong program writes the sum into them, or expects a method of int."""
-    counts = [(torch.tensor(c), torch.tensor([t])) for c, t in _drawn(stage, ((5, 9), (40, 60)))]
-    before = [(c.clone(), t.clone()) for c, t in counts]
-    _record(stage, counts)
-    same = all(torch.equal(c, d) and torch.equal(t, u) for (c, t), (d, u) in zip(counts, before, strict=True))
-    stage.recorder.fact("받은 텐서", "그대로" if same else "바뀜")
+    counts = [
+        (torch.tensor(right), torch.tensor([total]))
+        for right, total in _draw_counts(stage, ((5, 9), (40, 60)))
+    ]
+    before = [(right.clone(), total.clone()) for right, total in counts]
+    _record_accuracies(stage, counts)
+    are_same = all(
+        torch.equal(right, right_before) and torch.equal(total, total_before)
+        for (right, total), (right_before, total_before) in zip(counts, before, strict=True)
+    )
+    stage.recorder.fact("받은 텐서", "그대로" if are_same else "바뀜")
 
 
 @driver.scenario("types", "반환 타입", check="edges")
 def _types(stage: Stage) -> None:
     """Record the type of the returned value, for counts that are tensors."""
-    counts = [(torch.tensor(c), torch.tensor(t)) for c, t in _drawn(stage, ((5, 9), (5, 9)))]
+    counts = [
+        (torch.tensor(right), torch.tensor(total)) for right, total in _draw_counts(stage, ((5, 9), (5, 9)))
+    ]
     values = _call(stage, counts)
     record_types(stage.recorder, values[0])
     stage.recorder.returned(float(values[0]))
@@ -116,5 +126,5 @@ def _types(stage: Stage) -> None:
 @driver.scenario("quiet", "화면 출력", check="edges")
 def _quiet(stage: Stage) -> None:
     """Record whether the call prints anything."""
-    _record(stage, _drawn(stage, ((5, 9), (5, 9))))
+    _record_accuracies(stage, _draw_counts(stage, ((5, 9), (5, 9))))
     stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))

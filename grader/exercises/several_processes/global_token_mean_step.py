@@ -2,9 +2,11 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update, as with one batch of all ranks' valid tokens: `sgd`, `adamw`, `three-ranks`
+    a rank may have more micro-batches than another: `more-on-one`
     positions whose target is `ignore_index` do not count, even all of a rank: `padding`, `one-empty`
     the gradients are averaged once a window: `collectives`
     the micro-batches may come from a generator: `generator`
+    gradients from before are not mixed in: `before`
     without valid tokens on any rank, every rank refuses and nothing changes: `nothing-valid`
     the return value is the mean loss over all ranks, the same float on each: `returns`, `types`
     the graph of one micro-batch at a time is alive: `memory`
@@ -31,7 +33,7 @@ from grader.exercises.fixtures.usual import Case, add_usual
 from grader.exercises.several_processes._cases import MakeData, RankCase, rank_case
 from grader.observe.play import Driver, Env, Stage
 
-driver = Driver("global_token_mean_step", cost=2)
+driver = Driver("global_token_mean_step", cost=2)  # every call runs a GPT on two or three ranks
 
 _SHAPES = (
     ((3, 4, 10), (2, 3, 2), (4, 4, 12)),
@@ -95,7 +97,7 @@ def _case_of(
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case on two ranks."""
+    """Return a case on two ranks, for the usual scenarios."""
     return _case_of(stage)
 
 
@@ -110,8 +112,8 @@ def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2) -> N
     case.watch()
     for _ in range(2):
         case.call(case.data)
-        for one in (case, *case.peers):
-            scale_rates(one.opt, 0.8)
+        for case_of_rank in (case, *case.peers):
+            scale_rates(case_of_rank.opt, 0.8)
     case.record_weights()
 
 
@@ -167,8 +169,8 @@ def _nothing_valid(stage: Stage) -> None:
     case.call(case.data)
     stage.recorder.array("첫 번째 뒤의 가중치의 합", [float(weights.sum()) for weights in case.weights()])
     padding = _case_of(stage, _data(empty=(0, 1)))
-    for one, other in zip((case, *case.peers), (padding, *padding.peers), strict=True):
-        one.data = other.data
+    for case_of_rank, padding_of_rank in zip((case, *case.peers), (padding, *padding.peers), strict=True):
+        case_of_rank.data = padding_of_rank.data
     case.record_refusal("유효한 토큰이 없을 때 거절한 rank", case.data)
 
 

@@ -29,12 +29,14 @@ from grader.observe.wording import yes_or_no
 driver = Driver("rank_zero_checkpoint")
 
 _RANKS = 3
+"""Number of ranks that save."""
 
 
 class _Saving:
-    """Ranks with a trained model, and what became of the file."""
+    """Ranks with one trained model, which save it by the learner's function, and what is observed of that."""
 
     def __init__(self, stage: Stage, path: Path) -> None:
+        """Train the model that is saved; `path` is where the learner's function is to write."""
         self.stage, self.path = stage, path
         self.model = mlp(stage.env).cpu()
         self.opt = adamw(self.model)
@@ -43,14 +45,18 @@ class _Saving:
             fixture_loss(self.model(xb.cpu())).backward()
             self.opt.step()
         self.whole_on_return: list[bool] = []
-        """For each rank that came back, in that order: True if the file could be opened then."""
+        """For each rank whose call has returned, in that order: True if the file could be opened then."""
         self.random_states: list[torch.Tensor] = []
         """For each rank, its random state when it called."""
         self.next_numbers: list[list[float]] = []
         """For each rank, the random numbers that it draws after the call."""
 
     def call(self, *, is_reversed: bool = False) -> None:
-        """Call the learner's function on every rank; each has random numbers of its own."""
+        """Call the learner's function on every rank; each has random numbers of its own.
+
+        Args:
+            is_reversed: let rank 0 run last, wherever several ranks could run.
+        """
         self.random_states = [torch.empty(0)] * _RANKS
         self.next_numbers = [[]] * _RANKS
 
@@ -74,7 +80,7 @@ class _Saving:
 
 @contextmanager
 def _saving(stage: Stage) -> Iterator[_Saving]:
-    """Make a folder for a checkpoint, and ranks that can save one."""
+    """Yield a `_Saving` into a new folder, which is removed afterwards."""
     with scratch_folder() as folder:
         yield _Saving(stage, folder / "checkpoint.pt")
 
@@ -148,15 +154,15 @@ def _writers(stage: Stage) -> None:
 
 @contextmanager
 def _noted_saves(saving: _Saving, writers: list[int]) -> Iterator[None]:
-    """Append the rank that calls `torch.save` to `writers`; each rank has a random state of its own."""
+    """Append the rank of each call of `torch.save` to `writers`: its random state tells which one it is."""
     original = torch.save
 
-    def noted(*args: Any, **kwargs: Any) -> Any:
+    def note_rank_and_save(*args: Any, **kwargs: Any) -> Any:
         state = torch.get_rng_state()
         writers.extend(rank for rank, known in enumerate(saving.random_states) if torch.equal(known, state))
         return original(*args, **kwargs)
 
-    with replaced(saving.stage.student("rank_zero_checkpoint"), torch, "save", noted):
+    with replaced(saving.stage.student("rank_zero_checkpoint"), torch, "save", note_rank_and_save):
         yield
 
 

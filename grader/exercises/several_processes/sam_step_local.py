@@ -23,7 +23,7 @@ driver = Driver("sam_step_local")
 def _case_of(
     stage: Stage, *, ranks: int = 2, make_optimizer: MakeOptimizer = sgd, count: int = 2
 ) -> RankCase:
-    """Return a case with a SAM on every rank."""
+    """Return a case with a SAM on every rank, and `count` batches of each rank's own."""
     return rank_case(
         stage,
         "sam_step_local",
@@ -36,7 +36,7 @@ def _case_of(
 
 
 def _case(stage: Stage) -> Case:
-    """Return a case on two ranks."""
+    """Return a case on two ranks, for the usual scenarios."""
     return _case_of(stage)
 
 

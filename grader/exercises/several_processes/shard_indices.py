@@ -27,15 +27,17 @@ from grader.observe.wording import yes_or_no
 driver = Driver("shard_indices")
 
 _WORLD = 4
+"""Number of ranks, unless a scenario says otherwise."""
 
 
 def _shards(stage: Stage, n: int, world: int = _WORLD, **kwargs: Any) -> list[list[Any]]:
-    """Return what the learner's function gives each rank."""
+    """Return what the learner's function returns for each rank; `n` is the number of items to share."""
     student = stage.student("shard_indices")
     return [list(stage.recorder.call(student, n, rank, world, **kwargs)) for rank in range(world)]
 
 
 def _seed(stage: Stage) -> int:
+    """Return the seed that the learner's function is given, drawn from the scenario's own."""
     return stage.env.draw("seed").whole(1, 10_000)
 
 
@@ -45,7 +47,10 @@ def _indivisible(stage: Stage) -> int:
 
 
 def _divisible(stage: Stage) -> int:
-    """Return a number of items that the ranks share equally, so that a wrong remainder costs its own check only."""
+    """Return a number of items that the ranks can share equally.
+
+    For scenarios that are not about the remainder, so that a program which shares it wrongly passes them.
+    """
     return _WORLD * stage.env.draw("n").whole(8, 14)
 
 

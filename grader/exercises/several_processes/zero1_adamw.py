@@ -24,20 +24,24 @@ from grader.observe.wording import yes_or_no
 driver = Driver("Zero1AdamW")
 
 _SHAPES = ((4, 3), (4,), (2, 4), (2,), (5,))
+"""Shapes of the parameters: 12, 4, 8, 2 and 5 elements."""
 _SETTINGS: dict[str, Any] = {"lr": 0.02, "betas": (0.8, 0.97), "eps": 0.1, "weight_decay": 0.1}
+"""Arguments of the optimizer, none of them its default, and so large that each one shows after a few updates."""
 
 
 class _Rank:
     """What one rank has: its copy of the parameters and the learner's optimizer."""
 
     def __init__(self, stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Make the parameters, equal on each rank."""
         generator = stage.env.generator("values")
         self.parameters = [
             nn.Parameter(torch.randn(shape, generator=generator, dtype=torch.float64)) for shape in shapes
         ]
         self.optimizer: Any = None
+        """The learner's optimizer; None until the rank has made it."""
 
-    def fill(self, stage: Stage, step: int, without: Sequence[int] = ()) -> None:
+    def fill_gradients(self, stage: Stage, step: int, without: Sequence[int] = ()) -> None:
         """Set every gradient, as averaged over the ranks; those numbered in `without` become None."""
         for number, parameter in enumerate(self.parameters):
             generator = stage.env.generator(f"gradient {step} {number}")
@@ -64,26 +68,26 @@ def _train(
         without: numbers of the parameters that have no gradient in the first update.
         settings: passed on to the learner's class.
     """
-    held = [_Rank(stage, shapes) for _ in range(ranks)]
+    all_ranks = [_Rank(stage, shapes) for _ in range(ranks)]
 
     def around(number: int, make: Any) -> None:
-        rank = held[number]
+        rank = all_ranks[number]
         rank.optimizer = make()
         for step in range(steps):
-            rank.fill(stage, step, without if step == 0 else ())
+            rank.fill_gradients(stage, step, without if step == 0 else ())
             rank.optimizer.step()
 
     with several_ranks(ranks) as world:
         arguments = [
-            (iter(rank.parameters), group) for rank, group in zip(held, groups_of(world), strict=True)
+            (iter(rank.parameters), group) for rank, group in zip(all_ranks, groups_of(world), strict=True)
         ]
         call_on_ranks(stage, "Zero1AdamW", arguments, world, around=around, **settings)
-    return held
+    return all_ranks
 
 
-def _record_parameters(stage: Stage, held: Sequence[_Rank]) -> None:
+def _record_parameters(stage: Stage, ranks: Sequence[_Rank]) -> None:
     """Record every rank's parameters, and whether they are those of rank 0 to the bit."""
-    vectors = [torch.cat([p.detach().ravel() for p in rank.parameters]) for rank in held]
+    vectors = [torch.cat([p.detach().ravel() for p in rank.parameters]) for rank in ranks]
     for number, vector in enumerate(vectors):
         stage.recorder.array(f"rank {number}의 매개변수", vector)
         stage.recorder.fact(
@@ -127,21 +131,22 @@ def _shares(stage: Stage) -> None:
 
     The parameters' first elements after the update are the witness that the optimizer did something.
     """
-    held = _train(stage, **_SETTINGS)
-    total, largest = sum(p.numel() for p in held[0].parameters), max(p.numel() for p in held[0].parameters)
-    owners: list[int] = []
-    for number, rank in enumerate(held):
+    ranks = _train(stage, **_SETTINGS)
+    sizes = [p.numel() for p in ranks[0].parameters]
+    # A share of whole parameters never has to be larger: give each parameter to the rank that has least so far.
+    fair_size = sum(sizes) / len(ranks) + max(sizes)
+    owned_somewhere: list[int] = []
+    for number, rank in enumerate(ranks):
         state = rank.optimizer.state
-        own = [i for i, p in enumerate(rank.parameters) if _has_moments(state.get(p), p)]
-        owners += own
-        count = sum(rank.parameters[i].numel() for i in own)
+        owned = [index for index, p in enumerate(rank.parameters) if _has_moments(state.get(p), p)]
+        owned_somewhere += owned
+        owned_size = sum(sizes[index] for index in owned)
         stage.recorder.fact(
-            f"rank {number}의 m이 전체의 절반과 가장 큰 매개변수를 넘음",
-            yes_or_no(count > total / len(held) + largest),
+            f"rank {number}의 m이 전체의 절반과 가장 큰 매개변수를 넘음", yes_or_no(owned_size > fair_size)
         )
-        stage.recorder.fact(f"rank {number}의 상태에 든 다른 것", len(state) - len(own))
-    stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [*sorted(owners)])
-    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in held[0].parameters])
+        stage.recorder.fact(f"rank {number}의 상태에 든 다른 것", len(state) - len(owned))
+    stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [*sorted(owned_somewhere)])
+    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in ranks[0].parameters])
 
 
 def _has_moments(state: Any, parameter: Tensor) -> bool:
@@ -155,12 +160,14 @@ def _has_moments(state: Any, parameter: Tensor) -> bool:
 @driver.scenario("cleared", "zero_grad", check="edges")
 def _cleared(stage: Stage) -> None:
     """Clear the gradients. A wrong program clears those of its own parameters only, or fills them with zeros."""
-    held = _train(stage, **_SETTINGS)
-    for rank in held:
+    ranks = _train(stage, **_SETTINGS)
+    for rank in ranks:
         stage.recorder.call(rank.optimizer.zero_grad)
-    left: list[Any] = [[i for i, p in enumerate(rank.parameters) if p.grad is not None] for rank in held]
+    left: list[Any] = [
+        [index for index, p in enumerate(rank.parameters) if p.grad is not None] for rank in ranks
+    ]
     stage.recorder.fact("`.grad`가 남은 매개변수의 번호, rank마다", left)
-    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in held[0].parameters])
+    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in ranks[0].parameters])
 
 
 @driver.scenario("quiet", "화면 출력", check="edges")

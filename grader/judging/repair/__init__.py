@@ -5,6 +5,7 @@ edits, the likeliest first. `search` plays the edited programs, called attempts,
 the edits that help. Before that, `remembered_state` looks for another cause: something that the program remembers from
 one call to the next.
 
-How an edit comes about: `definition` reads the learner's text, `translated_solution` puts the solution into the
-learner's names, `line_edits` and `expression_edits` draft edits from both, and `small_edits` sorts the drafts.
+How an edit comes about: `definition_text` reads the learner's text, `translated_solution` puts the solution into the
+learner's names, `line_insertions`, `line_edits` and `expression_edits` draft edits from both, and `small_edits` sorts
+the drafts.
 """

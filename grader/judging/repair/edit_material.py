@@ -8,7 +8,7 @@ import ast
 from functools import cached_property
 from typing import TypeGuard
 
-from grader.judging.repair.definition import DefinitionText
+from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.submission.syntax import assignments_of_names, own_parts
 

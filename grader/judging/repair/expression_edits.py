@@ -8,18 +8,23 @@ For each of the learner's statements there are three sources of drafts:
 - slips that need no solution to be proposed: `mutations` of each expression, and edits of the statement's whole value,
   such as `/ n` or `.item()` after it.
 
-Costs are explained at `Draft.cost`. The small numbers that are added to them put the drafts of one source in order.
+Costs are explained at `Draft.cost`. The costs of usual slips and what is added to them put the drafts of one source in
+order. All were set by hand; `tests/judging/repair/test_small_edits.py` says which edits must be tried early.
+
+Example: the learner has `loss = loss_fn(out, yb) / n`, the solution `loss = loss_fn(out, yb) / len(xb)`. The first
+source puts `len(xb)` in the place of `n`, at `_DIFFERENCE_COST`. From the third come `loss_fn(out, yb)` without the
+division, other divisors, and `loss += …`, each at `_SLIP_COST` and a little more.
 """
 
 import ast
 from collections.abc import Iterator
 
-from grader.judging.repair.definition import DefinitionText, Statement
+from grader.judging.repair.definition_text import DefinitionText, Statement
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
 from grader.judging.repair.mutations import mutations
 from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement, header_text
-from grader.judging.variable_roles import variable_name
+from grader.judging.variables import variable_name
 from grader.submission.syntax import is_compound, own_parts
 
 _DIFFERENCE_COST = 1.0
@@ -38,6 +43,38 @@ _SAME_WORDS_COST = 1.5
 """Added cost of a usual slip in a statement that has the solution's words, and so is probably right."""
 _COST_PER_NODE = 0.04
 """Added cost for each part of the new expression, so that the smaller of two changes is tried first."""
+_COST_PER_PAIR = 0.25
+"""Added cost for each pair of different expressions of a statement before this one."""
+_ASSIGNMENT_BONUS = 0.05
+"""Subtracted if the value of a variable is changed where it is assigned: a tutor would point there."""
+_UNALIKE_COST = 2.0
+"""Added cost of taking the solution's whole statement, multiplied by how unlike (0 to 1) the learner's is."""
+
+# Added to the cost of a usual slip, for edits of a statement's whole value (`_whole_value_edits`).
+_NEGATION_COST = 0.6
+"""A condition is negated."""
+_DIVISOR_COST = 0.3
+"""The value is divided by the first of the divisors."""
+_COST_PER_DIVISOR = 0.15
+"""Added for each divisor before this one."""
+_INTERMEDIATE_DIVISOR_COST = 0.6
+"""Added if the value is only assigned: what is summed, returned or passed on needs a divisor more often."""
+_UNREAD_DIVISOR_BONUS = 2.0
+"""Subtracted for a count that is computed and never read: most likely, it is a forgotten divisor."""
+_PRODUCT_COST = 0.2
+"""Added to the cost of the quotient if the value is multiplied instead."""
+_AS_NUMBER_COST = 0.2
+"""`.item()` is put after a value that is summed, returned or passed on, which should often be a number."""
+_ASSIGNED_AS_NUMBER_COST = 0.9
+"""`.item()` is put after a value that is only assigned."""
+_DETACHED_COST = 0.3
+"""Added to the cost of `.item()` if `.detach()` is put there instead."""
+_PLAIN_ASSIGNMENT_COST = 0.4
+"""`x += …` becomes `x = …`."""
+_ADDING_COST = 0.6
+"""`x = …` in a loop becomes `x += …`."""
+_LOST_SUM_BONUS = 1.6
+"""Subtracted instead, if each round overwrites the value of the round before, which nothing has read."""
 
 _NO_PARENTHESES_NEEDED = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
 """Expressions that need no parentheses inside another expression."""
@@ -107,15 +144,14 @@ def _from_translated(
     for version_index, version in enumerate(translated.versions):
         for pair_index, (old, new) in enumerate(_differing_pairs(statement.node, version)):
             size = sum(1 for _ in ast.walk(new))
-            cost = _DIFFERENCE_COST + 0.25 * pair_index + _COST_PER_NODE * size + version_index
+            cost = _DIFFERENCE_COST + _COST_PER_PAIR * pair_index + _COST_PER_NODE * size + version_index
             yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
             if assignment is not None:
-                # Slightly cheaper, because a tutor would point at where the variable gets its value.
                 kind = _kind_of(assignment.value, new, statement)
-                yield _replacement_draft(definition, assignment.value, new, cost - 0.05, kind)
+                yield _replacement_draft(definition, assignment.value, new, cost - _ASSIGNMENT_BONUS, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
-            cost = _WHOLE_STATEMENT_COST + 2 * (1 - translated.likeness) + version_index
+            cost = _WHOLE_STATEMENT_COST + _UNALIKE_COST * (1 - translated.likeness) + version_index
             yield _rewrite_draft(definition, statement, version, cost, _kind_of_rewrite(statement, version))
 
 
@@ -270,7 +306,9 @@ def _whole_value_edits(
             yield from _as_number_or_detached(definition, node, value, cost)
     test = getattr(node, "test", None)
     if isinstance(test, ast.expr) and not isinstance(node, ast.While):
-        yield _replacement_draft(definition, test, ast.UnaryOp(ast.Not(), test), cost + 0.6, "condition")
+        yield _replacement_draft(
+            definition, test, ast.UnaryOp(ast.Not(), test), cost + _NEGATION_COST, "condition"
+        )
     yield from _other_assignment(definition, statement, cost)
 
 
@@ -303,26 +341,28 @@ def _quotients_and_products(
     if not isinstance(node, ast.AugAssign | ast.Assign | ast.Return | ast.Expr):
         return
     for index, divisor in enumerate(material.divisors):
-        # An intermediate value needs a divisor less often than what is summed, returned or passed on.
-        extra = 0.3 + 0.15 * index + 0.6 * isinstance(node, ast.Assign)
-        # A count that is computed and never read is most likely a forgotten divisor.
-        extra -= 2.0 * (isinstance(divisor, ast.Name) and divisor.id in material.unread_names)
+        is_unread = isinstance(divisor, ast.Name) and divisor.id in material.unread_names
+        extra = _DIVISOR_COST + _COST_PER_DIVISOR * index
+        extra += _INTERMEDIATE_DIVISOR_COST * isinstance(node, ast.Assign)
+        extra -= _UNREAD_DIVISOR_BONUS * is_unread
         yield _replacement_draft(
             definition, value, ast.BinOp(value, ast.Div(), divisor), cost + extra, "divisor"
         )
         product = ast.BinOp(value, ast.Mult(), divisor)
-        yield _replacement_draft(definition, value, product, cost + extra + 0.2, "operator")
+        yield _replacement_draft(definition, value, product, cost + extra + _PRODUCT_COST, "operator")
 
 
 def _as_number_or_detached(
     definition: DefinitionText, node: ast.stmt, value: ast.expr, cost: float
 ) -> Iterator[Draft]:
     """Yield the statement with `.item()` and with `.detach()` after its value."""
-    # What is summed, returned or passed on should be a number more often than what is assigned.
-    assigned = not isinstance(node, ast.AugAssign | ast.Return) and value is getattr(node, "value", None)
+    is_only_assigned = not isinstance(node, ast.AugAssign | ast.Return) and value is getattr(
+        node, "value", None
+    )
     for name in ("item", "detach"):
         called = ast.Call(ast.Attribute(value, name, ast.Load()), [], [])
-        extra = (0.9 if assigned else 0.2) + 0.3 * (name == "detach")
+        extra = _ASSIGNED_AS_NUMBER_COST if is_only_assigned else _AS_NUMBER_COST
+        extra += _DETACHED_COST * (name == "detach")
         yield _replacement_draft(definition, value, called, cost + extra, "tensor-or-number")
 
 
@@ -331,12 +371,13 @@ def _other_assignment(definition: DefinitionText, statement: Statement, cost: fl
     node = statement.node
     if isinstance(node, ast.AugAssign) and statement.has_own_lines:
         plain = ast.fix_missing_locations(ast.Assign([node.target], node.value))
-        yield _rewrite_draft(definition, statement, plain, cost + 0.4, "operator")
+        yield _rewrite_draft(definition, statement, plain, cost + _PLAIN_ASSIGNMENT_COST, "operator")
     elif isinstance(node, ast.Assign) and statement.has_own_lines and statement.block.loop_depth:
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:
             added = ast.fix_missing_locations(ast.AugAssign(target, ast.Add(), node.value))
-            extra = -1.6 if _overwritten_each_round(definition, statement, target) else 0.6
+            loses_sum = _overwritten_each_round(definition, statement, target)
+            extra = -_LOST_SUM_BONUS if loses_sum else _ADDING_COST
             yield _rewrite_draft(definition, statement, added, cost + extra, "operator")
 
 

@@ -1,39 +1,34 @@
 """Draft edits of whole lines: insert, repeat, delete, move or guard a line, or take it out of its guard.
 
-Inserted lines and guards come from the solution, in the learner's names (`translated_solution`). A guard is a line that
-ends with a colon (`if`, `with`, `for`) with statements under it. A gap is a place between two statements.
+`line_insertions` makes the insertions; the others are here. Guards come from the solution, in the learner's names
+(`translated_solution`). A guard is a line that ends with a colon (`if`, `with`, `for`) with statements under it. A gap
+is a place between two statements.
 
-Costs are explained at `Draft.cost`. They are lower where the neighbours in the learner's program are those of the
-solution, and higher for a statement that the learner seems to have already.
+Example: the learner has `if i % 2: opt.step()` where the solution has `opt.step()` alone. Among the drafts are the
+`step` without its guard (`_unwrapping`), the whole `if` left out (`_deletion`), and the `if` moved (`_moves`).
+
+Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
+less likely than another. All of these numbers were set by hand; only the order of the edits that results from them
+matters, and `tests/judging/repair/test_small_edits.py` says which must be tried early. Costs of likeness are multiplied
+by the likeness, 0 to 1, of the solution's statement and the learner's for the same step.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from grader.judging.repair.definition import Block, DefinitionText, Gap, Statement, reindent
-from grader.judging.repair.edit_drafts import Draft, Kind, Side
-from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement, header_text
+from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.edit_drafts import Draft, Kind
+from grader.judging.repair.line_insertions import (
+    INDENT,
+    LIKENESS_COST,
+    VERSION_COST,
+    feedback_place,
+    gap_cost,
+    insertions,
+    repetitions,
+)
+from grader.judging.repair.translated_solution import TranslatedSolution, header_text
 from grader.submission.syntax import first_line, is_compound, last_line
-
-_INDENT = "    "
-"""Indentation of one level."""
-_MAX_DELETED_LINES = 8
-"""Maximum number of lines of a statement that is deleted as a whole."""
-_MAX_GUARDED = 4
-"""Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
-
-# Costs of the kinds of edits (see `Draft.cost`), to which each function below adds what makes one edit less likely than
-# another. All of these numbers were set by hand; only the order of the edits that results from them matters.
-_INSERTION_COST = 1.5
-_GUARD_COST = 2.4
-_DELETION_COST = 2.0
-_UNWRAPPING_COST = 2.6
-_MOVE_COST = 2.6
-
-_VERSION_COST = 1.5
-"""Added cost of each version of a translated statement after the first, which is the likeliest."""
-_OVERWRITE_COST = 1.5
-"""Added cost of inserting a line that sets a variable which the learner sets too: more likely, that line is wrong."""
 
 
 def line_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
@@ -43,9 +38,9 @@ def line_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Ite
         definition: the learner's function or class, which is edited.
         solution: the solution in the learner's names.
     """
-    yield from _insertions(definition, solution)
+    yield from insertions(definition, solution)
     yield from _guards(definition, solution)
-    yield from _repetitions(definition)
+    yield from repetitions(definition)
     for statement in definition.statements:
         if statement.has_own_lines:
             yield from _deletion(definition, solution, statement)
@@ -54,191 +49,19 @@ def line_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Ite
     yield from _decorators(definition, solution.original)
 
 
-# ---- insert ----------------------------------------------------------------------------------------
-
-
-def _insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
-    """Yield insertions of the solution's statements that the learner seems to lack, at every place they may belong."""
-    for translated in solution.statements:
-        original = translated.original.node
-        is_present = translated.likeness == 1.0 and not is_compound(original)
-        if is_present or not translated.is_short:
-            continue
-        if isinstance(original, ast.Import | ast.ImportFrom):
-            continue  # an import alone repairs nothing; an edit that needs one brings it along
-        gaps = _gaps_for(definition, translated)
-        for version_index, version in enumerate(translated.versions):
-            assigned = _names_assigned_by(version)
-            if assigned and not assigned & definition.names_read:
-                continue  # the learner never reads the variable
-            lines = ast.unparse(version).split("\n")
-            # The more the counterpart is like the statement, the less likely a line is missing.
-            cost = _INSERTION_COST + 2.5 * translated.likeness + _VERSION_COST * version_index
-            cost += 0.3 * (len(lines) - 1)
-            overwrites = bool(assigned & definition.names_assigned) and not _is_initialisation(version)
-            for gap in gaps:
-                if isinstance(version, ast.Return) and _is_return(gap.next):
-                    continue  # the return that follows is to be rewritten instead
-                # Inside a loop the next round may need the new value, so overwriting a variable adds no cost there.
-                overwrite_cost = _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
-                gap_cost = _gap_cost(solution, translated, gap)
-                yield _insertion_draft(gap, lines, cost + overwrite_cost + gap_cost)
-
-
-def _gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> list[Gap]:
-    """Return the places where a statement of the solution may belong.
-
-    A method belongs at the end of the class. Any other statement belongs in the method of the solution's name, because
-    a statement of one method is of no use in another; if the learner has no such method, or the definition is a
-    function, it may belong anywhere but directly in a class.
-    """
-    if isinstance(translated.original.node, ast.FunctionDef):
-        return [gap for gap in definition.gaps if isinstance(gap.block.owner, ast.ClassDef)][-1:]
-    gaps = [gap for gap in definition.gaps if not isinstance(gap.block.owner, ast.ClassDef)]
-    return [gap for gap in gaps if gap.block.method == translated.original.block.method] or gaps
-
-
-def _is_return(statement: Statement | None) -> bool:
-    """Return True if the statement is a `return`; False for None."""
-    return statement is not None and isinstance(statement.node, ast.Return)
-
-
-def _names_assigned_by(node: ast.stmt) -> set[str]:
-    """Return the variables that an assignment sets; empty for anything but an assignment to plain names."""
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    names = {target.id for target in targets if isinstance(target, ast.Name)}
-    return names if all(isinstance(target, ast.Name) for target in targets) else set()
-
-
-def _is_initialisation(node: ast.stmt) -> bool:
-    """Return True if a variable is set to a start value: a constant or an empty list or dict."""
-    value = node.value if isinstance(node, ast.Assign) else None
-    if isinstance(value, ast.List):
-        return not value.elts
-    if isinstance(value, ast.Dict):
-        return not value.values
-    return isinstance(value, ast.Constant)
-
-
-def _gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap: Gap) -> float:
-    """Return the cost of a place for a statement of the solution: 0 between the right neighbours, up to 2.5.
-
-    The right neighbours are the counterparts of its neighbours in the solution. Without them, the block counts: one
-    that corresponds to the statement's block in the solution is better than one that does not.
-    """
-    before, after = solution.counterparts_around(translated)
-    follows = before is not None and gap.previous is before
-    precedes = after is not None and gap.next is after
-    if follows or precedes:
-        has_one_neighbour = before is None or after is None
-        return 0.0 if (follows and precedes) or has_one_neighbour else 0.4
-    parent = solution.counterpart_of_parent(translated)
-    in_same_block = parent is not None and gap.block.owner is parent.node
-    original_block = translated.original.block
-    both_in_function = all(isinstance(b.owner, ast.FunctionDef) for b in (original_block, gap.block))
-    if in_same_block or both_in_function:
-        return 0.8 if before is None and after is None else 1.2
-    return 1.8 + 0.7 * (gap.block.loop_depth != original_block.loop_depth)
-
-
-def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
-    """Return a draft that inserts these lines, which are not indented yet."""
-    new = [gap.block.indent + line for line in lines]
-    line, side = _feedback_place(gap)
-    index = gap.lines_before
-    kind = _kind_of_insertion(gap, lines)
-    return Draft(cost, kind, index, index, new, line, side, changed_code="\n".join(lines))
-
-
-def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
-    """Return the kind that a learner is told if these lines are inserted.
-
-    An `if` with a `return` before other statements takes a case away from them.
-    """
-    if len(lines) == 1:
-        return "missing"
-    returns = lines[0].startswith("if ") and any(line.lstrip().startswith("return") for line in lines)
-    return "case" if returns and gap.next is not None else "missing-lines"
-
-
-def _feedback_place(gap: Gap) -> tuple[int, Side]:
-    """Return the line that feedback points at for a place, and on which side of it the place is."""
-    if gap.next is not None:
-        return gap.next.first_line, "before"
-    assert gap.previous is not None
-    return gap.previous.first_line, "end" if is_compound(gap.previous.node) else "after"
-
-
-# ---- repeat ----------------------------------------------------------------------------------------
-
-
-def _repetitions(definition: DefinitionText) -> Iterator[Draft]:
-    """Yield insertions of the learner's own statements once more elsewhere: a step that is needed twice."""
-    for statement in definition.statements:
-        if not statement.has_own_lines:
-            continue
-        node = statement.node
-        if _is_initialisation(node):
-            yield from _resets_in_loops(definition, statement)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            yield from _repeated_calls(definition, statement)
-        elif isinstance(node, ast.If) and statement.block.loop_depth and not node.orelse:
-            yield from _opposite_after_loop(definition, statement, node)
-
-
-def _resets_in_loops(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
-    """Yield insertions of an initialisation such as `window = []` inside the loops below it, to start afresh there."""
-    lines = reindent(definition.lines_of(statement), statement.block.indent, "")
-    for gap in definition.gaps:
-        if gap.block.loop_depth > statement.block.loop_depth and statement not in (gap.next, gap.previous):
-            # Directly in a loop it costs more: moving the line into the loop is the likelier repair.
-            cost = 4.4 if isinstance(gap.block.owner, ast.For | ast.While) else 3.2
-            yield _insertion_draft(gap, lines, cost + 0.3 * (gap.next is not None))
-
-
-def _repeated_calls(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
-    """Yield insertions of a call such as `opt.zero_grad()` at every other place."""
-    lines = reindent(definition.lines_of(statement), statement.block.indent, "")
-    for gap in definition.gaps:
-        if not isinstance(gap.block.owner, ast.ClassDef) and statement not in (gap.next, gap.previous):
-            cost = 3.8 + 0.5 * abs(gap.block.loop_depth - statement.block.loop_depth)
-            if _follows_the_same_line_in_the_other_branch(statement, gap):
-                cost = 1.6
-            yield _insertion_draft(gap, lines, cost)
-
-
-def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -> bool:
-    """Return True if place and statement are in two branches of one statement, each after the same line."""
-    return (
-        gap.block.owner is statement.block.owner
-        and gap.block is not statement.block
-        and gap.previous is not None
-        and statement.previous is not None
-        and ast.dump(gap.previous.node) == ast.dump(statement.previous.node)
-    )
-
-
-def _opposite_after_loop(definition: DefinitionText, statement: Statement, node: ast.If) -> Iterator[Draft]:
-    """Yield insertions of an `if` with the opposite condition and the same body, after each statement around it.
-
-    Example: `if (i + 1) % k == 0: update()` in a loop, and after the loop `if not (i + 1) % k == 0: update()`, which
-    updates with what is left over after the last full window.
-    """
-    body = next((b for b in definition.blocks if b.owner is node), None)
-    if body is None:
-        return
-    inner = [line for s in body.statements for line in definition.lines_of(s)]
-    test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))
-    lines = [f"if {test}:", *reindent(inner, body.indent, _INDENT)]
-    around = _statement_around(definition, statement.block)
-    while around is not None:
-        if around.has_own_lines:
-            gap = Gap(around.last_line, around.block, around.next, around)
-            yield _insertion_draft(gap, lines, 3.2)
-        around = _statement_around(definition, around.block)
-
-
 # ---- delete ----------------------------------------------------------------------------------------
+
+_MAX_DELETED_LINES = 8
+"""Maximum number of lines of a statement that is deleted as a whole."""
+_DELETION_COST = 2.0
+_COST_PER_DELETED_LINE = 0.2
+"""Added cost of each line after the first."""
+_UNWRAPPING_COST = 2.6
+"""Cost of taking statements out of their guard."""
+_UNWRAPPED_LIKENESS_COST = 1.5
+"""Added cost of likeness: a guard that the solution has too is probably needed."""
+_ELSE_COST = 1.0
+"""Added cost of keeping the `else` of a statement instead of its body."""
 
 
 def _deletion(
@@ -254,7 +77,8 @@ def _deletion(
     is_only_one = len(statement.block.statements) == 1
     new = [statement.block.indent + "pass"] if is_only_one else []
     translated = solution.by_counterpart.get(statement)
-    cost = _DELETION_COST + (2.5 * translated.likeness if translated else 0.0) + 0.2 * (len(lines) - 1)
+    likeness = translated.likeness if translated else 0.0
+    cost = _DELETION_COST + LIKENESS_COST * likeness + _COST_PER_DELETED_LINE * (len(lines) - 1)
     start, end = statement.first_line - 1, statement.last_line
     code = "\n".join(lines)
     yield Draft(cost, "superfluous", start, end, new, statement.first_line, changed_code=code)
@@ -275,8 +99,9 @@ def _unwrapping(
             continue
         first, last = body.statements[0].first_line, body.statements[-1].last_line
         inner = reindent(definition.program_lines[first - 1 : last], body.indent, statement.block.indent)
+        likeness = translated.likeness if translated else 0.0
         # It is more likely that the body should remain than that the `else` should.
-        cost = _UNWRAPPING_COST + (1.5 * translated.likeness if translated else 0.0) + (name == "orelse")
+        cost = _UNWRAPPING_COST + _UNWRAPPED_LIKENESS_COST * likeness + _ELSE_COST * (name == "orelse")
         kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
         header = definition.program_lines[statement.first_line - 1 : first - 1]
         start, end = statement.first_line - 1, statement.last_line
@@ -284,6 +109,16 @@ def _unwrapping(
 
 
 # ---- guard -----------------------------------------------------------------------------------------
+
+_MAX_GUARDED = 4
+"""Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
+_GUARD_COST = 2.4
+_GUARD_LIKENESS_COST = 2.0
+"""Added cost of likeness: a guard that the learner has already is probably not missing."""
+_UNRELATED_GUARD_COST = 2.2
+"""Added if none of the statements corresponds to one under the solution's guard."""
+_PARTLY_RELATED_GUARD_COST = 1.0
+"""Added if only some do, or if others that correspond are left out."""
 
 
 def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
@@ -302,11 +137,11 @@ def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterato
             for statements in _statement_ranges(definition):
                 if method in methods and statements[0].block.method != method:
                     continue
-                cost = _GUARD_COST + 2.0 * translated.likeness + _VERSION_COST * version_index
+                cost = _GUARD_COST + _GUARD_LIKENESS_COST * translated.likeness + VERSION_COST * version_index
                 if not guarded.intersection(statements):  # nothing tells that these belong under the guard
-                    cost += 2.2
+                    cost += _UNRELATED_GUARD_COST
                 elif guarded != {*statements}:
-                    cost += 1.0
+                    cost += _PARTLY_RELATED_GUARD_COST
                 yield _guard_draft(definition, statements, header, cost)
 
 
@@ -326,13 +161,25 @@ def _guard_draft(definition: DefinitionText, statements: list[Statement], header
     """Return a draft that indents these neighbouring statements under a guard with this header, such as `if done:`."""
     first, last = statements[0].first_line, statements[-1].last_line
     indent = statements[0].block.indent
-    inner = reindent(definition.program_lines[first - 1 : last], indent, indent + _INDENT)
+    inner = reindent(definition.program_lines[first - 1 : last], indent, indent + INDENT)
     new = [indent + header, *inner]
     shown_lines = ((), new[:1])
     return Draft(cost, "guard", first - 1, last, new, first, "before", shown_lines, changed_code=header)
 
 
 # ---- move ------------------------------------------------------------------------------------------
+
+_MOVE_COST = 2.6
+_COST_PER_STEP = 0.25
+"""Added cost of each statement that is passed within the block."""
+_MAX_STEPS = 6
+"""Number of steps from which on a longer way costs no more."""
+_OTHER_BLOCK_MOVE_COST = 0.6
+"""Added cost of a move to another block."""
+_UNKNOWN_STEP_COST = 0.8
+"""Added if the solution has no statement for the same step, so that nothing tells where it belongs."""
+_COMPOUND_MOVE_COST = 0.8
+"""Added cost of moving a compound statement."""
 
 
 def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: Statement) -> Iterator[Draft]:
@@ -352,9 +199,10 @@ def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: 
         if is_inside or (translated is None and not is_near):
             continue
         steps = abs(_index_in_block(gap) - statement.position) if in_same_block else 0
-        cost = _MOVE_COST + (0.25 * min(steps, 6) if in_same_block else 0.6)
-        cost += _gap_cost(solution, translated, gap) if translated else 0.8
-        cost += 0.8 * is_compound(statement.node)
+        cost = _MOVE_COST
+        cost += _COST_PER_STEP * min(steps, _MAX_STEPS) if in_same_block else _OTHER_BLOCK_MOVE_COST
+        cost += gap_cost(solution, translated, gap) if translated else _UNKNOWN_STEP_COST
+        cost += _COMPOUND_MOVE_COST * is_compound(statement.node)
         yield _move_draft(definition, statement, gap, cost)
 
 
@@ -365,14 +213,9 @@ def _index_in_block(gap: Gap) -> int:
 
 def _is_near(definition: DefinitionText, gap: Gap, statement: Statement) -> bool:
     """Return True if the place is just outside the statement's block, or in a block next to the statement."""
-    around = _statement_around(definition, statement.block)
+    around = definition.statement_around(statement.block)
     just_outside = around is not None and around in (gap.next, gap.previous)
-    return just_outside or _statement_around(definition, gap.block) in (statement.next, statement.previous)
-
-
-def _statement_around(definition: DefinitionText, block: Block) -> Statement | None:
-    """Return the compound statement that a block belongs to; None for the body of the definition or of an `except`."""
-    return next((s for s in definition.statements if s.node is block.owner), None)
+    return just_outside or definition.statement_around(gap.block) in (statement.next, statement.previous)
 
 
 def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost: float) -> Draft:
@@ -386,13 +229,16 @@ def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost
         start, end = statement.first_line - 1, gap.lines_before
         new = [*definition.program_lines[statement.last_line : gap.lines_before], *moved]
     # Feedback points at where the line stands now; the place where it belongs comes with the last hint.
-    _, side = _feedback_place(gap)
+    _, side = feedback_place(gap)
     kind: Kind = "order" if gap.block is statement.block else "place"
     code = "\n".join(source)
     return Draft(cost, kind, start, end, new, statement.first_line, side, (source, moved), code)
 
 
 # ---- decorators ------------------------------------------------------------------------------------
+
+_MISSING_DECORATOR_COST = 2.0
+_SUPERFLUOUS_DECORATOR_COST = 4.0
 
 
 def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterator[Draft]:
@@ -411,11 +257,13 @@ def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterato
             if text not in present:
                 line = first_line(node)
                 new = [f"{indent}@{text}"]
-                yield Draft(2.0, "missing", line - 1, line - 1, new, line, "before", changed_code=text)
+                cost = _MISSING_DECORATOR_COST
+                yield Draft(cost, "missing", line - 1, line - 1, new, line, "before", changed_code=text)
         for text, decorator in present.items():
             if text not in wanted:
                 line, end = decorator.lineno, last_line(decorator)
-                yield Draft(4.0, "superfluous", line - 1, end, [], line, changed_code=text)
+                cost = _SUPERFLUOUS_DECORATOR_COST
+                yield Draft(cost, "superfluous", line - 1, end, [], line, changed_code=text)
 
 
 def _definitions_in(definition: DefinitionText) -> list[ast.FunctionDef | ast.ClassDef]:

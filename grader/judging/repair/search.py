@@ -38,13 +38,15 @@ from grader.sandbox.attempts_spent import AttemptsSpent
 _CODE_WORD = re.compile(r"[a-z_]{3,}")
 """A word of code in the name of an array or fact, such as `train_losses`; code with that word is the place to look."""
 _MAX_EDITS = 4
-"""Maximum number of edits in a repair."""
+"""Maximum number of edits in a repair: nobody would learn from a longer list of changes."""
+# Both numbers of plays were set by hand, for budgets of 40 to 300 plays (`add_repair`).
 _PLAYS_UNTIL_NEARER_IS_TAKEN = 120
 """Plays after which an edit that only brings the target nearer is taken, if no edit has repaired the target."""
 _PLAYS_AFTER_FIRST_REPAIR = 40
 """Plays spent on finding a better edit once an edit repairs the target and breaks no scenario."""
 _TOO_MANY_EVENTS_TO_ALIGN = 500
-"""Number of events from which on two runs are not aligned, because the time grows with the square of the number."""
+"""Number of events from which on two runs are not aligned, because the time grows with the square of the number. A
+right run has fewer; a wrong loop may record up to `MAX_EVENTS`."""
 _STATES = "theta"
 """Name of the array with the flat parameters: a row for the start and one for each update."""
 

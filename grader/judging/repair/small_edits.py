@@ -6,7 +6,7 @@
    inserting a call of which there are too few.
 3. The drafts are sorted by cost. One that resembles cheaper drafts moves back, so that one line inserted at every place
    does not crowd out the rest.
-4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is bound, except those
+4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is set, except those
    that the learner's program already reads too early.
 
 Example: the learner has `count = len(xb)` in a loop, the solution `count += len(xb)`. The first edit proposed
@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
-from grader.judging.repair.definition import DefinitionText
+from grader.judging.repair.definition_text import DefinitionText
+from grader.judging.repair.early_reads import early_reads
 from grader.judging.repair.edit_drafts import KINDS, Draft, Kind
 from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.line_edits import line_drafts
 from grader.judging.repair.surroundings import helper_names, top_level_names
 from grader.judging.repair.translated_solution import TranslatedSolution
-from grader.judging.repair.unbound_variables import reads_before_binding
 from grader.submission.syntax import Definition, ParseError, names_in, parse
 
 _SIDE_TEXTS = {
@@ -144,7 +144,7 @@ def small_edits(
     names_of_program = top_level_names(source)
     dumps_seen = {ast.dump(definition.node) for definition in definitions}
     # What the learner's program itself reads too early is no reason against an edit: it may be the mistake.
-    early_reads_before = {definition: reads_before_binding(definition.node) for definition in definitions}
+    early_reads_before = {definition: early_reads(definition.node) for definition in definitions}
     for draft, definition in _likeliest_first(definitions, solution, focus or Focus()):
         lines = draft.applied_to(definition.program_lines)
         lines_added = len(lines) - len(definition.program_lines)
@@ -153,7 +153,7 @@ def small_edits(
         if node is None:
             continue
         dump = ast.dump(node)
-        if dump in dumps_seen or reads_before_binding(node) - early_reads_before[definition]:
+        if dump in dumps_seen or early_reads(node) - early_reads_before[definition]:
             continue
         dumps_seen.add(dump)
         borrowed = names_in(node) - definition.names_read - names_of_program

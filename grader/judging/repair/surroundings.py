@@ -6,7 +6,7 @@ Only a program's top-level statements are read. Imports and definitions inside a
 import ast
 
 from grader.course.reading import load_course
-from grader.judging.repair.definition import DefinitionText
+from grader.judging.repair.definition_text import DefinitionText
 from grader.submission.syntax import DEFINITIONS, definitions, names_imported, names_in, top_level
 
 
@@ -31,7 +31,7 @@ def import_statements(source: str) -> dict[str, str]:
 def top_level_names(source: str) -> set[str]:
     """Return the names that occur at a program's top level: imports, definitions, and all names in other statements.
 
-    A name that is only read there counts too: it must be bound somehow, by a star import for example.
+    A name that is only read there counts too: it must be defined somehow, by a star import for example.
     """
     names: set[str] = set()
     for node in top_level(source):

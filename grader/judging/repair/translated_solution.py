@@ -21,9 +21,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
-from grader.judging.repair.definition import DefinitionText, Statement
-from grader.judging.variable_roles import VariableMatches, bound_names, match_variables, rename_variables
+from grader.judging.repair.definition_text import DefinitionText, Statement
+from grader.judging.variable_roles import VariableMatches, match_variables
+from grader.judging.variables import rename_variables, variables_in
 from grader.submission.syntax import is_compound
 
 _MIN_LIKENESS = 0.5
@@ -176,18 +178,19 @@ def _versions(node: ast.stmt, names: VariableMatches, values: dict[str, ast.expr
         names: the learner's names for each of the solution's, the likeliest first.
         values: the value of each variable that the solution assigns exactly once.
     """
-    own, variables, attributes = _names_in(node)
-    missing = {name for name, candidates in names.items() if not candidates} - own
-    if missing & variables:
-        node = _Inliner(values, missing).visit(copy.deepcopy(node))
-        own, variables, attributes = _names_in.__wrapped__(node)  # not cached: this node is only used here
-        if missing & variables:
+    found = _names_in(node)
+    missing = {name for name, candidates in names.items() if not candidates} - found.set_here
+    if missing & found.variables:
+        node = _ValueInliner(values, missing).visit(copy.deepcopy(node))
+        found = _names_in.__wrapped__(node)  # not cached: this node is only used here
+        if missing & found.variables:
             return ()
-    choices = tuple((n, *names[n]) for n in sorted(own | variables | attributes) if names.get(n))
+    all_names = sorted(found.set_here | found.variables | found.attributes)
+    choices = tuple((name, *names[name]) for name in all_names if names.get(name))
     return _renamed_versions(node, choices)
 
 
-class _Inliner(ast.NodeTransformer):
+class _ValueInliner(ast.NodeTransformer):
     """Replace names that the learner lacks by their values, also within these values."""
 
     def __init__(self, values: dict[str, ast.expr], missing: set[str]) -> None:
@@ -199,21 +202,32 @@ class _Inliner(ast.NodeTransformer):
             # Without the name itself, so that a value which mentions its own name does not recurse for ever.
             other_values = {name: value for name, value in self._values.items() if name != node.id}
             value = copy.deepcopy(self._values[node.id])
-            inlined: ast.AST = _Inliner(other_values, self._missing).visit(value)
+            inlined: ast.AST = _ValueInliner(other_values, self._missing).visit(value)
             return inlined
         return node
 
 
+class _Names(NamedTuple):
+    """The names in a statement of the solution."""
+
+    set_here: frozenset[str]
+    """Variables that the statement itself sets, named as `judging.variables` names them."""
+    variables: frozenset[str]
+    """All plain names in it, read or set."""
+    attributes: frozenset[str]
+    """The attributes in it, as `self.x`, whatever object they belong to."""
+
+
 @lru_cache(maxsize=4096)
-def _names_in(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the names that a statement binds, its variables, and its attributes as `self.x`.
+def _names_in(node: ast.stmt) -> _Names:
+    """Return the names in a statement.
 
     Cached, because every search translates the same statements of the solution.
     """
     nodes = list(ast.walk(node))
     variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
     attributes = frozenset(f"self.{n.attr}" for n in nodes if isinstance(n, ast.Attribute))
-    return frozenset(bound_names(node)), variables, attributes
+    return _Names(frozenset(variables_in(node)), variables, attributes)
 
 
 @lru_cache(maxsize=4096)

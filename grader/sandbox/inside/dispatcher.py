@@ -2,13 +2,18 @@
 
 The dispatcher is C++ code of torch. For each call of an operator, such as `aten::any`, it chooses a *kernel*, the code
 that runs. A submission could change the dispatcher's choice without replacing any function or attribute that
-`originals` compares:
+`originals` compares. There are two guards against that:
 
-- It could register a kernel of its own: one for `aten::any` could tell the recorder that no gradient is left. So
-  `refuse_new_kernels` refuses that for torch's operators, before any submission runs.
+- A submission could register a kernel of its own: one for `aten::any` could tell the recorder that no gradient is left.
+  No right program needs this, so `refuse_new_kernels` *refuses* it for torch's operators, before any submission runs.
 - It could enter a *mode* or a hook, which sees every call of an operator, or switch a *dispatch key* on or off, which
-  decides between kernels. Right programs may do this too, so it is allowed, but `DispatchState.restore` undoes what was
-  not undone when an exercise ends.
+  decides between kernels. Right programs may do this too, so `DispatchState.restore` *undoes* it: what a submission did
+  not undo itself when its exercise ends.
+
+To guard something else of the dispatcher, decide first whether a right program may do it. If not, refuse it as
+`refuse_new_kernels` does. If so, add a function like `_leave_modes`, which undoes it and names what it undid, and call
+it in `DispatchState.restore`. It may use only functions of torch that are taken below, before a submission can replace
+them. Then add a case to `tests/sandbox/test_dispatcher.py`, and an attack to `tests/attacks/`.
 """
 
 import builtins
@@ -24,22 +29,26 @@ from grader.observe.wording import LEAVE_ORIGINALS
 globals()["__builtins__"] = dict(vars(builtins))
 
 # Torch's own functions, taken before a submission can replace them. All concern the current thread.
-_c: Any = torch._C
-_count_function_modes, _pop_function_mode = _c._len_torch_function_stack, _c._pop_torch_function_stack
-_count_dispatch_modes, _pop_dispatch_mode = _c._len_torch_dispatch_stack, _c._pop_torch_dispatch_stack
-_top_saved_tensors_hooks = _c._autograd._top_saved_tensors_default_hooks
-_pop_saved_tensors_hooks = _c._autograd._pop_saved_tensors_default_hooks
-_included_keys, _excluded_keys = _c._dispatch_tls_local_include_set, _c._dispatch_tls_local_exclude_set
-_is_included, _set_included = (
-    _c._dispatch_tls_is_dispatch_key_included,
-    _c._dispatch_tls_set_dispatch_key_included,
-)
-_is_excluded, _set_excluded = (
-    _c._dispatch_tls_is_dispatch_key_excluded,
-    _c._dispatch_tls_set_dispatch_key_excluded,
-)
-_key_set_of_number, _KEYS = _c.DispatchKeySet.from_raw_repr, dict(_c.DispatchKey.__members__)
-_DisablePythonDispatcher = _c._DisablePythonDispatcher
+_torch_c: Any = torch._C
+# Modes that see calls of torch's Python functions, and modes that see calls of operators below them: two stacks.
+_count_function_modes = _torch_c._len_torch_function_stack
+_pop_function_mode = _torch_c._pop_torch_function_stack
+_count_dispatch_modes = _torch_c._len_torch_dispatch_stack
+_pop_dispatch_mode = _torch_c._pop_torch_dispatch_stack
+# Hooks that see the tensors which autograd saves for the backward pass: a stack too.
+_top_saved_tensors_hooks = _torch_c._autograd._top_saved_tensors_default_hooks
+_pop_saved_tensors_hooks = _torch_c._autograd._pop_saved_tensors_default_hooks
+# Dispatch keys: a thread includes some and excludes others, whatever the tensors of a call say.
+_included_keys = _torch_c._dispatch_tls_local_include_set
+_excluded_keys = _torch_c._dispatch_tls_local_exclude_set
+_is_included = _torch_c._dispatch_tls_is_dispatch_key_included
+_set_included = _torch_c._dispatch_tls_set_dispatch_key_included
+_is_excluded = _torch_c._dispatch_tls_is_dispatch_key_excluded
+_set_excluded = _torch_c._dispatch_tls_set_dispatch_key_excluded
+_key_set_of_number = _torch_c.DispatchKeySet.from_raw_repr
+_KEYS = dict(_torch_c.DispatchKey.__members__)
+"""Name of a dispatch key -> the key."""
+_DisablePythonDispatcher = _torch_c._DisablePythonDispatcher
 
 _TORCH_NAMESPACES = ("aten", "_")
 """Namespaces in which no kernel can be registered: that of torch's operators (`aten`), and that of kernels to which all
@@ -128,21 +137,12 @@ class DispatchState:
 
     def restore(self) -> list[str]:
         """Leave all modes and hooks, and restore the dispatch keys; return the names of what had to be undone."""
-        modes = []
-        while _count_function_modes():
-            modes.append(_pop_function_mode())
-        while _count_dispatch_modes():
-            modes.append(_pop_dispatch_mode(None))
-        undone = [_class_name(mode) for mode in modes]
-        while _top_saved_tensors_hooks(True) is not None:
-            _pop_saved_tensors_hooks()
-            undone.append("saved_tensors_hooks")
-        if _current_keys() != self._original_keys:
-            undone += self._restore_keys()
-        return undone
+        return [*_leave_modes(), *_leave_saved_tensors_hooks(), *self._restore_keys()]
 
     def _restore_keys(self) -> list[str]:
         """Include and exclude every dispatch key as it was; return the names of those that were changed."""
+        if _current_keys() == self._original_keys:
+            return []
         included, excluded = map(_key_set_of_number, self._original_keys)
         switched = []
         for name, key in _KEYS.items():
@@ -158,6 +158,25 @@ class DispatchState:
         self._guards.append(_DisablePythonDispatcher())
         self._guards[-1].__enter__()
         return switched
+
+
+def _leave_modes() -> list[str]:
+    """Leave all modes of both stacks; return the names of their classes."""
+    modes = []
+    while _count_function_modes():
+        modes.append(_pop_function_mode())
+    while _count_dispatch_modes():
+        modes.append(_pop_dispatch_mode(None))
+    return [_class_name(mode) for mode in modes]
+
+
+def _leave_saved_tensors_hooks() -> list[str]:
+    """Leave all `torch.autograd.graph.saved_tensors_hooks`; return that name once for each."""
+    left = []
+    while _top_saved_tensors_hooks(True) is not None:
+        _pop_saved_tensors_hooks()
+        left.append("saved_tensors_hooks")
+    return left
 
 
 def _class_name(value: object) -> str:

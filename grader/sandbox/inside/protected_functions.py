@@ -2,6 +2,15 @@
 
 `f.__code__ = g.__code__` changes what `f` does, but `f` is still the same object. So comparing the attributes of its
 module or class, as `originals` does, does not show the change.
+
+What decides what a function does is in three places:
+
+- an attribute such as `__code__` (`_ASSIGNABLE_PARTS`): an audit hook notes each assignment (`note_assignment`);
+- the content of a closure cell: `restore` compares it with the original;
+- entries of a dict, such as the keyword defaults: `restore` compares them too.
+
+`originals` hands over everything that it finds in modules and classes; `_functions_behind` finds the Python functions
+in it. So a new kind of wrapper goes into `_functions_behind`, with a case in `tests/sandbox/test_originals.py`.
 """
 
 import builtins
@@ -33,7 +42,7 @@ _NO_VALUE = object()
 """Stands for the content of an empty closure cell, or for a missing entry of a dict, which are not the same as None."""
 
 
-class _Cell(NamedTuple):
+class _ClosureCell(NamedTuple):
     """A cell in the closure of a function, which must keep its content."""
 
     function_name: str
@@ -46,10 +55,10 @@ class _DictEntries(NamedTuple):
     """Entries of a dict that belongs to a function, which must stay as they are."""
 
     function_name: str
-    holder: dict[str, Any]
-    """The dict, for example the function's `__kwdefaults__`."""
-    entries: dict[str, Any]
-    """The original entries."""
+    changeable: dict[str, Any]
+    """The dict itself, which code can change: the function's `__kwdefaults__`, or its `__dict__`."""
+    originals: dict[str, Any]
+    """Its entries as they must be."""
 
 
 class _Assignment(NamedTuple):
@@ -68,9 +77,9 @@ class ProtectedFunctions:
     def __init__(self) -> None:
         self._functions: set[FunctionType] = set()
         """The protected functions."""
-        self._cells: list[_Cell] = []
+        self._cells: list[_ClosureCell] = []
         """The cells of their closures."""
-        self._entries: list[_DictEntries] = []
+        self._dict_entries: list[_DictEntries] = []
         """Their keyword defaults, and entries under `_DYNAMO_CACHE`."""
         self._cache_clear: dict[FunctionType, Callable[[], None]] = {}
         """Function wrapped by `functools.lru_cache` -> the wrapper's `cache_clear`, which forgets results of a changed
@@ -93,13 +102,15 @@ class ProtectedFunctions:
         _fill_dynamo_cache(function)
         name = function.__qualname__
         if function.__kwdefaults__:
-            self._entries.append(_DictEntries(name, function.__kwdefaults__, dict(function.__kwdefaults__)))
+            self._dict_entries.append(
+                _DictEntries(name, function.__kwdefaults__, dict(function.__kwdefaults__))
+            )
         if hasattr(function, _DYNAMO_CACHE):
             entry = {_DYNAMO_CACHE: getattr(function, _DYNAMO_CACHE)}
-            self._entries.append(_DictEntries(name, vars(function), entry))
+            self._dict_entries.append(_DictEntries(name, vars(function), entry))
         for cell in function.__closure__ or ():
             content = _cell_content(cell)
-            self._cells.append(_Cell(name, cell, content))
+            self._cells.append(_ClosureCell(name, cell, content))
             self.protect(content)
 
     def note_assignment(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -133,9 +144,9 @@ class ProtectedFunctions:
             if _cell_content(cell) is not content:
                 _set_cell_content(cell, content)
                 changed.append(name)
-        for name, holder, entries in self._entries:
-            if any(holder.get(key, _NO_VALUE) is not value for key, value in entries.items()):
-                holder.update(entries)
+        for name, changeable, originals in self._dict_entries:
+            if any(changeable.get(key, _NO_VALUE) is not value for key, value in originals.items()):
+                changeable.update(originals)
                 changed.append(name)
         return list(dict.fromkeys(changed))
 

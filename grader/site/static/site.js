@@ -54,11 +54,20 @@
     openExperiments();
   }
 
+  // The list of choices that belongs to a box: the nearest above it, also where code stands between them.
+  function choicesOf(box, buttons) {
+    const fits = (list) =>
+      list.children.length === buttons.length &&
+      buttons.every(({ value }, place) => list.children[place].textContent.trim().startsWith(`${value}: `));
+    let above = box.previousElementSibling;
+    while (above !== null && !(above.tagName === "UL" && fits(above))) above = above.previousElementSibling;
+    return above;
+  }
+
   // The choices stand on the buttons; without a script they stay the list above them.
   function putChoicesOn(buttons, list) {
-    const items = list?.tagName === "UL" ? [...list.children] : [];
-    const fits = ({ value }, place) => items[place]?.textContent.trim().startsWith(`${value}: `);
-    if (items.length !== buttons.length || !buttons.every(fits)) return;
+    if (list === null) return false;
+    const items = [...list.children];
     buttons.forEach((button, place) => {
       const letter = document.createElement("b");
       letter.textContent = button.value;
@@ -76,7 +85,7 @@
   for (const box of document.querySelectorAll(".predict")) {
     const key = `hanstep-predict-${box.dataset.id}`;
     const buttons = [...box.querySelectorAll("button")];
-    const told = putChoicesOn(buttons, box.previousElementSibling);
+    const told = putChoicesOn(buttons, choicesOf(box, buttons));
     box.classList.toggle("predict-whole", told === true);
     for (const button of buttons) {
       if (!told) button.setAttribute("aria-label", `예측 ${button.value}`);

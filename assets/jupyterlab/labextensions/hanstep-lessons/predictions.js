@@ -35,7 +35,10 @@
 
   const decorate = (app, panel, question) => {
     const notebook = panel.content;
-    const text = notebook.widgets[question.asked - 1]?.node.querySelector(".jp-RenderedMarkdown");
+    // Code may stand between text and `predict`: a program to judge, or what a notebook imports.
+    let above = question.asked - 1;
+    while (notebook.widgets[above]?.model.type === "code") above -= 1;
+    const text = notebook.widgets[above]?.node.querySelector(".jp-RenderedMarkdown");
     const items = [...(text?.querySelectorAll("li") ?? [])].filter((item) => CHOICE.test(item.textContent));
     if (items.length < 2) return false;
     for (const item of items) {

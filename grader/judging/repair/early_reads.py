@@ -1,9 +1,11 @@
-"""Find local variables that are read before they are bound.
+"""Find local variables that are read before they are set.
 
 `small_edits` drops an edit that makes such a read, because playing it would only raise UnboundLocalError. Statements
 are taken from top to bottom, as if every branch ran and every loop ran once.
 
-Example: in `def f(xs): total += sum(xs); total = 0`, the function `f` reads `total` before it binds `total`.
+Example: in `def f(xs): total += sum(xs); total = 0`, the function `f` reads `total` before it sets `total`.
+
+Anything that gives a name a value sets it: an assignment, a loop, a `with`, an `import`, a parameter.
 """
 
 import ast
@@ -11,14 +13,14 @@ import ast
 from grader.submission.syntax import arguments_of
 
 
-def reads_before_binding(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
-    """Return pairs (function, variable) where the function reads a local variable before it binds that variable.
+def early_reads(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
+    """Return pairs (function, variable) where the function reads a local variable before it sets that variable.
 
-    A local variable is one that the function binds somewhere. What is inside nested functions, classes and lambdas is
+    A local variable is one that the function sets somewhere. What is inside nested functions, classes and lambdas is
     not examined, and neither are their default arguments and decorators.
 
     A pair is no proof of an error: the name may be `global`, or an `if` may skip the read until a later round of a loop
-    has bound it. So the caller should compare the pairs of an edited definition with those of the original.
+    has set it. So the caller should compare the pairs of an edited definition with those of the original.
 
     Args:
         definition: a function, or a class whose methods are examined.
@@ -37,28 +39,28 @@ def _early_reads_of_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
     visitor = _FirstRunVisitor({argument.arg for argument in arguments_of(function.args)})
     for statement in function.body:
         visitor.visit(statement)
-    # `bound` now holds every local variable; `read_early` holds globals and builtins too.
-    return {(function.name, name) for name in visitor.read_early & visitor.bound}
+    # `names_set` now holds every local variable; `read_early` holds globals and builtins too.
+    return {(function.name, name) for name in visitor.read_early & visitor.names_set}
 
 
 class _FirstRunVisitor(ast.NodeVisitor):
-    """Visit the nodes of a function in the order in which they run first, and note what is read before it is bound."""
+    """Visit the nodes of a function in the order in which they run first, and note what is read before it is set."""
 
     def __init__(self, parameters: set[str]) -> None:
-        """`parameters`: the names that are bound from the start."""
-        self.bound = set(parameters)
-        """Names bound by what was visited so far."""
+        """`parameters`: the names that are set from the start."""
+        self.names_set = set(parameters)
+        """Names set by what was visited so far."""
         self.read_early: set[str] = set()
-        """Names that were read while they were not in `bound`."""
+        """Names that were read while they were not in `names_set`."""
         self._assigned_in_expressions: set[str] = set()
-        """Names bound by `:=`. A comprehension's own variables end with it, but those bound by `:=` stay."""
+        """Names set by `:=`. A comprehension's own variables end with it, but those set by `:=` stay."""
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
-            if node.id not in self.bound:
+            if node.id not in self.names_set:
                 self.read_early.add(node.id)
         else:  # also for `del x`, which makes `x` a local variable
-            self.bound.add(node.id)
+            self.names_set.add(node.id)
 
     # The methods below are needed because `generic_visit` would visit targets before values, and Python does not.
 
@@ -74,7 +76,7 @@ class _FirstRunVisitor(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         # `x += 1` reads `x`, before the value, but its node is only marked as stored.
-        if isinstance(node.target, ast.Name) and node.target.id not in self.bound:
+        if isinstance(node.target, ast.Name) and node.target.id not in self.names_set:
             self.read_early.add(node.target.id)
         self.visit(node.value)
         self.visit(node.target)
@@ -99,35 +101,35 @@ class _FirstRunVisitor(ast.NodeVisitor):
     def _visit_any_comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
     ) -> None:
-        """Visit the generators before the element. Of the names bound here, only those of `:=` are bound afterwards."""
-        bound_before = set(self.bound)
+        """Visit the generators before the element. Of the names set here, only those of `:=` stay set."""
+        set_before = set(self.names_set)
         for generator in node.generators:
             self.visit(generator)
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.visit(part)
-        self.bound = bound_before | self._assigned_in_expressions
+        self.names_set = set_before | self._assigned_in_expressions
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_any_comprehension
 
-    # Inner functions and classes bind their names, and lambdas nothing: what is inside is not examined.
+    # Inner functions and classes set their names, and lambdas nothing: what is inside is not examined.
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self.bound.add(node.name)
+        self.names_set.add(node.name)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.bound.add(node.name)
+        self.names_set.add(node.name)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         return
 
-    # These bind names that are no `ast.Name`.
+    # These set names that are no `ast.Name`.
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:
-            self.bound.add(node.name)
+            self.names_set.add(node.name)
         self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        self.bound |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        self.names_set |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
 
     visit_ImportFrom = visit_Import

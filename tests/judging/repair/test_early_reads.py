@@ -1,28 +1,28 @@
-"""Which reads of a variable come before it is bound, so that an edit with such a read is not played."""
+"""Which reads of a variable come before it is set, so that an edit with such a read is not played."""
 
 import ast
 
 import pytest
 
-from grader.judging.repair.unbound_variables import reads_before_binding
+from grader.judging.repair.early_reads import early_reads
 
 
-def early_reads(body: str) -> set[str]:
+def names_read_early(body: str) -> set[str]:
     lines = ["def f(xs):", *(f"    {line}" for line in body.split("; "))]
     (definition,) = ast.parse("\n".join(lines)).body
     assert isinstance(definition, ast.FunctionDef)
-    pairs = reads_before_binding(definition)
+    pairs = early_reads(definition)
     assert {function for function, _ in pairs} <= {"f"}
     return {name for _, name in pairs}
 
 
 @pytest.mark.parametrize("body", ["y = z; z = 1", "z += xs; z = 0", "y = [z for _ in xs]; z = 1"])
 def test_a_read_above_the_first_binding_is_found(body: str) -> None:
-    assert early_reads(body) == {"z"}
+    assert names_read_early(body) == {"z"}
 
 
 def test_a_variable_of_a_comprehension_is_not_bound_after_it() -> None:
-    assert early_reads("y = [x for x in xs]; x = x + 1") == {"x"}
+    assert names_read_early("y = [x for x in xs]; x = x + 1") == {"x"}
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_a_variable_of_a_comprehension_is_not_bound_after_it() -> None:
     ],
 )
 def test_a_name_that_a_comprehension_assigns_is_bound_after_it(comprehension: str) -> None:
-    assert early_reads(f"y = {comprehension}; y = z; z = 0") == set()
+    assert names_read_early(f"y = {comprehension}; y = z; z = 0") == set()

@@ -192,6 +192,10 @@ class DefinitionText:
         """Return the lines of a statement."""
         return self.program_lines[statement.first_line - 1 : statement.last_line]
 
+    def statement_around(self, block: Block) -> Statement | None:
+        """Return the compound statement whose block this is; None for the definition's body or that of an `except`."""
+        return next((statement for statement in self.statements if statement.node is block.owner), None)
+
     def text_before(self, node: ast.expr | ast.stmt) -> str:
         """Return what stands before a node on the line where it begins."""
         # The parser's columns count bytes of UTF-8.

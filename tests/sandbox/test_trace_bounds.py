@@ -9,7 +9,7 @@ import pytest
 from grader.judging.first_difference import fact_text
 from grader.observe import trace as traces
 from grader.observe.trace import Event, Failure, Run, Trace, TraceError, from_bytes, to_bytes
-from grader.sandbox.inspection import refuse_implausible
+from grader.sandbox.trace_bounds import refuse_implausible
 
 LONG = "x" * 600
 

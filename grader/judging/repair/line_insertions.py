@@ -1,0 +1,246 @@
+"""Draft insertions of whole lines: of the solution's statements, and of the learner's own once more elsewhere.
+
+Inserted lines come from the solution, in the learner's names (`translated_solution`), or from the learner's program.
+A gap is a place between two statements. `line_edits` makes the other edits of whole lines.
+
+Example: the solution clears the gradients at the start of each window, and the learner has no such line. For each gap
+there is a draft that inserts `opt.zero_grad()` there. The one with the lowest cost is where the learner's neighbours
+are those of the solution (`gap_cost`).
+
+Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
+less likely than another. All of these numbers were set by hand; only the order of the edits that results from them
+matters, and `tests/judging/repair/test_small_edits.py` says which must be tried early.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
+from grader.judging.repair.edit_drafts import Draft, Kind, Side
+from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement
+from grader.submission.syntax import is_compound
+
+INDENT = "    "
+"""Indentation of one level."""
+LIKENESS_COST = 2.5
+"""Added cost of inserting and deleting a statement, multiplied by the likeness (0 to 1) of the solution's statement and
+the learner's for the same step: one that both have is neither missing nor superfluous."""
+VERSION_COST = 1.5
+"""Added cost of each version of a translated statement after the first, which is the likeliest."""
+
+
+# ---- insert ----------------------------------------------------------------------------------------
+
+_INSERTION_COST = 1.5
+_COST_PER_INSERTED_LINE = 0.3
+"""Added cost of each line after the first."""
+_OVERWRITE_COST = 1.5
+"""Added cost of a line that sets a variable which the learner sets too: more likely, that line is wrong."""
+
+# Costs of a place for a statement of the solution (`gap_cost`), from the surest place to the least sure one.
+_ONE_WRONG_NEIGHBOUR_COST = 0.4
+"""One neighbour is the right one and the other is not."""
+_NO_NEIGHBOUR_COST = 0.8
+"""The block is the right one, and the solution's statement has no neighbours whose counterparts could tell more."""
+_WRONG_NEIGHBOURS_COST = 1.2
+"""The block is the right one, but the neighbours are not."""
+_OTHER_BLOCK_COST = 1.8
+"""The block is another one."""
+_OTHER_LOOP_DEPTH_COST = 0.7
+"""Added if that other block is inside more or fewer loops."""
+
+
+def insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
+    """Yield insertions of the solution's statements that the learner seems to lack, at every place they may belong."""
+    for translated in solution.statements:
+        original = translated.original.node
+        is_present = translated.likeness == 1.0 and not is_compound(original)
+        if is_present or not translated.is_short:
+            continue
+        if isinstance(original, ast.Import | ast.ImportFrom):
+            continue  # an import alone repairs nothing; an edit that needs one brings it along
+        gaps = _gaps_for(definition, translated)
+        for version_index, version in enumerate(translated.versions):
+            assigned = _names_assigned_by(version)
+            if assigned and not assigned & definition.names_read:
+                continue  # the learner never reads the variable
+            lines = ast.unparse(version).split("\n")
+            # The more the counterpart is like the statement, the less likely a line is missing.
+            cost = _INSERTION_COST + LIKENESS_COST * translated.likeness + VERSION_COST * version_index
+            cost += _COST_PER_INSERTED_LINE * (len(lines) - 1)
+            overwrites = bool(assigned & definition.names_assigned) and not _is_initialisation(version)
+            for gap in gaps:
+                if isinstance(version, ast.Return) and _is_return(gap.next):
+                    continue  # the return that follows is to be rewritten instead
+                # Inside a loop the next round may need the new value, so overwriting a variable adds no cost there.
+                overwrite_cost = _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
+                cost_of_gap = gap_cost(solution, translated, gap)
+                yield _insertion_draft(gap, lines, cost + overwrite_cost + cost_of_gap)
+
+
+def _gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> list[Gap]:
+    """Return the places where a statement of the solution may belong.
+
+    A method belongs at the end of the class. Any other statement belongs in the method of the solution's name, because
+    a statement of one method is of no use in another; if the learner has no such method, or the definition is a
+    function, it may belong anywhere but directly in a class.
+    """
+    if isinstance(translated.original.node, ast.FunctionDef):
+        return [gap for gap in definition.gaps if isinstance(gap.block.owner, ast.ClassDef)][-1:]
+    gaps = [gap for gap in definition.gaps if not isinstance(gap.block.owner, ast.ClassDef)]
+    return [gap for gap in gaps if gap.block.method == translated.original.block.method] or gaps
+
+
+def _is_return(statement: Statement | None) -> bool:
+    """Return True if the statement is a `return`; False for None."""
+    return statement is not None and isinstance(statement.node, ast.Return)
+
+
+def _names_assigned_by(node: ast.stmt) -> set[str]:
+    """Return the variables that an assignment sets; empty for anything but an assignment to plain names."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    return names if all(isinstance(target, ast.Name) for target in targets) else set()
+
+
+def _is_initialisation(node: ast.stmt) -> bool:
+    """Return True if a variable is set to a start value: a constant or an empty list or dict."""
+    value = node.value if isinstance(node, ast.Assign) else None
+    if isinstance(value, ast.List):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.values
+    return isinstance(value, ast.Constant)
+
+
+def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap: Gap) -> float:
+    """Return the cost of a place for a statement of the solution: 0 between the right neighbours, up to 2.5.
+
+    The right neighbours are the counterparts of its neighbours in the solution. Without them, the block counts: one
+    that corresponds to the statement's block in the solution is better than one that does not.
+    """
+    before, after = solution.counterparts_around(translated)
+    follows = before is not None and gap.previous is before
+    precedes = after is not None and gap.next is after
+    if follows or precedes:
+        has_one_neighbour = before is None or after is None
+        return 0.0 if (follows and precedes) or has_one_neighbour else _ONE_WRONG_NEIGHBOUR_COST
+    parent = solution.counterpart_of_parent(translated)
+    in_same_block = parent is not None and gap.block.owner is parent.node
+    original_block = translated.original.block
+    both_in_function = all(isinstance(b.owner, ast.FunctionDef) for b in (original_block, gap.block))
+    if in_same_block or both_in_function:
+        return _NO_NEIGHBOUR_COST if before is None and after is None else _WRONG_NEIGHBOURS_COST
+    return _OTHER_BLOCK_COST + _OTHER_LOOP_DEPTH_COST * (gap.block.loop_depth != original_block.loop_depth)
+
+
+def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
+    """Return a draft that inserts these lines, which are not indented yet."""
+    new = [gap.block.indent + line for line in lines]
+    line, side = feedback_place(gap)
+    index = gap.lines_before
+    kind = _kind_of_insertion(gap, lines)
+    return Draft(cost, kind, index, index, new, line, side, changed_code="\n".join(lines))
+
+
+def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
+    """Return the kind that a learner is told if these lines are inserted.
+
+    An `if` with a `return` before other statements takes a case away from them.
+    """
+    if len(lines) == 1:
+        return "missing"
+    returns = lines[0].startswith("if ") and any(line.lstrip().startswith("return") for line in lines)
+    return "case" if returns and gap.next is not None else "missing-lines"
+
+
+def feedback_place(gap: Gap) -> tuple[int, Side]:
+    """Return the line that feedback points at for a place, and on which side of it the place is."""
+    if gap.next is not None:
+        return gap.next.first_line, "before"
+    assert gap.previous is not None
+    return gap.previous.first_line, "end" if is_compound(gap.previous.node) else "after"
+
+
+# ---- repeat ----------------------------------------------------------------------------------------
+
+_RESET_COST = 3.2
+"""Cost of repeating an initialisation inside a loop."""
+_LOOP_BODY_COST = 1.2
+"""Added directly in a loop's body: moving the initialisation into the loop is the likelier repair."""
+_FOLLOWED_COST = 0.3
+"""Added if other statements follow: a variable is more often reset at the end of a block."""
+_REPETITION_COST = 3.8
+"""Cost of repeating a call elsewhere."""
+_COST_PER_LOOP_LEVEL = 0.5
+"""Added for each loop around only one of the two places of a call."""
+_BRANCH_REPETITION_COST = 1.6
+"""Cost of repeating a call in the other branch of an `if`, after the line that it follows in its own branch."""
+_OPPOSITE_COST = 3.2
+"""Cost of doing after a loop what an `if` in it did not do in the last round."""
+
+
+def repetitions(definition: DefinitionText) -> Iterator[Draft]:
+    """Yield insertions of the learner's own statements once more elsewhere: a step that is needed twice."""
+    for statement in definition.statements:
+        if not statement.has_own_lines:
+            continue
+        node = statement.node
+        if _is_initialisation(node):
+            yield from _resets_in_loops(definition, statement)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield from _repeated_calls(definition, statement)
+        elif isinstance(node, ast.If) and statement.block.loop_depth and not node.orelse:
+            yield from _opposite_after_loop(definition, statement, node)
+
+
+def _resets_in_loops(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
+    """Yield insertions of an initialisation such as `window = []` inside the loops below it, to start afresh there."""
+    lines = reindent(definition.lines_of(statement), statement.block.indent, "")
+    for gap in definition.gaps:
+        if gap.block.loop_depth > statement.block.loop_depth and statement not in (gap.next, gap.previous):
+            cost = _RESET_COST + _LOOP_BODY_COST * isinstance(gap.block.owner, ast.For | ast.While)
+            yield _insertion_draft(gap, lines, cost + _FOLLOWED_COST * (gap.next is not None))
+
+
+def _repeated_calls(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
+    """Yield insertions of a call such as `opt.zero_grad()` at every other place."""
+    lines = reindent(definition.lines_of(statement), statement.block.indent, "")
+    for gap in definition.gaps:
+        if not isinstance(gap.block.owner, ast.ClassDef) and statement not in (gap.next, gap.previous):
+            levels = abs(gap.block.loop_depth - statement.block.loop_depth)
+            cost = _REPETITION_COST + _COST_PER_LOOP_LEVEL * levels
+            if _follows_the_same_line_in_the_other_branch(statement, gap):
+                cost = _BRANCH_REPETITION_COST
+            yield _insertion_draft(gap, lines, cost)
+
+
+def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -> bool:
+    """Return True if place and statement are in two branches of one statement, each after the same line."""
+    return (
+        gap.block.owner is statement.block.owner
+        and gap.block is not statement.block
+        and gap.previous is not None
+        and statement.previous is not None
+        and ast.dump(gap.previous.node) == ast.dump(statement.previous.node)
+    )
+
+
+def _opposite_after_loop(definition: DefinitionText, statement: Statement, node: ast.If) -> Iterator[Draft]:
+    """Yield insertions of an `if` with the opposite condition and the same body, after each statement around it.
+
+    Example: `if (i + 1) % k == 0: update()` in a loop, and after the loop `if not (i + 1) % k == 0: update()`, which
+    updates with what is left over after the last full window.
+    """
+    body = next((b for b in definition.blocks if b.owner is node), None)
+    if body is None:
+        return
+    inner = [line for s in body.statements for line in definition.lines_of(s)]
+    test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))
+    lines = [f"if {test}:", *reindent(inner, body.indent, INDENT)]
+    around = definition.statement_around(statement.block)
+    while around is not None:
+        if around.has_own_lines:
+            gap = Gap(around.last_line, around.block, around.next, around)
+            yield _insertion_draft(gap, lines, _OPPOSITE_COST)
+        around = definition.statement_around(around.block)
