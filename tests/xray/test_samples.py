@@ -23,7 +23,6 @@ RIGHT = [SCRIPTS / entry["file"] for entry in INDEX if not entry["bugs"]] + [
 ]
 NOT_FOUND: dict[tuple[str, str], str] = {
     ("hf_trainer_intent.py", "softmax-before-ce"): "told at the softmax, three lines above the loss",
-    ("kaggle_leaf_cnn.py", "softmax-before-ce"): "told at the softmax, in the model",
 }
 """(file, id) of bugs that are not found yet -> why not."""
 _NEAR = 2
