@@ -53,6 +53,15 @@ def read_text(path: Path, root: Path | None = None) -> str:
     return unix_lines(text)
 
 
+def decode(data: bytes) -> str:
+    """Decode the bytes of a text as `read_text` does that of a file without a cookie.
+
+    Raises:
+        ReadError: it is not text.
+    """
+    return unix_lines(_decoded(data, has_cookie=False))
+
+
 def unix_lines(text: str) -> str:
     """Normalize line ends as Python's own reader does, and replace lone surrogates by U+FFFD.
 

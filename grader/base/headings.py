@@ -108,6 +108,8 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
     "exercise": ("연습", "연습 문제", "문제", "exercise", "assignment"),
     "score": ("점수", "score", "mark"),
     "reason": ("까닭", "이유", "사유", "reason", "comment", "비고"),
+    "comment": ("코멘트", "글", "comment", "comments"),
+    "rule": ("규칙", "rule"),
     "excused": ("면제", "excused", "exempt"),
     "grade": ("grade", "성적", "점수"),
     "max_grade": ("maximum grade", "최대 성적", "최고 성적", "만점"),

@@ -4,6 +4,9 @@ import io
 from datetime import date, datetime, time
 from typing import Any
 
+from grader.base.decoding import ReadError, decode
+from grader.base.web_tables import read_web_tables
+
 _MOST_COLUMNS = 200
 _MOST_ROWS = 200_001
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
@@ -31,9 +34,7 @@ def read_sheets(data: bytes) -> dict[str, list[tuple[int, tuple[str, ...]]]]:
             "저장해 주세요."
         )
     if _is_web_page(data):
-        raise WorkbookError(
-            "이름은 Excel 파일이지만 웹 페이지(HTML)예요. Excel에서 열어 '.xlsx'나 'CSV UTF-8'로 다시 저장해 주세요."
-        )
+        return _tables_of_page(data)
     from openpyxl import load_workbook
 
     try:
@@ -56,8 +57,29 @@ def read_sheets(data: bytes) -> dict[str, list[tuple[int, tuple[str, ...]]]]:
     return sheets
 
 
+def _tables_of_page(data: bytes) -> dict[str, list[tuple[int, tuple[str, ...]]]]:
+    """Return the tables of a web page that was saved as `.xls`, as portals do.
+
+    Raises:
+        WorkbookError: it cannot be decoded, or it holds no table.
+    """
+    try:
+        tables = read_web_tables(decode(data))
+    except ReadError as error:
+        raise WorkbookError(str(error)) from error
+    if not tables:
+        raise WorkbookError(
+            "표가 없는 웹 페이지(HTML)예요. 로그인이 풀린 채로 내려받았을 수 있으니, 다시 내려받아 'CSV UTF-8'로 "
+            "저장해 주세요."
+        )
+    return tables
+
+
 def _is_web_page(data: bytes) -> bool:
-    begin = data[:1000].lstrip(b"\xef\xbb\xbf \r\n\t").lower()
+    begin = data[:1000]
+    if begin.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16
+        begin = begin[2:].replace(b"\0", b"")
+    begin = begin.lstrip(b"\xef\xbb\xbf \r\n\t").lower()
     return begin.startswith((b"<html", b"<!doctype html", b"<table", b"<meta", b"<?xml", b"<style"))
 
 

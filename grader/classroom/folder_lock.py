@@ -63,7 +63,7 @@ def _locked(path: Path, out: Path, advice: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     while True:
         file = os.open(path, flags, 0o644)
-        if not _lock(file):
+        if not try_lock(file):
             holder = one_line(os.read(file, _MOST_BYTES).decode("utf-8", "replace"), _MOST_BYTES)
             os.close(file)
             raise Busy(f"다른 채점이 이 폴더에 결과를 쓰고 있어요: {out} ({holder or '방금 시작'}). {advice}")
@@ -76,7 +76,8 @@ def _locked(path: Path, out: Path, advice: str) -> int:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: int) -> bool:
+    def try_lock(file: int) -> bool:
+        """Lock an open file; return False if another process holds its lock."""
         os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -89,7 +90,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(file: int) -> bool:
+    def try_lock(file: int) -> bool:
+        """Lock an open file; return False if another process holds its lock."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

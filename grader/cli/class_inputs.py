@@ -5,11 +5,13 @@ run finds them there.
 """
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.base.errors import CommandError
 from grader.base.files import require_class, require_file, write_whole
 from grader.base.names import listed
 from grader.cli.terminal import say
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
 
 
 ROSTER, GROUPS, POLICY, OVERRIDES = "roster.csv", "groups.csv", "policy.toml", "overrides.csv"
-EXTENSIONS = "extensions.csv"
+EXTENSIONS, COMMENTS = "extensions.csv", "comments.csv"
 """Names under which the instructor's files are kept in the report's folder; an Excel workbook ends in `.xlsx` there."""
+DESK_LOG = "desk.jsonl"
+"""Name of the log of what was done at the desk, in the report's folder."""
+DESK_FILES = {OVERRIDES: "--override", COMMENTS: "--comments"}
+"""Files that the desk writes to, with the options that give others."""
 _WORKBOOK = ".xlsx"
 
 
@@ -44,12 +50,18 @@ def require_inputs(submissions: Path, files: "Iterable[Path | None]") -> None:
             require_file(file)
 
 
-def read_rules(policy: Path | None, overrides: Path | None, extensions: Path | None = None) -> "Rules":
-    """Read policy, marks by hand and extensions; None stands for a missing file.
+def read_rules(
+    policy: Path | None,
+    overrides: Path | None,
+    extensions: Path | None = None,
+    comments: Path | None = None,
+) -> "Rules":
+    """Read policy, marks by hand, extensions and comments; None stands for a missing file.
 
     Raises:
         HanstepError: a file cannot be read, or has invalid content.
     """
+    from grader.gradebook.comments import read_comments
     from grader.gradebook.extensions import extensions_of_policy, read_extensions
     from grader.gradebook.marking import Rules
     from grader.gradebook.overrides import read_overrides
@@ -66,6 +78,8 @@ def read_rules(policy: Path | None, overrides: Path | None, extensions: Path | N
             *(() if read is None else extensions_of_policy(read, str(policy))),
             *(() if extensions is None else read_extensions(extensions, order)),
         ),
+        () if comments is None else read_comments(comments),
+        str(comments),
     )
 
 
@@ -76,7 +90,7 @@ def receive_class(
     lessons: "Sequence[Lesson]",
     course: "Course",
 ) -> "tuple[Received, Rules]":
-    """Read the submissions and the rules, and keep roster and rules in `out` for the next run.
+    """Read the submissions and the rules, and keep roster and rules, and the code for the desk, in `out`.
 
     Args:
         submissions: folder or archive to grade.
@@ -88,18 +102,21 @@ def receive_class(
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
+    from grader.classroom.desk.answers import keep_answers
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
 
+    require_desk_kept(out, given)
     used = given_or_kept(out, given)
     tell_kept(given, used)
-    rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS])
+    rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
     roster = read_class_list(used[ROSTER], used[GROUPS])
     received = receive(submissions, roster, tuple(course.exercises))
     for line in received.notes:
         say(line)
     _try_rules(rules, received, lessons or course.lessons, course)
     keep_files(out, used)
+    keep_answers(out, received.submissions, course.exercises)
     return received, rules
 
 
@@ -110,6 +127,28 @@ def given_or_kept(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path
         kept = (out / name, (out / name).with_suffix(_WORKBOOK))
         found[name] = path if path is not None else next((one for one in kept if one.is_file()), None)
     return found
+
+
+def require_desk_kept(out: Path, given: Mapping[str, Path | None]) -> None:
+    """Refuse to replace marks and comments that were given at the desk (`grader desk`).
+
+    Args:
+        out: the report's folder.
+        given: paths as given on the command line, by kept name; None where none is given.
+
+    Raises:
+        CommandError: a given file is another one than the file in `out` that the desk writes to.
+    """
+    if not (out / DESK_LOG).exists():
+        return
+    for name, path in given.items():
+        kept = out / name
+        if name in DESK_FILES and path is not None and kept.exists() and not kept.samefile(path):
+            raise CommandError(
+                f"grader desk로 적은 것이 {kept}에 있어서 {path}로 바꾸지 않았어요. "
+                f"그대로 쓰려면 {DESK_FILES[name]}을 빼고 실행해 주세요. "
+                f"바꾸려면 먼저 옮겨 주세요: mv {shlex.quote(str(kept))} {shlex.quote(str(kept) + '.old')}"
+            )
 
 
 def keep_files(out: Path, files: Mapping[str, Path | None]) -> None:
@@ -169,6 +208,24 @@ def tell_marks(result: "ClassResult") -> None:
             f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful)}. "
             "명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
         )
+    early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
+    if early:
+        say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early)}")
+    tell_without_mark(result)
+
+
+def tell_without_mark(result: "ClassResult") -> None:
+    """Say who has no mark because files could not be read, and by which command they are graded."""
+    from grader.report.plain_text import one_line
+
+    waiting = [one_line(submission.student, 80) for submission in result.without_mark]
+    if not waiting:
+        return
+    again = result.regrade or "grader grade 제출물폴더 --out 결과폴더 --changed-only"
+    say(
+        f"읽지 못한 파일이 있어서 점수를 비워 둔 학생 {len(waiting):,}명: {listed(waiting)}. 파일을 고친 다음 다시 "
+        f"채점하거나 --override로 점수를 적어 주세요: {again}"
+    )
 
 
 def _try_rules(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]", course: "Course") -> None:

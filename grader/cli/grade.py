@@ -16,6 +16,7 @@ import typer
 
 from grader.base.errors import CommandError
 from grader.cli.class_inputs import (
+    COMMENTS,
     EXTENSIONS,
     GROUPS,
     OVERRIDES,
@@ -71,6 +72,9 @@ def grade(
     extensions: Annotated[
         Path | None, typer.Option(help="마감을 늘려 주었거나 면제한 학생(CSV): 학번, 마감, 면제, 까닭")
     ] = None,
+    comments: Annotated[
+        Path | None, typer.Option(help="학생에게 하는 말(comments.csv): 학번, 연습, 코멘트")
+    ] = None,
     ray: Annotated[
         str | None, typer.Option(help="Ray 클러스터의 주소: auto, 10.0.0.5:6379, local(이 컴퓨터)")
     ] = None,
@@ -81,7 +85,14 @@ def grade(
             f"이 운영 체제({sys.platform})에서는 반을 채점할 수 없어요. Linux나 WSL 2에서 실행해 주세요. "
             "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
         )
-    given = {ROSTER: roster, GROUPS: groups, POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions}
+    given = {
+        ROSTER: roster,
+        GROUPS: groups,
+        POLICY: policy,
+        OVERRIDES: override,
+        EXTENSIONS: extensions,
+        COMMENTS: comments,
+    }
     require_inputs(submissions, given.values())
     from grader.course.reading import load_course
 

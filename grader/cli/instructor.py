@@ -9,15 +9,18 @@ import typer
 from grader.base.errors import CommandError
 from grader.base.names import listed
 from grader.cli.class_inputs import (
+    COMMENTS,
     EXTENSIONS,
     OVERRIDES,
     POLICY,
     given_or_kept,
     keep_files,
     read_rules,
+    require_desk_kept,
     require_inputs,
     tell_kept,
     tell_marks,
+    tell_without_mark,
 )
 from grader.cli.terminal import complain, say
 
@@ -35,7 +38,10 @@ _DEFAULT_FILES = {
     "moodle": "moodle.csv",
     "junit": "junit.xml",
     "github": "summary.md",
+    "canvas-feedback": "canvas-feedback.zip",
+    "moodle-feedback": "moodle-feedback.zip",
 }
+_WITH_TEMPLATE = ("canvas", "moodle", "canvas-feedback")
 
 
 def mark(
@@ -45,9 +51,27 @@ def mark(
     extensions: Annotated[
         Path | None, typer.Option(help="마감을 늘려 주었거나 면제한 학생(CSV): 학번, 마감, 면제, 까닭")
     ] = None,
+    comments: Annotated[
+        Path | None, typer.Option(help="학생에게 하는 말(comments.csv): 학번, 연습, 코멘트")
+    ] = None,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
-    _read_result(report)  # first without the lock: refuse a folder without results before locking it
+    read_result(report)  # first without the lock: refuse a folder without results before locking it
+    given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
+    tell_marks(mark_again(report, given))
+    say(f"결과: {report / 'index.html'}")
+
+
+def mark_again(report: Path, given: dict[str, Path | None]) -> "ClassResult":
+    """Compute the final marks and write the whole report again.
+
+    Args:
+        report: the report's folder.
+        given: paths of the instructor's files by kept name; for those that are not given, the kept ones are used.
+
+    Raises:
+        HanstepError: a file cannot be read, or does not fit the class.
+    """
     from grader.classroom.folder_lock import locked_folder
     from grader.course.reading import load_course
     from grader.gradebook.marking import marked
@@ -55,23 +79,28 @@ def mark(
 
     course = load_course()
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
-        result = _read_result(report)
-        given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions}
-        used = given_or_kept(report, given)
+        result = read_result(report)
+        require_desk_kept(report, given)
+        wanted = {**dict.fromkeys((POLICY, OVERRIDES, EXTENSIONS, COMMENTS)), **given}
+        used = given_or_kept(report, wanted)
         tell_kept(given, used)
-        rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS])
+        rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)
-    tell_marks(result)
-    say(f"결과: {report / 'index.html'}")
+    return result
 
 
 def export(
     report: Annotated[Path, _REPORT] = Path("report"),
-    to: Annotated[str, typer.Option(help="canvas, moodle, junit, github")] = "canvas",
+    to: Annotated[
+        str, typer.Option(help="canvas, moodle, junit, github, canvas-feedback, moodle-feedback")
+    ] = "canvas",
     template: Annotated[
-        Path | None, typer.Option(help="Canvas에서 내보낸 성적표나 Moodle의 채점표. 여기에 점수만 채워요")
+        Path | None,
+        typer.Option(
+            help="Canvas에서 내보낸 성적표나 Moodle의 채점표. 여기에 점수만 채워요. canvas-feedback이면 받은 제출물"
+        ),
     ] = None,
     column: Annotated[str | None, typer.Option(help="점수를 채울 열의 이름 (--template과 함께)")] = None,
     assignment: Annotated[str | None, typer.Option(help="Canvas 과제의 이름. 예: '과제 1 (12345)'")] = None,
@@ -80,31 +109,24 @@ def export(
         bool, typer.Option("--overwrite", help="이미 있는 점수와 면제(EX)도 바꿔요 (--template과 함께)")
     ] = False,
 ) -> None:
-    """결과를 Canvas, Moodle, JUnit, GitHub가 읽는 파일로 바꿔요."""
+    """결과를 Canvas, Moodle, JUnit, GitHub가 읽는 파일로 바꾸고, 학생의 페이지를 LMS에 올릴 zip으로 묶어요."""
     from grader.base.files import write_whole
     from grader.course.reading import load_course
     from grader.gradebook.export.github import classroom_notices, step_summary
     from grader.gradebook.export.junit import junit_xml
 
-    if to not in _DEFAULT_FILES:
-        raise CommandError(f"--to에는 {', '.join(_DEFAULT_FILES)} 가운데 하나를 주세요. 받은 값: '{to}'")
-    if template is not None and to not in ("canvas", "moodle"):
-        raise CommandError(f"--template은 --to canvas나 --to moodle과 함께 써요. 받은 값: --to {to}")
-    if column is not None and template is None:
-        raise CommandError(
-            "--column은 --template과 함께 써요. 점수를 채울 파일을 --template으로 알려 주세요."
-        )
-    if overwrite and template is None:
-        raise CommandError(
-            "--overwrite는 --template과 함께 써요. 점수를 바꿀 파일을 --template으로 알려 주세요."
-        )
-    result = _read_result(report)
+    _check_export(to, template, column, overwrite=overwrite)
+    result = read_result(report)
     target = file or report / _DEFAULT_FILES[to]
+    if to.endswith("-feedback"):
+        _export_pages(report, result, to, template, target)
+        return
     if to == "github":
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("a", encoding="utf-8", errors="replace") as summary:
             summary.write(step_summary(result))
         typer.echo(classroom_notices(result), nl=False)
+        tell_without_mark(result)
         return
     if to == "junit":
         write_whole(target, junit_xml(result).encode("utf-8", "replace"))
@@ -121,7 +143,50 @@ def export(
                 f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(table.left_out)}. "
                 "번호가 있는 명단을 --roster로 주고 다시 채점하거나, 직접 적어 주세요."
             )
+    tell_without_mark(result)
     say(f"파일: {target}")
+
+
+def _check_export(to: str, template: Path | None, column: str | None, *, overwrite: bool) -> None:
+    """Refuse options of `export` that do not fit together.
+
+    Raises:
+        CommandError: names the option and what to do.
+    """
+    if to not in _DEFAULT_FILES:
+        raise CommandError(f"--to에는 {', '.join(_DEFAULT_FILES)} 가운데 하나를 주세요. 받은 값: '{to}'")
+    if template is not None and to not in _WITH_TEMPLATE:
+        raise CommandError(f"--template은 --to {', '.join(_WITH_TEMPLATE)}와 함께 써요. 받은 값: --to {to}")
+    if column is not None and template is None:
+        raise CommandError(
+            "--column은 --template과 함께 써요. 점수를 채울 파일을 --template으로 알려 주세요."
+        )
+    if overwrite and template is None:
+        raise CommandError(
+            "--overwrite는 --template과 함께 써요. 점수를 바꿀 파일을 --template으로 알려 주세요."
+        )
+
+
+def _export_pages(report: Path, result: "ClassResult", to: str, template: Path | None, target: Path) -> None:
+    """Write the zip of the students' pages, and say whom it leaves out."""
+    from grader.base.files import write_whole
+    from grader.gradebook.export.feedback_zip import canvas_feedback, moodle_feedback
+
+    if to == "canvas-feedback":
+        if template is None:
+            raise CommandError(
+                "Canvas에서 받은 제출물을 함께 주세요: --to canvas-feedback --template submissions.zip"
+            )
+        made = canvas_feedback(report, result, template)
+    else:
+        made = moodle_feedback(report, result)
+    write_whole(target, made.data)
+    if made.left_out:
+        complain(
+            f"{to.removesuffix('-feedback').capitalize()}의 번호가 없거나 모둠과 번호를 함께 써서 넣지 못한 학생: "
+            f"{listed(made.left_out)}. 페이지는 {report / 'feedback'}에 있어요."
+        )
+    say(f"파일: {target} ({made.pages:,}명의 페이지)")
 
 
 def _table(
@@ -229,7 +294,12 @@ def similar(
     say(f"닮은 쌍 {len(pairs):,}개. 판정이 아니라 살펴볼 곳이에요: {file}")
 
 
-def _read_result(report: Path) -> "ClassResult":
+def read_result(report: Path) -> "ClassResult":
+    """Read the results in a report's folder.
+
+    Raises:
+        ResultsError: there are none, or they cannot be read.
+    """
     from grader.report.results import ResultsError, from_json
 
     path = report / "results.json"

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from grader.base.errors import HanstepError
-from grader.cli import author, clinic, drill, grade, instructor, learner, progress, settings, xray
+from grader.cli import author, clinic, desk, drill, grade, instructor, learner, progress, settings, xray
 from grader.cli.help import KoreanCommand, KoreanGroup
 from grader.cli.terminal import complain
 
@@ -43,6 +43,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     ),
     "가르치는 사람": (
         grade.grade,
+        desk.desk,
         instructor.mark,
         instructor.export,
         instructor.similar,

@@ -274,6 +274,12 @@ class Feedback:
     """What the function printed in one scenario; None if nothing."""
     printed_in: str = ""
     """Korean title of that scenario."""
+    code: str = ""
+    """The learner's whole answer, as it was graded, or the code of it that does not parse; empty if there is none."""
+    code_line: int | None = None
+    """Line of its first line, in the cell (or in the .py file); None without code."""
+    code_cell: int | None = None
+    """Number of the code cell it stands in; None for a .py file."""
 
     @property
     def score(self) -> float:
@@ -324,6 +330,15 @@ class ExerciseMark:
 
 
 @dataclass(frozen=True)
+class Comment:
+    """What an instructor says to one student, apart from points."""
+
+    exercise: str
+    """Empty if it is about the whole submission."""
+    text: str
+
+
+@dataclass(frozen=True)
 class Mark:
     """The mark that goes to the LMS: the score after the policy and after marks given by hand."""
 
@@ -344,6 +359,10 @@ class Absent:
     """Set only if a mark was given by hand, or if the policy gives zero for a missing submission."""
     in_doubt: bool = False
     """True if the work of a group that nobody was matched with may be this person's; the policy then gives no zero."""
+    open_until: str = ""
+    """Deadline that has not passed yet (`2026-03-25 23:59`), for which the policy gives no zero; empty if none."""
+    comments: tuple[Comment, ...] = ()
+    """What the instructor says to this person."""
 
 
 @dataclass(frozen=True)
@@ -377,14 +396,21 @@ class SubmissionResult:
     handed_in: str = ""
     """Time of submission in ISO 8601; empty if unknown."""
     mark: Mark | None = None
-    """None if there is neither a policy nor a mark by hand; then the score is the mark."""
+    """None if there is neither a policy nor a mark by hand, so that the score is the mark; and if `awaits_mark`."""
     unread: tuple[Unread, ...] = ()
     """Files that could not be read."""
+    comments: tuple[Comment, ...] = ()
+    """What the instructor says to the student, apart from points."""
 
     @property
     def is_ungraded(self) -> bool:
         """True if an exercise may stand in a file that could not be read: its 0 points say nothing of the student."""
         return any(feedback.status == "unreadable" for feedback in self.feedbacks)
+
+    @property
+    def awaits_mark(self) -> bool:
+        """True if there is no final mark yet: what could not be read is neither zero nor marked by hand."""
+        return self.mark is None and self.is_ungraded
 
     @property
     def all_feedback(self) -> tuple[Feedback, ...]:
@@ -427,3 +453,8 @@ class ClassResult:
     def ungraded(self) -> tuple[SubmissionResult, ...]:
         """Submissions that could not be read in full."""
         return tuple(submission for submission in self.submissions if submission.is_ungraded)
+
+    @property
+    def without_mark(self) -> tuple[SubmissionResult, ...]:
+        """Submissions that could not be read in full and have no mark by hand either."""
+        return tuple(submission for submission in self.submissions if submission.awaits_mark)

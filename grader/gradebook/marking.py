@@ -3,6 +3,8 @@
 The order for one student: scale each exercise's score to the policy's points, replace scores given by hand, drop
 exercises, sum (by weights of lessons if there are any), scale to `out_of`, subtract for lateness; a whole mark given by
 hand replaces everything. Each step that changed something leaves a Korean reason.
+
+What could not be read gets no mark, and neither does somebody who has handed in nothing while the deadline is open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +15,8 @@ from math import ceil
 from grader.base.errors import HanstepError
 from grader.base.names import listed
 from grader.course.feedback import Absent, ClassResult, ExerciseMark, Feedback, Mark, SubmissionResult
+from grader.gradebook.comments import WrittenComment
+from grader.gradebook.comments import by_student as comments_by_student
 from grader.gradebook.extensions import Extension
 from grader.gradebook.extensions import by_student as extensions_by_student
 from grader.gradebook.overrides import Override, OverrideError
@@ -38,19 +42,26 @@ class Rules:
     overrides_path: str = "overrides.csv"
     extensions: tuple[Extension, ...] = ()
     """Personal deadlines and excuses, those of the policy included."""
+    comments: tuple[WrittenComment, ...] = ()
+    """What is said to students apart from points."""
+    comments_path: str = "comments.csv"
 
 
-def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResult:
+def marked(
+    result: ClassResult, rules: Rules, known: Sequence[str], *, now: datetime | None = None
+) -> ClassResult:
     """Return the class with a mark for each student; without a policy and marks by hand, nobody gets a mark.
 
     Args:
         result: the graded class; marks that it has already are discarded.
         rules: policy and marks by hand.
         known: names of all exercises in the course.
+        now: time at which open deadlines are told from past ones; without a time zone, in the policy's. None: now.
 
     Raises:
         PolicyError: the policy names something that does not exist.
         OverrideError: a mark by hand cannot be assigned to a student, or is larger than the full mark.
+        CommentError: a comment cannot be assigned to a student.
         ExtensionError: a personal deadline cannot be assigned to a student.
         TimeError: there is a deadline, and a time that cannot be read.
     """
@@ -59,40 +70,45 @@ def marked(result: ClassResult, rules: Rules, known: Sequence[str]) -> ClassResu
     check_names(policy, lesson_of, known, rules.policy_path)
     people = (*(s.person for s in result.submissions), *(absent.person for absent in result.absent))
     check_sections(policy, {person.section for person in people if person is not None}, rules.policy_path)
-    known_as = _known_as(result)
-    by_hand = overrides_by_student(rules.overrides, known_as, list(lesson_of), rules.overrides_path)
-    extended = extensions_by_student(rules.extensions, known_as)
+    meant = known_as(result)
+    by_hand = overrides_by_student(rules.overrides, meant, list(lesson_of), rules.overrides_path)
+    extended = extensions_by_student(rules.extensions, meant)
+    said = comments_by_student(rules.comments, meant, list(lesson_of), rules.comments_path)
     has_rules = rules.policy is not None or bool(rules.overrides) or bool(rules.extensions)
     times = _times(result.submissions, policy, extended)
-    marker = _Marker(policy, rules, times)
+    marker = _Marker(policy, rules, times, _aware(now or datetime.now(UTC), policy))
     submissions = []
     for submission in result.submissions:
-        key = _key(submission)
+        key = student_key(submission)
         mark = marker.mark(submission, by_hand.get(key, ()), extended.get(key)) if has_rules else None
-        submissions.append(replace(submission, mark=mark))
+        submissions.append(replace(submission, mark=mark, comments=said.get(key, ())))
     full = max((s.mark.max_score for s in submissions if s.mark is not None), default=0.0)
     absent = []
     for one in result.absent:
         key = f"absent {one.person.id}"
         mark = marker.absent_mark(one, full, by_hand.get(key, ()), extended.get(key), result.submissions)
-        absent.append(replace(one, mark=mark))
+        until = marker.open_deadline(one, extended.get(key)) if mark is None else None
+        until = until if policy.missing == "zero" else None
+        still_open = "" if until is None else f"{until:%Y-%m-%d %H:%M}"
+        absent.append(replace(one, mark=mark, open_until=still_open, comments=said.get(key, ())))
     return replace(result, submissions=tuple(submissions), absent=tuple(absent), repair=policy.told)
 
 
-def _key(submission: SubmissionResult) -> str:
+def student_key(submission: SubmissionResult) -> str:
+    """Return the key of a student in `known_as`."""
     return f"student {submission.student}"
 
 
-def _known_as(result: ClassResult) -> dict[str, list[str]]:
+def known_as(result: ClassResult) -> dict[str, list[str]]:
     """Return the students meant by each number and name, in lower case; a number wins over an identical name."""
     numbers: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}
     for submission in result.submissions:
-        names.setdefault(submission.student.casefold(), []).append(_key(submission))
+        names.setdefault(submission.student.casefold(), []).append(student_key(submission))
         person = submission.person
         if person is not None:
-            numbers.setdefault(person.id.casefold(), []).append(_key(submission))
-            names.setdefault(person.name.casefold(), []).append(_key(submission))
+            numbers.setdefault(person.id.casefold(), []).append(student_key(submission))
+            names.setdefault(person.name.casefold(), []).append(student_key(submission))
     for absent in result.absent:
         key = f"absent {absent.person.id}"
         numbers.setdefault(absent.person.id.casefold(), []).append(key)
@@ -109,13 +125,38 @@ class _Marker:
     rules: Rules
     times: Mapping[str, datetime]
     """Times of handing in by their texts."""
+    now: datetime
 
     def mark(
         self, submission: SubmissionResult, by_hand: Sequence[Override], extension: Extension | None
+    ) -> Mark | None:
+        """Compute one student's mark with its reasons, in the order that the module describes; None if it must wait."""
+        given = _by_exercise(by_hand)
+        is_excused = extension is not None and extension.excused
+        waits = not is_excused and self._awaits_reading(submission, given)
+        return None if waits else self._mark(submission, given, extension)
+
+    def _awaits_reading(self, submission: SubmissionResult, given: Mapping[str, Sequence[Override]]) -> bool:
+        """Return True if an exercise that counts could not be read, and its score is not given by hand either."""
+
+        def is_given(exercise: str) -> bool:
+            return any(not override.is_change for override in given.get(exercise, ()))
+
+        return not is_given("") and any(
+            feedback.status == "unreadable"
+            and feedback.exercise not in self.policy.drop.exercises
+            and not is_given(feedback.exercise)
+            for feedback in submission.feedbacks
+        )
+
+    def _mark(
+        self,
+        submission: SubmissionResult,
+        given: Mapping[str, Sequence[Override]],
+        extension: Extension | None,
     ) -> Mark:
-        """Compute one student's mark with its reasons, in the order that the module describes."""
+        """Compute the mark of a student whose files could all be read, or are marked by hand."""
         policy = self.policy
-        given = {override.exercise: override for override in by_hand}
         reasons: list[str] = []
         exercises = self._exercises(submission, given, reasons)
         exercises, dropped = _dropped(exercises, policy)
@@ -125,53 +166,77 @@ class _Marker:
         counted = [e for e in exercises if e.exercise not in policy.drop.exercises]
         _, full = _summed(counted, lesson_of, policy)
         score, reachable = _summed([e for e in exercises if not e.dropped], lesson_of, policy)
-        is_excused = bool(counted) and not reachable and any(o.score is None for o in by_hand)
+        is_excused = (
+            bool(counted)
+            and not reachable
+            and any(one.score is None for overrides in given.values() for one in overrides)
+        )
         score = score / reachable * full if reachable else 0.0
         if policy.out_of is not None:
             score, full = (score / full * policy.out_of if full else 0.0), policy.out_of
-        whole = given.get("")
-        is_let_off = (whole is not None and whole.score is None) or (
-            extension is not None and extension.excused
-        )
+        whole = given.get("", ())
+        is_let_off = any(one.score is None for one in whole) or (extension is not None and extension.excused)
         percent, why = (0.0, "") if is_let_off else self._late_penalty(submission, extension)
         if why:
             score *= 1 - percent / 100
             reasons.append(why)
-        if whole is not None:
-            is_excused = whole.score is None
-            score, why = self._by_hand(whole, score, full, "전체")
-            reasons.append(why)
+        if whole:
+            is_excused = whole[0].score is None
+            score = self._by_hand(whole, score, full, "전체", reasons)
         elif extension is not None and extension.excused:
             is_excused = True
             reasons.append(f"면제예요. {extension.reason}".rstrip())
         return Mark(None if is_excused else _rounded(score), _rounded(full), tuple(exercises), tuple(reasons))
 
     def _exercises(
-        self, submission: SubmissionResult, given: Mapping[str, Override], reasons: list[str]
+        self, submission: SubmissionResult, given: Mapping[str, Sequence[Override]], reasons: list[str]
     ) -> list[ExerciseMark]:
         """Return the exercises with the policy's points and the scores given by hand; add to the reasons."""
         found = []
         for feedback in submission.feedbacks:
             full = self.policy.points.get(feedback.exercise, feedback.max_score)
             score = (feedback.score / feedback.max_score if feedback.max_score else 0.0) * full
-            override = given.get(feedback.exercise)
+            overrides = given.get(feedback.exercise, ())
             own = ExerciseMark(feedback.exercise, _rounded(score), _rounded(full))
-            if override is not None:
-                score, why = self._by_hand(override, score, full, feedback.exercise)
-                reasons.append(why)
-                is_excused = override.score is None
-                own = replace(own, score=_rounded(score), reason=override.reason, dropped=is_excused)
+            if overrides:
+                score = self._by_hand(overrides, score, full, feedback.exercise, reasons)
+                own = replace(
+                    own,
+                    score=_rounded(score),
+                    reason=" / ".join(override.reason for override in overrides),
+                    dropped=overrides[0].score is None,
+                )
             found.append(own)
         return found
 
-    def _by_hand(self, override: Override, score: float, full: float, what: str) -> tuple[float, str]:
-        """Return the score after a mark by hand, and the Korean reason.
+    def _by_hand(
+        self, overrides: Sequence[Override], score: float, full: float, what: str, reasons: list[str]
+    ) -> float:
+        """Return the score after marks by hand; add their Korean reasons.
+
+        Several changes are summed before the sum is held between zero and the full mark, so that their order does not
+        matter.
 
         Args:
-            override: the mark, the change, or the excuse.
+            overrides: one mark or excuse, or one or several changes.
             score: what was computed.
             full: full mark; changes end there, and at zero.
-            what: Korean name or exercise that the reason begins with.
+            what: Korean name or exercise that each reason begins with.
+            reasons: the reasons so far.
+
+        Raises:
+            OverrideError: the mark is larger than the full mark.
+        """
+        after = changed = score
+        for override in overrides:
+            if override.is_change:
+                changed += override.score or 0.0
+            after, why = self._one_by_hand(override, changed, full, what)
+            reasons.append(why)
+        return after
+
+    def _one_by_hand(self, override: Override, score: float, full: float, what: str) -> tuple[float, str]:
+        """Return the score after one mark by hand, and the Korean reason; `score` includes a change already.
 
         Raises:
             OverrideError: the mark is larger than the full mark.
@@ -179,7 +244,7 @@ class _Marker:
         if override.score is None:
             return score, f"{what}: 면제예요. {override.reason}"
         if override.is_change:
-            after = min(max(score + override.score, 0.0), full)
+            after = min(max(score, 0.0), full)
             verb = "더해" if override.score >= 0 else "빼서"
             return after, (
                 f"{what}: {points(abs(override.score))}점을 {verb} {points(after)}/{points(full)}점이에요. "
@@ -209,17 +274,27 @@ class _Marker:
         """
         if any(one.exercise for one in by_hand):
             nothing = SubmissionResult("", _nothing_done(submissions), person=absent.person)
-            mark = self.mark(nothing, by_hand, extension)
+            mark = self._mark(nothing, _by_exercise(by_hand), extension)
             return replace(mark, reasons=("낸 것이 없어요.", *mark.reasons))
         if by_hand:
-            score, why = self._by_hand(by_hand[0], 0.0, full, "전체")
+            reasons: list[str] = []
+            score = self._by_hand(by_hand, 0.0, full, "전체", reasons)
             excused = by_hand[0].score is None
-            return Mark(None if excused else _rounded(score), full, reasons=(why,))
+            return Mark(None if excused else _rounded(score), full, reasons=tuple(reasons))
         if extension is not None and extension.excused:
             return Mark(None, full, reasons=(f"면제예요. {extension.reason}".rstrip(),))
-        if self.policy.missing == "zero" and not absent.in_doubt:
+        is_due = self.open_deadline(absent, extension) is None
+        if self.policy.missing == "zero" and not absent.in_doubt and is_due:
             return Mark(0.0, full, reasons=("낸 것이 없어요.",))
         return None
+
+    def open_deadline(self, absent: Absent, extension: Extension | None) -> datetime | None:
+        """Return the deadline of somebody who handed in nothing, if it has not passed yet; None otherwise."""
+        deadline = self.policy.lateness(absent.person.section).deadline
+        if extension is not None:
+            deadline = extension.until or deadline
+        is_open = deadline is not None and self.now <= _aware(deadline, self.policy)
+        return deadline if is_open else None
 
     def _late_penalty(self, submission: SubmissionResult, extension: Extension | None) -> tuple[float, str]:
         """Return the lateness penalty in percent and its Korean reason; 0 and empty if it was in time."""
@@ -245,6 +320,14 @@ class _Marker:
         days = ceil(over / _DAY)
         percent = min(days * rule.per_day, rule.most)
         return percent, f"{name}보다 {days}일 늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
+
+
+def _by_exercise(by_hand: Sequence[Override]) -> dict[str, list[Override]]:
+    """Return what was given by hand for each exercise, in its order; the empty name is the whole submission."""
+    given: dict[str, list[Override]] = {}
+    for override in by_hand:
+        given.setdefault(override.exercise, []).append(override)
+    return given
 
 
 def _nothing_done(submissions: Sequence[SubmissionResult]) -> tuple[Feedback, ...]:
@@ -317,7 +400,7 @@ def _times(
     unclear: list[str] = []
     untold: list[str] = []
     for s in submissions:
-        own = extended.get(_key(s))
+        own = extended.get(student_key(s))
         until = None if own is None else own.until
         if s.late and not s.handed_in.strip() and until is not None:
             untold.append(f"{_who(s)} (늘려 준 마감 {until:%Y-%m-%d %H:%M})")

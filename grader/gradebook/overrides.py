@@ -12,7 +12,7 @@ from grader.base.headings import find_columns
 from grader.base.names import listed
 from grader.base.tables import read_table, refuse_rounded_numbers, student_number
 from grader.gradebook.extensions import EXCUSED_WORDS
-from grader.report.plain_text import one_line
+from grader.report.plain_text import one_line, spreadsheet_cell
 
 WHOLE = ("", "전체", "total")
 """Values of the exercise column that mean the whole mark."""
@@ -64,7 +64,7 @@ def read_overrides(path: Path) -> tuple[Override, ...]:
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else row[at] for field, at in places.items()}
         try:
-            score, is_change = _score(cells["score"])
+            score, is_change = parse_score(cells["score"])
         except ValueError as error:
             raise OverrideError(
                 f"{path} {number}번째 줄: 점수가 0 이상의 수가 아니에요: '{one_line(cells['score'], 40)}'. "
@@ -76,12 +76,18 @@ def read_overrides(path: Path) -> tuple[Override, ...]:
             )
         whole = cells["exercise"].casefold() in WHOLE
         exercise = "" if whole else cells["exercise"]
-        student = student_number(cells["id"]) or cells["name"]
+        student = written_student(cells["id"], cells["name"])
         found.append(Override(number, student, exercise, score, one_line(cells["reason"]), is_change))
     return tuple(found)
 
 
-def _score(text: str) -> tuple[float | None, bool]:
+def written_student(number: str, name: str) -> str:
+    """Return the student that a line means: the number, or else the name, without the apostrophe before a formula."""
+    plain = name.removeprefix("'")
+    return student_number(number) or (plain if spreadsheet_cell(plain) == name else name)
+
+
+def parse_score(text: str) -> tuple[float | None, bool]:
     """Read a cell of scores: the score, or None for 면제, and whether it is a change to what was measured.
 
     Raises:
@@ -104,7 +110,7 @@ def by_student(
     exercises: Collection[str],
     path: str,
 ) -> dict[str, tuple[Override, ...]]:
-    """Group the marks by hand by student.
+    """Group the marks by hand by student; only changes of a mark (`+1`) may come several times.
 
     Args:
         overrides: the marks as read.
@@ -116,7 +122,7 @@ def by_student(
         OverrideError: a line names an unknown or ambiguous student, an exercise that was not graded, or the same mark
             twice.
     """
-    found: dict[str, dict[str, Override]] = {}
+    found: dict[str, dict[str, list[Override]]] = {}
     for override in overrides:
         where = f"{path} {override.line}번째 줄"
         meant = known_as.get(override.student.casefold(), ())
@@ -131,10 +137,11 @@ def by_student(
                 f"채점한 것: {', '.join(exercises)}. 점수 전체를 정하려면 '전체'라고 적어 주세요."
             )
         (student,) = meant
-        before = found.setdefault(student, {}).get(override.exercise)
-        if before is not None:
+        before = found.setdefault(student, {}).setdefault(override.exercise, [])
+        if before and not (override.is_change and before[0].is_change):
             raise OverrideError(
-                f"{where}: {before.line}번째 줄에 같은 학생의 점수가 또 있어요. 한 줄만 남겨 주세요."
+                f"{where}: {before[0].line}번째 줄에 같은 학생의 점수가 또 있어요. 한 줄만 남겨 주세요. "
+                "여러 줄을 적을 수 있는 것은 +1, -0.5처럼 더하고 뺄 점수뿐이에요."
             )
-        found[student][override.exercise] = override
-    return {student: tuple(ones.values()) for student, ones in found.items()}
+        before.append(override)
+    return {student: tuple(one for ones in own.values() for one in ones) for student, own in found.items()}

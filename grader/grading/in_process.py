@@ -122,7 +122,7 @@ def _check_one(
     program = None
     try:
         with time_limit(seconds):
-            program = load_program(source.text)
+            program = load_program(source.program)
         return play_and_judge(exercise, program, origin, seed=seed, device=device, seconds=seconds)[0]
     except TimeLimit:
         return feedback_without_trace(

@@ -18,6 +18,7 @@ from grader.grading.warm import without_gc_for_good
 from grader.observe.wording import particle
 from grader.submission.close_names import Pairing, close_names
 from grader.submission.renaming import with_names
+from grader.submission.siblings import with_neighbours
 from grader.submission.submission import Submission, read_submission
 from grader.submission.syntax import definitions
 
@@ -57,7 +58,8 @@ class OwnFile:
             "제출할 때는 이름을 바꿔 주세요."
             for own, exercise in names.items()
         )
-        self.submission: Submission = read_submission(file, (*course.exercises, *names))
+        read = read_submission(file, (*course.exercises, *names))
+        self.submission: Submission = replace(read, files=tuple(map(with_neighbours, read.files)))
         if self.submission.unreadable:
             broken = self.submission.unreadable[0]
             raise NothingToCheck(f"{broken.name}: {broken.message}")

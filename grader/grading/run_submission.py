@@ -60,7 +60,7 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox, *,
             continue
         found.append((source, exercise.name))
     jobs = [
-        Job(source.text, tuple(name for _, name in exercises))
+        Job(source.program, tuple(name for _, name in exercises))
         for source, exercises in groupby(found, key=itemgetter(0))
     ]
     return outcomes | {o.exercise: o for o in sandbox.run(jobs, run.seed, until=until)}

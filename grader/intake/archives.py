@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from grader.base.decoding import MAX_FILE_BYTES
+from grader.base.files import NotRegular, open_regular
 from grader.base.names import display_name, short
 from grader.intake.child_process import is_machine_fault
 from grader.intake.handover import is_made_by_programs
@@ -29,6 +30,7 @@ MAX_NESTED = 3
 MAX_UNPACKED_TAR_BYTES = MAX_STUDENT_BYTES
 """Largest tar archive, unpacked; a larger one holds data."""
 ZIPS = (".zip", ".dbc")
+_ZIP_BEGINS = b"PK\x03\x04"
 MAX_DIRECTORY_BYTES = 16 * 2**20
 """Largest directory of an archive; it is read into memory before its entries can be counted."""
 TOO_MANY = "압축 파일에 파일이 너무 많이 들어 있어요. 낼 파일만 압축해 주세요."
@@ -202,7 +204,7 @@ class Unpacker:
             TooMany: it is a zip file with a directory that is too large to read.
             TooLarge: it is a tar archive that is too large unpacked.
         """
-        if name.lower().endswith(ZIPS):
+        if name.lower().endswith(ZIPS) or is_source(name):
             with opened_archive(archive, MAX_DIRECTORY_BYTES) as zipped:
                 if zipped is None:
                     raise TooMany
@@ -233,7 +235,9 @@ class Unpacker:
             if is_opened(lower):
                 self._nested(opened, item.entry, target, name, nested)
             elif is_source(lower) or (nested < 0 and lower in _METADATA_FILES):
-                self._write(opened, item.entry, self.free_path(target), name, MAX_FILE_BYTES)
+                target = self.free_path(target)
+                if self._write(opened, item.entry, target, name, MAX_FILE_BYTES) and nested >= 0:
+                    self._unpack_if_packed(target, name, nested)
             elif is_copied(lower, item.size):
                 self._write(opened, item.entry, self.free_path(target), name, MAX_DOCUMENT_BYTES)
             else:
@@ -250,6 +254,12 @@ class Unpacker:
         if self._write(opened, entry, inner, name, MAX_ARCHIVE_BYTES) and nested >= 0:
             self.unpack_beside(inner, target, name, nested=nested + 1)
             inner.unlink()
+
+    def _unpack_if_packed(self, written: Path, name: str, nested: int) -> None:
+        """Unpack a file named like a source in place of which somebody has handed in an archive."""
+        if nested < MAX_NESTED and is_packed_source(written.name, written):
+            self.unpack_beside(written, written, name, nested=nested + 1)
+            written.unlink()
 
     def _write(self, opened: Contents, entry: object, target: Path, name: str, most: int) -> bool:
         """Write one entry; stop when it exceeds `most` or the bytes left, whatever size the archive claims.
@@ -330,6 +340,17 @@ def is_opened(name: str) -> bool:
     if not lower.endswith(ARCHIVES):
         return False
     return lower.endswith((*ZIPS, *TARS)) or is_source(lower.rpartition(".")[0])
+
+
+def is_packed_source(name: str, path: Path) -> bool:
+    """Return True if a file is named like a source and begins like a zip file: somebody has only renamed it."""
+    if not is_source(name):
+        return False
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            return file.read(len(_ZIP_BEGINS)) == _ZIP_BEGINS
+    except (OSError, NotRegular):  # told by whoever reads it
+        return False
 
 
 def is_copied(name: str, size: int) -> bool:

@@ -6,6 +6,7 @@ Canvas' own `content_zipper.rb` writes these names. In an anonymous assignment t
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from grader.intake.handover import Entry, Handover, most_match
@@ -28,6 +29,21 @@ def read(folder: Path, found: list[Entry]) -> list[Handover]:
     for entry, match in named:
         students[match["user"]].append((entry, match))
     return [_handover(user, files) for user, files in students.items()]
+
+
+def handed_in_files(names: Iterable[str]) -> dict[str, str]:
+    """Return the id of the latest file that each user handed in, by the user's id.
+
+    Args:
+        names: names of the files in a download.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        match = _NAME.fullmatch(name)
+        if match is not None and match["user"].isdigit():
+            user = match["user"]
+            found[user] = max(found.get(user, "0"), match["file_id"], key=int)
+    return found
 
 
 def _handover(user: str, files: list[tuple[Entry, re.Match[str]]]) -> Handover:

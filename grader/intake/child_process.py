@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -39,7 +40,7 @@ _START_SECONDS, _END_SECONDS = 120.0, 10.0
 _MACHINE_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE))
 """Errors that no upload causes and that would meet the next upload too: a full disk, too many open files."""
 _START = (
-    "import sys; sys.path.insert(0, sys.argv[2]); "
+    "import sys; sys.path.insert(0, sys.argv[2]); sys.path += sys.argv[3:]; "
     "from grader.intake.child_process import serve; serve(int(sys.argv[1]))"
 )
 
@@ -153,6 +154,7 @@ class LimitedChild:
                     *(sys.executable, "-I", "-S"),
                     *(("-X", "utf8") if sys.flags.utf8_mode else ()),
                     *("-c", _START, str(inside.fileno()), str(Path(__file__).resolve().parents[2])),
+                    *_folder_of("yaml"),  # for projects of Deepnote, whose reader imports it at the first one
                 ],
                 pass_fds=(inside.fileno(),),
                 stdin=subprocess.DEVNULL,
@@ -182,6 +184,12 @@ class LimitedChild:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def _folder_of(package: str) -> tuple[str, ...]:
+    """Return the folder from which a package is imported here; empty if it is not installed."""
+    found = find_spec(package)
+    return () if found is None or found.origin is None else (str(Path(found.origin).parents[1]),)
 
 
 def _message(what: str, detail: Any) -> str:

@@ -45,6 +45,10 @@ _HOW_TO_MARK_A_GROUP = (
 _LATIN_RUN, _DIGITS, _HANGUL = re.compile("[0-9a-z]+"), re.compile(r"\d+"), re.compile("[가-힣]+")
 _HYPHENATED = re.compile(r"(?<![\d-])(\d{4})-(\d{4,6})(?![\d-])")
 """Matches a student number such as `2020-12345`; no date."""
+_WORK_WORDS = re.compile(
+    "(?:과제물?|숙제|제출물?|제출본|실습|최종본?|수정본?|완성본?|레포트|리포트|보고서|노트북|답안지?|풀이|주차|차시|문제|레슨|학번)*"
+)
+"""Matches words for what is handed in. None has one syllable, which could be a family name."""
 _NAME_LENGTHS = (5, 4, 3, 2)
 """Syllables of a Korean name, the longest first."""
 _ABSENT_OR_IN_A_GROUP = (
@@ -103,7 +107,7 @@ def match_labels(labels: Sequence[str], roster: Roster | None) -> Matched:
     for label in labels:
         found[label] = _written_in(label, roster, "login", "github")
         if found[label] == _Found():
-            named = tuple(_by_name(label, roster))
+            named = tuple(_by_name(label, roster) or _by_name_among_words(label, roster))
             found[label] = _Found(contradicted=named) if _has_unknown_number(label, roster) else _Found(named)
         if not found[label].people and not found[label].contradicted and not _by_number(label, roster):
             found[label] = _group_in_label(label, groups) or found[label]
@@ -289,6 +293,22 @@ def _by_glued_name(name: str, roster: Roster) -> list[Person]:
             if here := roster.named(run[:length]) or roster.named(run[-length:]):
                 found += here
                 break
+    return list(dict.fromkeys(found))
+
+
+def _by_name_among_words(label: str, roster: Roster) -> list[Person]:
+    """Return people whose name is glued to nothing but words for what is handed in: `과제박지우최종`.
+
+    Any other syllable may be part of a longer name, of somebody who is not in the roster, and so may any number.
+    """
+    if any(len(digits) >= _SHORTEST_NUMBER and not _is_date(digits) for digits in _DIGITS.findall(label)):
+        return []
+    found: list[Person] = []
+    for run in (run for word in words_of(label) for run in _HANGUL.findall(word)):
+        places = ((at, at + length) for length in _NAME_LENGTHS for at in range(len(run) - length + 1))
+        for begin, end in places:
+            if _WORK_WORDS.fullmatch(run[:begin]) and _WORK_WORDS.fullmatch(run[end:]):
+                found += roster.named(run[begin:end])
     return list(dict.fromkeys(found))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.base.names import display_name
 from grader.base.removal import remove_tree
-from grader.intake.archives import Unpacker, is_copied, is_opened, why_not
+from grader.intake.archives import Unpacker, is_copied, is_opened, is_packed_source, why_not
 from grader.submission.file_forms import is_source
 from grader.submission.find_files import MAX_DEPTH, MAX_ENTRIES, Unreadable, is_skipped
 
@@ -57,7 +57,7 @@ def _holds_an_archive(path: Path) -> bool:
         current, depth = pending.pop()
         try:
             kind = current.lstat().st_mode
-            if stat.S_ISREG(kind) and is_opened(current.name):
+            if stat.S_ISREG(kind) and (is_opened(current.name) or is_packed_source(current.name, current)):
                 return True
             if stat.S_ISDIR(kind) and depth <= MAX_DEPTH:
                 with os.scandir(current) as listing:
@@ -89,7 +89,7 @@ def _place(source: Path, target: Path, unpacker: Unpacker, name: str, depth: int
             os.symlink(os.readlink(source), target)
         elif source in unpacker.broken:
             return
-        elif is_opened(name) and stat.S_ISREG(kind):
+        elif stat.S_ISREG(kind) and (is_opened(name) or is_packed_source(name, source)):
             unpacker.unpack_beside(source, target, name)
         elif is_copied(name, source.lstat().st_size) and stat.S_ISREG(kind):
             _copy(source, target, unpacker, name)

@@ -30,7 +30,7 @@ class Origin:
     @classmethod
     def of_file(cls, source: SourceFile) -> "Origin":
         """Return the origin of code that was read from a file of a submission."""
-        return cls(source.name, source.text, source.places)
+        return cls(source.name, source.program, source.places)
 
     def place(self, line: int | None) -> Place | None:
         """Return where the learner finds this line of the program, counted from 1; None if the line is not known."""

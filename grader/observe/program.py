@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.observe import attached_modules
 from grader.observe.absent_gpu import CudaRequests
 from grader.observe.trace import Failure
 from grader.observe.wording import with_particle
@@ -76,6 +77,7 @@ def load_program(source: str, *, name: str = "submission", into: types.ModuleTyp
     sys.modules[name] = module
     linecache.cache[filename] = (len(source), None, [f"{line}\n" for line in source.split("\n")], filename)
     program = Program(names=module.__dict__, filename=filename, module_name=name)
+    attached_modules.offer(attached_modules.modules_of(source), filename)
     try:
         tree = ast.parse(source, filename)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -6,11 +6,14 @@ The terminal's table (`class_table`) and the class page (`class_page`) both show
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import Literal
 
 from grader.course.course import Course
 from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 
+SYNTAX_ERROR = "문법 오류"
+"""What stands for the name of an exception, for code that does not parse."""
 _BINS = 10
 """Maximum number of bins in the histogram of scores."""
 
@@ -237,12 +240,40 @@ def count_raised(submissions: Sequence[SubmissionResult]) -> RaisedCount | None:
         for feedback in filter(tried, submission.feedbacks):
             answering.add(index)
             if feedback.status == "error":
-                kind = (feedback.error or "").partition(":")[0]
+                kind = (feedback.error or "").partition(":")[0] or SYNTAX_ERROR
                 places.setdefault((feedback.exercise, kind), set()).add(index)
     if not places:
         return None
     (exercise, kind), most = max(places.items(), key=lambda item: len(item[1]))
     return RaisedCount(len(set().union(*places.values())), len(answering), exercise, kind, len(most))
+
+
+def also_stuck(mistakes: Sequence[MistakeCount], raised: RaisedCount | None) -> str:
+    """Return a line that counts those whom no named mistake describes; empty if `reteach` tells of all of them."""
+    parts = (
+        ("raised", raised.students if raised else 0, "코드에서 예외가 난 학생"),
+        ("unnamed", _unnamed_students(mistakes), "목록에 없는 방식으로 틀린 학생"),
+    )
+    subject = _subject(mistakes, raised)
+    told = [f"{what} {number}명" for key, number, what in parts if number and key != subject]
+    return f"{', '.join(told)}도 있어요." if told else ""
+
+
+def _unnamed_students(mistakes: Sequence[MistakeCount]) -> int:
+    return next((mistake.students for mistake in mistakes if not mistake.id), 0)
+
+
+def _subject(
+    mistakes: Sequence[MistakeCount], raised: RaisedCount | None
+) -> Literal["raised", "unnamed", "named", ""]:
+    """Return what most students have in common; empty if it is nothing of these."""
+    named = mistakes[0].students if mistakes and mistakes[0].id else 0
+    unnamed = _unnamed_students(mistakes)
+    if raised and raised.students > max(1, named, unnamed):
+        return "raised"
+    if unnamed > max(1, named):
+        return "unnamed"
+    return "named" if named > 1 else ""
 
 
 def reteach(
@@ -255,14 +286,14 @@ def reteach(
     hardest = hardest_first(exercises)
     if not hardest:
         return ""
-    named = mistakes[0].students if mistakes and mistakes[0].id else 0
+    subject = _subject(mistakes, raised)
     unnamed = next((mistake for mistake in mistakes if not mistake.id), None)
-    if raised and raised.students > max(1, named, unnamed.students if unnamed else 0):
+    if raised and subject == "raised":
         return (
             f"답안을 쓴 {raised.tried}명 가운데 {raised.students}명의 코드에서 예외가 났어요. "
             f"가장 많은 `{raised.exercise}`({raised.kind}, {raised.most}명)부터 다시 설명해 보세요."
         )
-    if unnamed and unnamed.students > max(1, named):
+    if unnamed and subject == "unnamed":
         where = ", ".join(f"`{e.name}`" for e in exercises if e.name in unnamed.exercises)
         if len(unnamed.exercises) > 3:
             where = f"연습 문제 {len(unnamed.exercises)}개"
@@ -270,7 +301,7 @@ def reteach(
             f"{where}의 답안을 쓴 {unnamed.tried}명 가운데 {unnamed.students}명이 목록에 없는 방식으로 틀렸어요. "
             "아래 실수 지도에서 그 코드부터 살펴보세요."
         )
-    if named > 1:
+    if subject == "named":
         most = mistakes[0]
         where = ", ".join(f"`{e.name}`" for e in exercises if e.name in most.exercises)
         if len(most.exercises) > 3:

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -17,20 +17,22 @@ from grader.report import words
 from grader.report.class_facts import (
     LessonFacts,
     ScoreBin,
+    also_stuck,
     answered,
     count_mistakes,
     count_raised,
     exercises_of,
     feedback_to_read_first,
     hardest_first,
-    is_unread,
     lessons_of,
     only_extras,
     reteach,
     score_bins,
     tried,
 )
+from grader.report.class_scores import scores_of, sections_of
 from grader.report.html import TEMPLATES, page
+from grader.report.item_facts import frequent_pairs, item_facts
 from grader.report.mistake_map import LessonMap, mistake_maps
 from grader.report.plain_text import points
 
@@ -40,6 +42,9 @@ _NAMES_SHOWN = 100
 """Maximum students listed by name at one cell of the map; the table lists all."""
 _STUDENTS_SHOWN = 200
 """Table rows that the page's script shows at once."""
+_STUDENTS_ON_A_PHONE = 25
+"""The same on a phone; index.css has this number too."""
+_PAIRS_SHOWN = 8
 
 _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "passed": ("모두 통과한 학생", lambda s: s.passed),
@@ -74,6 +79,10 @@ class _Student:
     """Keys of the map's cells that contain the student, separated by spaces."""
     kinds: str
     """Keys of `_KINDS` that apply to the student, separated by spaces."""
+    coded: frozenset[str]
+    """Exercises whose whole answer stands on the student's page."""
+    section: int | None
+    """Key of the student's section; None if there are no sections to compare."""
 
 
 def class_page(result: ClassResult, course: Course, names: Sequence[str], when: datetime) -> str:
@@ -91,9 +100,11 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
     begun = [lesson for lesson in lessons if lesson.begun]
     possible = sum(lesson.points for lesson in begun)
     maps = mistake_maps(submissions, begun)
-    students = _students(submissions, names, begun, maps)
-    scores = sorted(s.score for s in submissions if not is_unread(s))
-    whole = all(score == int(score) for score in scores)
+    mistakes, raised = count_mistakes(submissions), count_raised(submissions)
+    sections = sections_of(result)
+    students = _students(submissions, names, begun, maps, {one.name: one.key for one in sections})
+    measured = scores_of(submissions, result.absent, final=False)
+    whole = all(score == int(score) for score in measured.values)
     statuses = Counter(f.status if f.begun else "missing" for s in submissions for f in s.feedbacks)
     numbers = Counter(key for student in students for key in student.kinds.split())
     script = _script()
@@ -103,16 +114,21 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         result=result,
         when=when.strftime("%Y-%m-%d %H:%M"),
         students=students,
-        scores=scores,
-        best=max((s.max_score for s in submissions), default=0.0),
-        reteach=reteach(count_mistakes(submissions), exercises, count_raised(submissions)),
+        scores=scores_of(submissions, result.absent),
+        measured=measured,
+        sections=sections,
+        items=item_facts(submissions),
+        pairs=frequent_pairs(submissions, _PAIRS_SHOWN),
+        reteach=reteach(mistakes, exercises, raised),
+        also_stuck=also_stuck(mistakes, raised),
         lessons=begun,
         folded=[lesson for lesson in lessons if not lesson.begun],
         maps=maps,
         names_shown=_NAMES_SHOWN,
         students_shown=_STUDENTS_SHOWN,
+        students_on_a_phone=_STUDENTS_ON_A_PHONE,
         rows_shown=_ROWS_SHOWN,
-        bins=[(_bin_label(b, whole=whole), b) for b in score_bins(scores, possible)],
+        bins=[(_bin_label(b, whole=whole), b) for b in score_bins(measured.values, possible)],
         possible=possible,
         hardest=hardest_first(exercises),
         worst=_most_frequent(maps),
@@ -130,6 +146,7 @@ def _students(
     names: Sequence[str],
     lessons: Sequence[LessonFacts],
     maps: Sequence[LessonMap],
+    sections: Mapping[str, int],
 ) -> list[_Student]:
     cells: dict[int, list[int]] = {}
     for lesson_map in maps:
@@ -146,6 +163,8 @@ def _students(
             extras=only_extras(submission),
             cells=" ".join(map(str, cells.get(index, ()))),
             kinds=" ".join(key for key, (_, holds) in _KINDS.items() if holds(submission)),
+            coded=frozenset(f.exercise for f in submission.feedbacks if f.code),
+            section=sections.get(submission.person.section) if submission.person else None,
         )
         for index, (submission, name) in enumerate(zip(submissions, names, strict=True))
     ]
@@ -159,7 +178,8 @@ def _lesson_cells(
         own = [by_name.get(e.name) for e in lesson.exercises]
         score, most = (sum(getattr(f, part) for f in own if f is not None) for part in ("score", "max_score"))
         statuses = tuple("missing" if f is None or not f.begun else f.status for f in own)
-        yield f"{points(score)}/{points(most)}", _marks(statuses)
+        is_unread = own and all(status == "unreadable" for status in statuses)
+        yield "—" if is_unread else f"{points(score)}/{points(most)}", _marks(statuses)
 
 
 @cache

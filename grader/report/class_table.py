@@ -1,7 +1,6 @@
 """Draw the table that ends `grader grade`: one row per student, then the class's most frequent mistakes."""
 
 from collections.abc import Sequence
-from statistics import fmean, median
 
 from rich import box
 from rich.cells import cell_len
@@ -13,6 +12,7 @@ from rich.text import Text
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
 from grader.report.class_facts import count_mistakes, feedback_to_read_first, is_unread, only_extras, tried
+from grader.report.class_scores import scores_of
 
 # Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one.
 _ROWS_SHOWN = 40
@@ -171,12 +171,14 @@ def _legend(submissions: Sequence[SubmissionResult]) -> Text:
 
 
 def _overall(submissions: Sequence[SubmissionResult]) -> Text:
-    scores = [s.score for s in submissions]
-    most = max(s.max_score for s in submissions)
+    scores = scores_of(submissions)
     passed = sum(s.passed for s in submissions)
+    if not scores.values:
+        return Text(f"\n점수를 매긴 학생이 없어요 · 모두 통과 {passed}명")
+    kind = f"{scores.name}: " if scores.final else ""
     return Text(
-        f"\n{len(scores)}명 · 평균 {fmean(scores):.1f} · 중앙값 {median(scores):.1f} "
-        f"· 만점 {plain_text.points(most)} · 모두 통과 {passed}명"
+        f"\n{kind}{len(scores.values)}명 · 평균 {scores.mean:.1f} · 중앙값 {scores.median:.1f} "
+        f"· 만점 {plain_text.points(scores.full)} · 모두 통과 {passed}명"
     )
 
 

@@ -158,7 +158,9 @@ def _contributions(feedback: Feedback) -> Iterator[_Contribution]:
         title = words.headline(feedback).text
         yield _Contribution("", words.UNNAMED if title == words.DIFFERS else title, "", place, line)
     elif feedback.status == "error":
-        error = one_line(feedback.error or feedback.message, 200)
+        # The message on a syntax error begins with the student's own file and line.
+        message = feedback.message.partition(f"{words.UNREADABLE_PLACE} ")[2] or feedback.message
+        error = one_line(feedback.error or message, 200)
         yield _Contribution("", RAISED, "", place, f"{line}  → {error}" if line else error)
     else:
         yield _Contribution("", STOPPED, "", words.STATUS_NAMES[feedback.status], "")

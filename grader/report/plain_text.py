@@ -2,6 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
+
+from grader.course.feedback import Comment
 
 _WORD_STARTS = re.compile(r"(?<=_)|(?<=[a-z])(?=[A-Z])")
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
@@ -43,10 +46,19 @@ def without_code_marks(text: str) -> str:
 _FORMULA_STARTS = ("'", "=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def spreadsheet_cell(text: str) -> str:
+def spreadsheet_cell(text: str, limit: int = 300) -> str:
     """Return `text` in one line, with an apostrophe in front if a spreadsheet would take it for a formula."""
-    shown = one_line(text)
+    shown = one_line(text, limit)
     return f"'{shown}" if text.startswith(_FORMULA_STARTS) or shown.startswith(_FORMULA_STARTS) else shown
+
+
+def comment_lines(comments: Sequence[Comment]) -> list[str]:
+    """Return an instructor's comments as lines, each with the exercise that it is about."""
+    return [f"{c.exercise}: {one_line(c.text, WHOLE_COMMENT)}".removeprefix(": ") for c in comments]
+
+
+WHOLE_COMMENT = 20_000
+"""Maximum characters shown of an instructor's reasons and comments together: more than anybody writes."""
 
 
 def name_parts(name: str) -> list[str]:

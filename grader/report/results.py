@@ -19,12 +19,13 @@ SCHEMA = "hanstep.results/2"
 """Current schema of `results.json`.
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
-added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark` and `unread` of a submission, `kind`,
-`because`, `other_name`, `printed` and `printed_in` of a feedback, `source_line`, `symptom`, `difference` and
-`right_lines` of a mistake, `absent`, `repair`, `ungraded` and `regrade` of a class, `in_doubt` of somebody absent,
-`group` of a person. `score` is always the measured score; `mark` is the final one after the policy and marks given by
-hand, and its `score` is null for a student who is excused. `ungraded` lists what could not be read: file, reason, and
-the command that grades it.
+added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread` and `comments` of a
+submission, `kind`, `because`, `other_name`, `printed`, `printed_in`, `code`, `code_line` and `code_cell` of a feedback,
+`source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`, `ungraded` and `regrade` of a
+class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person. `score` is always the measured
+score; `mark` is the final one after the policy and marks given by hand, and its `score` is null for a student who is
+excused; `mark` itself is null without rules, and for a student with an exercise that is `unreadable`, whose points are
+then no mark at all. `ungraded` lists what could not be read: file, reason, and the command that grades it.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")
@@ -93,6 +94,7 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
         "handed_in": submission.handed_in,
         "mark": None if submission.mark is None else asdict(submission.mark),
         "unread": [asdict(unread) for unread in submission.unread],
+        "comments": [asdict(comment) for comment in submission.comments],
     }
 
 
@@ -137,6 +139,9 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "notes": list(feedback.notes),
         "printed": None if feedback.printed is None else asdict(feedback.printed),
         "printed_in": feedback.printed_in,
+        "code": feedback.code,
+        "code_line": feedback.code_line,
+        "code_cell": feedback.code_cell,
         "diagnosis": None
         if diagnosis == Diagnosis()
         else {**asdict(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)},

@@ -6,7 +6,9 @@ The text report and the HTML report both take their sentences from here, so that
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.base.names import listed
 from grader.course.feedback import (
+    Absent,
     CheckResult,
     Diagnosis,
     Feedback,
@@ -14,6 +16,7 @@ from grader.course.feedback import (
     NamedMistake,
     RepairStep,
     Status,
+    SubmissionResult,
 )
 from grader.observe.wording import one_of, with_particle
 from grader.report.exceptions.advice import advise
@@ -47,6 +50,8 @@ KIND_NAMES = {"warmup": "몸풀기", "bonus": "보너스"}
 """Korean names of the kinds of exercise that count towards no score; a graded exercise's kind is not listed."""
 NOT_BEGUN = "시작 안 함"
 """Name of the status of a function that is still as it was handed out."""
+UNREADABLE_PLACE = "읽을 수 없어요."
+"""What ends the first sentence on code that does not parse (`SourceFile.complaint`), which names file and line."""
 UNNAMED = "처음 보는 실수예요"
 """Name of all mistakes without a name, where an instructor reads how often each is made."""
 DIFFERS = "정답과 다른 곳이 있어요"
@@ -78,6 +83,17 @@ _AS_THE_EXERCISE_WRITES_IT = (
     "채점기는 문제에 적힌 순서와 이름으로 값을 넣어요. 함수의 첫 줄을 문제와 같게 고치고 다시 확인해 보세요."
 )
 _AFTER_A_RAISE = "내 코드의 `raise`가 낸 예외예요. 그 조건이 받아야 할 값까지 거절하지 않는지 보세요."
+
+
+def no_mark_yet(submission: SubmissionResult) -> str:
+    """Say why a submission that could not be read has no mark, naming its files."""
+    files = f": {listed([unread.file for unread in submission.unread])}" if submission.unread else ""
+    return f"읽지 못한 파일이 있어서 아직 점수가 없어요{files}"
+
+
+def still_open(absent: Absent) -> str:
+    """Say why somebody who handed in nothing has no zero yet."""
+    return f"마감이 아직 지나지 않았어요: {absent.open_until}"
 
 
 @dataclass(frozen=True)

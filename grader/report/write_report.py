@@ -4,7 +4,7 @@ import csv
 import io
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -14,13 +14,23 @@ from typing import Any
 from grader.base.file_names import file_names, safe_filename
 from grader.base.files import write_whole
 from grader.course.course import Course
-from grader.course.feedback import ClassResult, Diagnosis, Feedback, Mark, Person, Repair, SubmissionResult
+from grader.course.feedback import (
+    ClassResult,
+    Comment,
+    Diagnosis,
+    Feedback,
+    Mark,
+    Person,
+    Repair,
+    SubmissionResult,
+)
 from grader.report import plain_text, words
+from grader.report.answer_code import CodeLine, answer_lines
 from grader.report.class_facts import exercises_of, only_extras
 from grader.report.class_page import class_page
 from grader.report.hold_back import as_told, mistake_hints, without_repair
 from grader.report.html import feedback_html, page
-from grader.report.plain_text import spreadsheet_cell
+from grader.report.plain_text import WHOLE_COMMENT, comment_lines, spreadsheet_cell
 from grader.report.results import dump, write_results
 from grader.report.text import feedback_text
 
@@ -87,6 +97,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
     keys = [f"{e.lesson}_{e.name}" for e in exercises]
     more = len(_MARK_COLUMNS) if result.absent or any(s.person or s.mark for s in result.submissions) else 0
     extras = int(any(map(only_extras, result.submissions)))
+    said = int(any(s.comments for s in result.submissions) or any(a.comments for a in result.absent))
     writer.writerow(
         [
             *("학생", "점수", "만점"),
@@ -95,6 +106,7 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
             "실수",
             *_EXTRAS_COLUMN[:extras],
             *_MARK_COLUMNS[:more],
+            *[_COMMENT_COLUMN][:said],
         ]
     )
     for submission in result.submissions:
@@ -104,25 +116,34 @@ def gradebook_csv(result: ClassResult, course: Course) -> str:
         writer.writerow(
             [
                 spreadsheet_cell(submission.student),
-                plain_text.points(submission.score),
+                "" if submission.awaits_mark else plain_text.points(submission.score),
                 plain_text.points(submission.max_score),
-                *("" if f is None else plain_text.points(f.score) for f in own),
+                *("" if f is None or f.status == "unreadable" else plain_text.points(f.score) for f in own),
                 *("" if f is None else words.status_name(f) for f in own),
                 spreadsheet_cell(mistakes),
                 *[plain_text.without_code_marks(_extras_cell(submission))][:extras],
-                *_mark_cells(submission.person, submission.mark)[:more],
+                *_mark_cells(
+                    submission.person,
+                    submission.mark,
+                    words.no_mark_yet(submission) if submission.awaits_mark else "",
+                )[:more],
+                *[_comments_cell(submission.comments)][:said],
             ]
         )
     for absent in result.absent:
         blank = [""] * (2 + 2 * len(keys) + 1 + extras)
         name = spreadsheet_cell(absent.person.name)
-        writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark)])
+        open_ = words.still_open(absent) if absent.open_until else ""
+        comments = [_comments_cell(absent.comments)][:said]
+        writer.writerow([name, *blank, *_mark_cells(absent.person, absent.mark, open_), *comments])
     return file.getvalue()
 
 
 _EXTRAS_COLUMN = ("점수에 들지 않는 과제만 낸 학생",)
 """Only if there is such a student, who would seem to have handed in nothing."""
 _MARK_COLUMNS = ("학번", "이름", "분반", "최종 점수", "최종 만점", "최종 점수의 까닭")
+_COMMENT_COLUMN = "코멘트"
+"""Only if there is a comment."""
 
 
 def _extras_cell(submission: SubmissionResult) -> str:
@@ -130,28 +151,43 @@ def _extras_cell(submission: SubmissionResult) -> str:
     return words.extras_only(extras) if extras else ""
 
 
-def _mark_cells(person: Person | None, mark: Mark | None) -> list[str]:
+def _mark_cells(person: Person | None, mark: Mark | None, instead: str = "") -> list[str]:
+    """Return the cells of `_MARK_COLUMNS`; `instead` says why there is no mark."""
     who = person or Person()
     numbers = ["", ""]
     if mark is not None:
         score = "면제" if mark.score is None else plain_text.points(mark.score)
         numbers = [score, plain_text.points(mark.max_score)]
     why = "" if mark is None else " / ".join(mark.reasons)
-    return [*map(spreadsheet_cell, (who.id, who.name, who.section)), *numbers, spreadsheet_cell(why)]
+    return [
+        *map(spreadsheet_cell, (who.id, who.name, who.section)),
+        *numbers,
+        spreadsheet_cell(why or instead),
+    ]
+
+
+def _comments_cell(comments: Sequence[Comment]) -> str:
+    return spreadsheet_cell(" / ".join(comment_lines(comments)), WHOLE_COMMENT)
 
 
 def gradescope(submission: SubmissionResult) -> dict[str, Any]:
     """Return the document that a Gradescope autograder writes to `results.json`: one test per exercise.
 
     The feedback is sent as text because Gradescope's pages keep only some HTML. The score is the final mark, or the
-    measured one of an excused student, for which Gradescope has no word; the tests show the measured scores.
+    measured one of an excused student, for which Gradescope has no word; the tests show the measured scores. It has no
+    word for a submission that could not be read either, so the output says that its score is none.
     """
     mark = submission.mark
     score = submission.score if mark is None or mark.score is None else mark.score
-    lines = list(submission.notes)
+    lines = [*comment_lines(submission.comments), *submission.notes]
     if mark is not None:
         final = f"최종 점수: {plain_text.mark_points(mark.score, mark.max_score, ' / ')}"
         lines = [final, *mark.reasons, *lines]
+    if submission.awaits_mark:
+        lines = [
+            f"{words.no_mark_yet(submission)}. 아래의 숫자는 점수가 아니에요. 고쳐서 다시 내 주세요.",
+            *lines,
+        ]
     return {
         "score": round(score, 6),
         "execution_time": round(sum(f.seconds for f in submission.feedbacks), 3),
@@ -181,7 +217,7 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
     """Return the HTML of one student's page, with a card for each exercise."""
     draw = feedback_html if repair == "at-once" else _card_with_hints
     titles = {lesson.id: lesson.title for lesson in course.lessons}
-    lessons: dict[str, list[tuple[Feedback, str]]] = {}
+    lessons: dict[str, list[tuple[Feedback, str, list[CodeLine]]]] = {}
     common = _common_notes(submission)
     shown: set[tuple[str, str]] = set()
     for feedback in submission.all_feedback:
@@ -189,16 +225,27 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         story = (feedback.status, feedback.message)
         again = feedback.status in ("missing", "unreadable") and story in shown
         shown.add(story)
-        own = replace(feedback, notes=tuple(note for note in feedback.notes if note not in common))
+        # The code, which hardly two have in common, stands below the card.
+        own = replace(feedback, code="", notes=tuple(note for note in feedback.notes if note not in common))
         card = "" if again else _rendered_safely(draw, own)
-        lessons.setdefault(feedback.lesson, []).append((feedback, card))
+        code = answer_lines(feedback, tell=repair == "at-once")
+        lessons.setdefault(feedback.lesson, []).append((feedback, card, code))
     return page(
         "student.html.j2",
         course=course,
         submission=submission,
         notes=(*submission.notes, *common),
+        comments={key: [c.text for c in own] for key, own in _by_exercise(submission.comments).items()},
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
     )
+
+
+def _by_exercise(comments: Sequence[Comment]) -> dict[str, list[Comment]]:
+    """Return the comments by exercise; an empty key stands for the whole submission."""
+    found: dict[str, list[Comment]] = {}
+    for comment in comments:
+        found.setdefault(comment.exercise, []).append(comment)
+    return found
 
 
 def _card_with_hints(feedback: Feedback) -> str:

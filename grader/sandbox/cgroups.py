@@ -11,7 +11,8 @@ To create cgroups, we need a parent cgroup that is delegated to us, that is, one
 The grader moves from the parent into `hanstep-main`, because a cgroup that holds processes cannot have limited
 children.
 
-Where cgroups are not available, the resource limits of each child and the checks of the server must do.
+Where cgroups are not available, the resource limits of each child and the checks of the server must do. What cgroups do
+not count, such as open files, is limited in each child only (`inside/isolation.py`).
 """
 
 import logging
@@ -96,9 +97,10 @@ def own_cgroup(
 def enter_prepared_parent(current: Path | None) -> Preparation:
     """Make this process's cgroup the parent of sandboxes' cgroups, and move this process into `hanstep-main` below it.
 
-    Processes that this one starts later are in `hanstep-main` too. If sandboxes cannot get cgroups, this process is
-    moved back. If this process is in `hanstep-main` already, nothing is done. Otherwise this also kills and removes
-    sandboxes' cgroups whose grader was killed.
+    Processes that this one starts later are in `hanstep-main` too. There are three outcomes:
+    - this process is in `hanstep-main` already: nothing is done;
+    - sandboxes cannot get cgroups: this process is moved back, and the result says what is missing;
+    - sandboxes can get them: cgroups that a killed grader left behind are removed, with what runs in them.
 
     Args:
         current: this process's cgroup, see `own_cgroup`; None if there is none.
@@ -145,7 +147,7 @@ def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitSta
     Args:
         command: the command that starts the sandbox.
         memory_bytes: memory limit of one child (`client.Limits`). The cgroup gets more: what the warmed server needs,
-            and twice the child's limit, because a cgroup also counts memory that nothing else watches.
+            and twice the child's limit, because a cgroup also counts cached files and the kernel's structures.
         resources: the cgroup is removed when this closes.
     """
     parent = find_prepared_parent(own_cgroup())

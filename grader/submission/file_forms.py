@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Literal
 
+from grader.submission.deepnote import notebook_of_project
 from grader.submission.notebook_json import is_notebook
 from grader.submission.syntax import DEFINED_NAME
 
@@ -20,7 +21,7 @@ MAX_DOCUMENT_BYTES = 4 * 2**20
 DOCUMENTS = (".txt", ".json", ".md", ".markdown", ".rmd", ".qmd", ".html", ".htm", ".python")
 """Suffixes of documents; `.python` is a notebook in an archive of Databricks."""
 _SOURCE = re.compile(
-    r"(?P<stem>.+)\.(?:ipynb|pyw?)(?:[. ]?(?:txt|json|download)|[ ]?\(\d{1,3}\))*", re.I | re.S
+    r"(?P<stem>.+)\.(?:ipynb|pyw?|deepnote)(?:[. ]?(?:txt|json|download)|[ ]?\(\d{1,3}\))*", re.I | re.S
 )
 _CODE = re.compile(rf"^[ \t]*+(?:{DEFINED_NAME}|import[ \t]|from[ \t]++[\w.]++[ \t]++import\b)", re.MULTILINE)
 _BREAKS = frozenset(("p", "div", "br", "li", "tr", "pre", "h1", "h2", "h3", "h4"))
@@ -61,8 +62,13 @@ def form_of(name: str, text: str) -> Form:
     Args:
         name: the file's name.
         text: its content.
+
+    Raises:
+        ReadError: it is called a project of Deepnote, and is none.
     """
     named_notebook = bool(re.search(r"\.ipynb\b", name, re.I))
+    if re.search(r"\.deepnote\b", name, re.I) and not is_notebook(text):
+        return Form("notebook", notebook_of_project(text), "Deepnote 프로젝트의 코드 블록을 읽었어요.")
     if is_notebook(text):
         return Form(
             "notebook", text, "" if named_notebook else "이름과 달리 노트북이어서 노트북으로 읽었어요."

@@ -6,13 +6,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from grader.base.decoding import read_text
 from grader.base.names import LISTED, short
+from grader.observe.attached_modules import with_modules
 from grader.observe.wording import with_particle
 from grader.submission.cells import Cell, module_of, percent_cells, written_file
 from grader.submission.file_code import code_of_file
@@ -29,12 +30,21 @@ from grader.submission.statements import (
     Block,
     bound_names,
     defined_names,
+    defining_lines,
     imports_from,
     keep_only,
     needed_names,
     select,
 )
-from grader.submission.syntax import ASSIGNED_NAME, DEFINED_NAME, DEFINITIONS, SYNTAX_ERROR, parse
+from grader.submission.syntax import (
+    ASSIGNED_NAME,
+    DEFINED_NAME,
+    DEFINITIONS,
+    SYNTAX_ERROR,
+    definition_of,
+    first_line,
+    parse,
+)
 
 _MAX_NOTES = 5
 """Maximum number of notes about what was left out of one file."""
@@ -116,6 +126,15 @@ class SourceFile:
     """Other names that only drill or clinic cells define, such as helpers."""
     notes: tuple[str, ...] = ()
     """Korean lines about what was left out to read the file."""
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """First and last line in `text` of the last definition of each exercise, its decorators included."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Text by name of the student's own modules that the program imports; they were handed in along with it."""
+
+    @property
+    def program(self) -> str:
+        """The text to execute: `text`, with `modules` attached in one more line if there are any."""
+        return with_modules(self.text, self.modules) if self.modules else self.text
 
     def nearest_place(self, line: int) -> Place:
         """Return the place of a line of `text`; a line outside it counts as the nearest one."""
@@ -149,6 +168,22 @@ class SourceFile:
             f"{with_particle(f'`{missing[1]}`', '은/는')} 드릴이나 클리닉 셀에만 있어요. 그런 셀은 채점할 때 "
             "실행하지 않아요. 답에 필요하면 답을 쓴 셀로 옮겨 주세요."
         )
+
+    def answer(self, name: str) -> tuple[str, Place] | None:
+        """Return the code of the definition of `name`, or of the attempt at it, and where it begins; None if none."""
+        problem = self.problem_for(name)
+        if problem is not None:
+            place, lines = self.nearest_place(problem.line), problem.text.strip("\n").split("\n")
+            shown = problem.shown.split("\n")[0].strip()
+            above = next((at for at, line in enumerate(lines) if line.strip() == shown), 0)
+            return "\n".join(lines), Place(place.cell, max(1, place.line - above))
+        if name not in self.defines:
+            return None
+        node = definition_of(self.text, name)
+        first, last = self.defines[name], self.defines[name]
+        if node is not None:
+            first, last = first_line(node), node.end_lineno or node.lineno
+        return "\n".join(self.text.split("\n")[first - 1 : last]), self.nearest_place(first)
 
     # Mapped once: a file can have thousands of names, and it is asked about every exercise. The last one counts.
     @cached_property
@@ -210,9 +245,14 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
     places: list[Place] = []
     defines: dict[str, int] = {}
     problems: list[Problem] = []
+    spans: dict[str, tuple[int, int]] = {}
     for unit, statements in zip(units, kept, strict=True):
         cell, before = unit.cell, len(lines)
         defines |= {name: before + line for name, line in defined_names(unit.block, statements).items()}
+        spans |= {
+            name: (before + first, before + last)
+            for name, (first, last) in defining_lines(unit.block, statements, exercises).items()
+        }
         problems += (_problem(broken, cell, before) for broken in unit.recovery.broken)
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
@@ -231,6 +271,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
         practice,
         practice_names,
         tuple(notes[:_MAX_NOTES]),
+        spans,
     )
 
 

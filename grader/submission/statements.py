@@ -93,6 +93,19 @@ def defined_names(block: Block, kept: Iterable[int]) -> dict[str, int]:
     return names
 
 
+def defining_lines(block: Block, kept: Iterable[int], names: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Return first and last line of the kept statement that binds each of these names last, decorators included."""
+    found: dict[str, tuple[int, int]] = {}
+    for index in kept:
+        for name in block.uses[index].defined:
+            if name in names:
+                statement = block.body[index]
+                decorators = statement.decorator_list if isinstance(statement, DEFINITIONS) else []
+                first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+                found[name] = first, statement.end_lineno or statement.lineno
+    return found
+
+
 def bound_names(block: Block, kept: Iterable[int]) -> set[str]:
     """Return all names that the kept statements bind, by importing too; `*` stands for those of a star import."""
     return {name for index in kept for name in block.uses[index].bound}

@@ -14,6 +14,7 @@ from grader.submission.cells import MAX_CODE_CHARS
 from grader.submission.file_forms import MAX_DOCUMENT_BYTES, is_document, is_source
 from grader.submission.find_files import OTHER_ARCHIVES, Found, Unreadable, closed_archive
 from grader.submission.practice_cells import Practice, is_unwritten
+from grader.submission.siblings import with_siblings
 from grader.submission.source_file import SourceFile, read_source
 
 MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
@@ -117,6 +118,7 @@ def read_files(
         else:
             files.append(source)
             chars_left -= source.size
+    files = with_siblings(files, root)
     if not any(file.defines_or_attempts(name) for file in files for name in exercise_names):
         files += _documents_with_answers(found, exercise_names, root, taken)
     if not files and not found.unreadable:

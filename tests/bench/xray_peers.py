@@ -18,6 +18,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,7 +107,9 @@ def torch_audit(script: Path) -> list[Said]:
     auditors: list[Any] = []
 
     def audit(model: nn.Module, optimizer: torch.optim.Optimizer, batch: "Batch") -> None:
-        auditors.append(autopatch(model, optimizer=optimizer, every_n_steps=1, reporters=[], fail_level="FATAL"))
+        auditors.append(
+            autopatch(model, optimizer=optimizer, every_n_steps=1, reporters=[], fail_level="FATAL")
+        )
 
     _run(script, audit)
     found = {Said(one.rule_id, None) for auditor in auditors for one in auditor.finish(report=False).findings}
@@ -157,7 +160,7 @@ def _run(script: Path, first_step: Callable[[nn.Module, torch.optim.Optimizer, B
     def recording(loss: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(loss)
         def call(*arguments: Any, **options: Any) -> Any:
-            if not is_ours and len(arguments) >= 2:  # noqa: PLR2004
+            if not is_ours and len(arguments) >= 2:
                 last_loss[:] = arguments[1], functools.partial(loss, **options)
             return loss(*arguments, **options)
 
@@ -190,10 +193,8 @@ def _run(script: Path, first_step: Callable[[nn.Module, torch.optim.Optimizer, B
     register_optimizer_step_pre_hook(before_step)
     sys.argv = [str(script)]
     sys.path[0] = str(script.parent)
-    try:
+    with suppress(Exception, SystemExit):  # a wrong script may crash: what was said before counts
         runpy.run_path(str(script), run_name="__main__")
-    except (Exception, SystemExit):  # a wrong script may crash: what was said before counts
-        pass
 
 
 def forked(tool: Callable[[Path], list[Said]], script: Path) -> list[Said]:

@@ -278,3 +278,25 @@ def test_who_is_matched_has_that_name_and_no_other_number(drawn: list[tuple[str,
     assert all(is_placeholder_name(p.name) or agree(p.name, named[p.moodle_id]) for p in left), (
         "a stranger's marks"
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("과제1박지우", "박지우"),
+        ("박지우과제최종", "박지우"),
+        ("1주차실습박지우_제출", "박지우"),
+        ("hw1박지우", "박지우"),
+        ("과제이솔", "이솔"),
+        ("박지우민", ""),
+        ("김박지우", ""),
+        ("박지우이솔과제", ""),
+        ("과제박지우와이솔", ""),
+        ("20249999과제박지우", ""),
+    ],
+)
+def test_a_name_glued_to_words_for_the_work(label: str, name: str, tmp_path: Path) -> None:
+    """Any other syllable may be part of the name of somebody who is not in the roster."""
+    roster = "학번,이름\n20240001,박지우\n20240002,이솔\n"
+    found = received(tmp_path, {f"{label}.py": CODE}, roster)
+    assert [person.name for person in found.people.values()] == ([name] if name else [])

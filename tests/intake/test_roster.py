@@ -226,7 +226,7 @@ def test_the_sheet_that_is_meant(tmp_path: Path) -> None:
     [
         (b"PK\x03\x04" + b"0" * 100, "Excel 파일이 깨져서 열 수 없어요"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 100, "옛 Excel 형식(.xls)"),
-        ("<html><table><tr><td>학번</td></tr></table></html>".encode(), "웹 페이지(HTML)"),
+        ("<html><p>로그인해 주세요</p></html>".encode(), "표가 없는 웹 페이지(HTML)"),
     ],
 )
 def test_what_excel_saved_otherwise_is_said(data: bytes, said: str, tmp_path: Path) -> None:
@@ -255,3 +255,48 @@ def test_numbers_of_thousands_of_digits_are_only_long_names(tmp_path: Path) -> N
     with pytest.raises(TableError) as error:
         read_roster(path)
     assert len(str(error.value)) < 600
+
+
+_ROWS = "<tr><td>20240001</td><td>김&nbsp;하늘</td><td>A</td></tr><tr><td>20240002<td>이서준<td>B"
+_PORTAL = f"""<meta http-equiv=Content-Type content="text/html; charset=euc-kr">
+<style>td {{ mso-number-format:"\\@" }}</style>
+<table><tr><td>메뉴</td></tr></table>
+<table border=1><tr><th colspan=3>2026학년도 1학기 출석부</th></tr>
+<tr><th>학 번</th><th>성 명</th><th>분반</th></tr>{_ROWS}</table>"""
+_XML_2003 = """<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?>
+<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"
+ xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
+<Styles><Style ss:ID="s1"/></Styles><Worksheet ss:Name="a"><Table>
+<Row><Cell><Data ss:Type="String">학번</Data></Cell><Cell><Data ss:Type="String">이름</Data></Cell>
+<Cell ss:Index="4"><Data ss:Type="String">분반</Data></Cell></Row>
+<Row><Cell><Data ss:Type="String">20240001</Data></Cell><Cell><Data ss:Type="String">김 하늘</Data></Cell>
+<Cell ss:Index="4"><Data>A</Data></Cell></Row>
+<Row><Cell><Data ss:Type="Number">20240002</Data></Cell><Cell><Data>이서준</Data></Cell><Cell/>
+<Cell><Data>B</Data></Cell></Row>
+</Table></Worksheet></Workbook>"""
+_SPANNING = (
+    "<html><table><tr><th>분반<th>학번<th>이름</tr><tr><td rowspan=1>A<td>20240001<td>김 하늘"
+    "<tr><td rowspan='999999999999'>B</td><td>20240002</td><td>이<b>서</b>준</td></tr></table></html>"
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        _PORTAL.encode("cp949"),
+        _PORTAL.encode(),
+        _PORTAL.encode("utf-16"),
+        f"<html><body>{_PORTAL}".encode("utf-8-sig"),
+        _XML_2003.encode(),
+        _SPANNING.encode(),
+    ],
+    ids=["cp949", "utf-8", "utf-16", "page", "Excel 2003", "spans"],
+)
+def test_a_web_page_that_portals_save_as_xls(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "roster.xls"
+    path.write_bytes(data)
+    people = read_roster(path).people
+    assert [(p.id, p.name, p.section) for p in people] == [
+        ("20240001", "김 하늘", "A"),
+        ("20240002", "이서준", "B"),
+    ]

@@ -7,6 +7,7 @@ import pytest
 from grader.course.feedback import SubmissionResult
 from grader.report.class_facts import (
     ExerciseFacts,
+    also_stuck,
     count_mistakes,
     count_raised,
     exercises_of,
@@ -158,3 +159,21 @@ def test_mistakes_without_a_name_come_first_where_most_students_make_one() -> No
     students = [SubmissionResult(str(n), (samples.unknown(),)) for n in range(3)]
     told = reteach(count_mistakes(students), exercises_of(students, samples.course()), count_raised(students))
     assert "3명 가운데 3명이 목록에 없는 방식으로 틀렸어요" in told
+
+
+def test_those_whom_no_named_mistake_describes_are_counted_beside_the_headline() -> None:
+    named = [SubmissionResult(f"n{i}", (samples.named_mistake(),)) for i in range(3)]
+    syntax = replace(samples.named_mistake(), status="error", error=None, diagnosis=samples.Diagnosis())
+    others = [SubmissionResult("a", (syntax,)), SubmissionResult("b", (samples.unknown(),))]
+
+    def told(students: list[SubmissionResult]) -> str:
+        return also_stuck(count_mistakes(students), count_raised(students))
+
+    assert (
+        told([*named, *others]) == "코드에서 예외가 난 학생 1명, 목록에 없는 방식으로 틀린 학생 1명도 있어요."
+    )
+    assert told(named) == ""
+    raised = [SubmissionResult(f"r{i}", (syntax,)) for i in range(4)]
+    assert told([*named, *raised, others[1]]) == "목록에 없는 방식으로 틀린 학생 1명도 있어요."
+    said = reteach(count_mistakes(raised), exercises_of(raised, samples.course()), count_raised(raised))
+    assert "`train_step`(문법 오류, 4명)" in said

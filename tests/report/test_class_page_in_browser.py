@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from grader.base.file_names import file_names
-from grader.course.feedback import ClassResult, Feedback
+from grader.course.feedback import ClassResult, Feedback, Mark, Person
 from grader.report.class_page import class_page
 from grader.report.plain_text import JOINER
 from grader.report.write_report import write_report
@@ -39,6 +39,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         made[name] = tmp_path_factory.mktemp(name)
         write_report(made[name], result, samples.course(), when=when)
     for name, result in (
+        ("sections", of_sections(300)),
         ("huge", samples.large_class(450)),
         ("lessons", of_lessons(4)),
         ("many", of_lessons(9)),
@@ -48,6 +49,21 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         text = class_page(result, samples.course(), names, when)
         (made[name] / "index.html").write_text(text, encoding="utf-8")
     return made
+
+
+def of_sections(number: int) -> ClassResult:
+    """A class in three sections, with whole answers, pairs of mistakes and final marks."""
+    result = samples.large_class(number)
+    students = tuple(
+        replace(
+            s,
+            person=Person(str(i), s.student, "나가다"[i % 3]),
+            mark=Mark(s.score, 100.0),
+            feedbacks=tuple(replace(f, code="def f():\n    pass", code_line=1) for f in s.feedbacks),
+        )
+        for i, s in enumerate(result.submissions)
+    )
+    return replace(result, submissions=students)
 
 
 def of_lessons(number: int) -> ClassResult:
@@ -247,6 +263,26 @@ def test_the_map_filters_the_table(opened: Opened) -> None:
 # ---- everybody ----------------------------------------------------------------------------------------
 
 
+def test_a_section_alone_is_one_press_away(opened: Opened) -> None:
+    page = opened("sections")
+    page.locator("#sections ~ table").get_by_role("button", name="나", exact=True).click()
+    assert page.get_by_role("status").inner_text() == "300명 가운데 100명"
+    assert page.locator("#section").input_value() == "s1"
+    page.get_by_role("button", name="조건 지우기").click()
+    assert page.get_by_role("status").inner_text() == "300명 모두"
+
+
+def test_three_hundred_students_are_short_on_a_phone(opened: Opened) -> None:
+    for script in (True, False):
+        page = opened("sections", width=390, script=script)
+        size = page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
+        assert size[1] <= 390
+        assert (size[0] < 9_000) == script, size
+    page = opened("sections", width=390)
+    page.get_by_role("button", name="25명 더 보기").click()
+    assert len(shown(page)) == 50
+
+
 def test_keyboard_reaches_everything_and_shows_where_it_is(opened: Opened) -> None:
     """Whoever works without a mouse sees the focus at every step, and Enter leads from a student to the page."""
     page = opened()
@@ -267,8 +303,9 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(opened: Opened) -> No
 
 @pytest.mark.parametrize(
     ("name", "width", "scheme"),
-    [("usual", 1280, "light"), ("usual", 390, "dark"), ("hostile", 1280, "dark"), ("hostile", 390, "light")],
-)
+    [("usual", 1280, "light"), ("usual", 390, "dark"), ("hostile", 1280, "dark"), ("hostile", 390, "light"),
+     ("sections", 1280, "dark"), ("sections", 390, "light")],
+)  # fmt: skip
 def test_axe_finds_nothing(opened: Opened, name: str, width: int, scheme: str) -> None:
     """WCAG 2.2 AA as far as a program can tell, with everything folded out and with a dialog open."""
     page = opened(name, width=width, scheme=scheme)
@@ -283,10 +320,10 @@ def test_axe_finds_nothing(opened: Opened, name: str, width: int, scheme: str) -
 
 def test_table_and_map_are_tables_on_a_phone_too(opened: Opened) -> None:
     """Their rows are stacked there, which must not take their headers from who hears the page."""
-    for width in (1280, 390):
+    for width, rows in ((1280, STUDENTS), (390, 25)):
         page = opened(width=width)
         table = page.get_by_role("table", name="학생별 점수")
-        assert table.get_by_role("rowheader").count() == STUDENTS
+        assert table.get_by_role("rowheader").count() == rows
         assert table.get_by_role("columnheader").count() >= 3
         a_map = page.get_by_role("table", name="레슨 01의 실수")
         assert a_map.get_by_role("columnheader").count() == 2 + len(samples.EXERCISES)

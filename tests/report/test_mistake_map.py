@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from grader.course.feedback import Feedback, SubmissionResult
+from grader.course.feedback import Diagnosis, Feedback, SubmissionResult
 from grader.report.class_facts import exercises_of, lessons_of
 from grader.report.mistake_map import RAISED, STOPPED, LessonMap, mistake_maps
 from tests.report import samples
@@ -78,3 +78,24 @@ def test_every_cell_has_a_number_of_its_own() -> None:
     ]
     assert sorted(keys) == list(range(len(keys)))
     assert len(keys) >= 6
+
+
+def test_one_syntax_error_in_two_files_is_one_example() -> None:
+    """The message begins with file and line, which differ; the map has the place of each student beside the name."""
+
+    def broken(file: str, line: int) -> Feedback:
+        message = f"{file} {line}번째 줄을 읽을 수 없어요. 문법 오류예요: 괄호를 닫지 않았어요."
+        return replace(
+            samples.named_mistake(),
+            status="error",
+            diagnosis=Diagnosis(),
+            message=message,
+            line=line,
+            cell=None,
+            source_line="f(x",
+        )
+
+    (row,) = map_of((broken("a.py", 3),), (broken("b.py", 7),)).others
+    cell = row.cells["train_step"]
+    assert cell.examples == [("f(x  → 문법 오류예요: 괄호를 닫지 않았어요.", "", 2)]
+    assert [s.place for s in cell.sightings] == ["3번째 줄", "7번째 줄"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader.observe.attached_modules import with_modules
 from grader.sandbox.sandbox import Job, Sandbox
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, run
 
@@ -66,6 +67,21 @@ def test_it_is_told_as_often_as_that(sandbox: Sandbox) -> None:
     _, second = run(sandbox, text + RIGHT.format(name="second"))
     assert len(second.suspicious_acts) == 20
     assert second.status == "ran"
+
+
+def test_a_module_handed_in_along_is_found_and_watched(sandbox: Sandbox) -> None:
+    """What it does is told of the line that led there; the modules of one program are not those of the next."""
+    helper = "import sys\ndef step(opt):\n    sys._getframe()\n    opt.step()\n"
+    text = RIGHT.format(name="first").replace("    opt.step()", "    from helper import step\n    step(opt)")
+    (outcome,) = sandbox.run([Job(with_modules(text, {"helper": helper}), ("first",))], SEED)
+    line = next(number for number, line in enumerate(text.split("\n"), start=1) if "step(opt)" in line)
+    assert outcome.trace is not None
+    assert not any(run.failure for run in outcome.trace.runs.values())
+    assert outcome.suspicious_acts == (("sys._getframe", line),)
+    other = Job(text.replace("first", "second"), ("second",))
+    _, without = sandbox.run([Job(with_modules(text, {"helper": helper}), ("first",)), other], SEED)
+    assert without.trace is not None
+    assert all(run.failure for run in without.trace.runs.values())
 
 
 def test_it_is_told_of_the_file_that_does_it(sandbox: Sandbox) -> None:

@@ -149,6 +149,28 @@ _COMMANDS = {
     ],
 }
 
+
+def _deepnote(cells: Sequence[str]) -> str:
+    """A project as Deepnote writes it: the blocks in any order, their keys tell the right one."""
+    blocks = [
+        "      - blockGroup: 9dd9\n        content: |-\n"
+        f"{_indented(cell, ' ' * 10)}\n"
+        f"        id: b75d{number}\n        metadata: {{}}\n        sortingKey: a{number}\n        type: code\n"
+        for number, cell in enumerate(cells)
+    ]
+    others = (
+        "      - content: '# 숙제 (괄호'\n        sortingKey: Zz\n        type: text-cell-h1\n"
+        "      - content: SELECT 1\n        sortingKey: b0\n        type: sql\n        metadata:\n"
+        "          deepnote_variable_name: df\n"
+    )
+    return (
+        "metadata:\n  createdAt: '2026-03-01T00:00:00.000Z'\nproject:\n  id: 2e81\n  name: 숙제\n  notebooks:\n"
+        f"  - id: e132\n    name: hw\n    executionMode: block\n    isModule: false\n    blocks:\n{others}"
+        + "".join(reversed(blocks))
+        + "version: 1.0.0\n"
+    )
+
+
 FORMS: Mapping[str, Mapping[str, str | bytes]] = {
     # --- outputs ----
     "25 MB of picture": {
@@ -180,6 +202,9 @@ FORMS: Mapping[str, Mapping[str, str | bytes]] = {
         )
     },
     "Databricks archive": {"hw.dbc": _zipped({"hw.python": json.dumps(_COMMANDS).encode()})},
+    "Deepnote project": {"hw.deepnote": _deepnote(CELLS)},
+    "zip named .ipynb": {"hw.ipynb": _zipped({"hw/hw.ipynb": _NOTEBOOK})},
+    "zip named .py within a zip": {"hw.zip": _zipped({"hw.py": _zipped({"a.py": SCRIPT.encode()})})},
     "JSON within JSON": {"hw.ipynb": json.dumps(_NOTEBOOK.decode())},
     # --- merges ----
     "conflict in a count": {

@@ -9,10 +9,12 @@ Promises of the exercise, and the scenarios that check them:
     the epoch with the lowest dev loss, the first of equals: `best-epoch`, `best-epoch-tie`; its weights are saved:
         `checkpoint`, `checkpoint-tie`
     one micro-batch at a time, and no graph of an earlier one is kept: `memory`
+    all of these at once, with AdamW; only here does a wrong mode change a number: `together`
 
-In `together`, everything acts at once; only there does the mode change a number. Losses are judged where no update
-moves the weights, and the file by the epoch that its weights come from. The SAM is the fixtures' own, so that a
-learner's mistake in `SAM` is not counted again here.
+`losses` and the scenarios of the best epoch train with a rate of zero: what they record does not depend on the updates.
+A *stamp* is a number that the reader writes into a buffer in each epoch, so that a saved file tells which epoch it is
+from; it and the weights are noted when an epoch is *scored*, at its first pass over dev data (`_qa_case.Reader`). The
+SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
 from collections.abc import Callable
@@ -120,7 +122,8 @@ def _train(
 def _sgd(stage: Stage) -> None:
     """Train on whole windows.
 
-    A wrong program sees one batch only in its second pass, does not divide by the window, or keeps the first gradient.
+    A wrong program sees only one batch of the window in its second pass, does not divide by the window, or keeps the
+    first gradient.
     """
     _train(stage, make_qa_case(stage.env), sgd, epochs=1, max_norm=_NO_CLIP)
 
@@ -136,7 +139,7 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Train with a clip that acts in every window; updates without one are judged above.
+    """Train with a clip that acts in every window; `sgd` judges updates without a clip.
 
     A wrong program clips by value, by tensor or by group, or only the gradient of the first pass.
     """
@@ -145,7 +148,7 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("default-clip", "max_norm의 기본값", check="clip", atol=CLIP_ATOL)
 def _default_clip(stage: Stage) -> None:
-    """Train without `max_norm`, so that the limit is 1.0; with such large logits, the gradients exceed it.
+    """Train without `max_norm`, so that the limit is 1.0; the scaled logits make gradients that exceed it.
 
     A wrong program has another default, or does not clip then.
     """

@@ -95,12 +95,17 @@ class RankCase(Case):
         self.record_averages()
 
     def record_averages(self) -> None:
-        """Record for each call how many forward passes of rank 0 were to be averaged after, and how many not."""
-        recorder = self.stage.recorder
-        recorder.fact(
-            "부를 때마다 합치지 않은 순전파", [replica.forwards[False] for replica in self.replicas]
-        )
-        recorder.fact("부를 때마다 합친 순전파", [replica.forwards[True] for replica in self.replicas])
+        """Record how often rank 0's gradients were joined with those of the others in each call.
+
+        All gradients joined once, in whatever pieces and by whatever collectives, count as one. Where they never were,
+        a second fact tells a program that kept DDP from joining them from one that went around it; right programs may
+        differ in the forward passes that they let DDP see.
+        """
+        size = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
+        joined = [world.elements_joined(0) // size for world in self.worlds]
+        unjoined = [0 if n else one.forwards for n, one in zip(joined, self.replicas, strict=True)]
+        self.stage.recorder.fact("부를 때마다 그레이디언트를 합친 횟수", [*joined])
+        self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", [*unjoined])
 
     def record_refusal(self, fact: str, data: Any) -> None:
         """Call with data that is to be refused, and record under `fact` which ranks raise ValueError.

@@ -138,6 +138,14 @@ class World:
         """Return the names of the collectives that a rank has begun, in order."""
         return [part.name for part in self._ranks[rank].parts]
 
+    def elements_joined(self, rank: int) -> int:
+        """Return how many tensor elements a rank has given to collectives that join what all ranks give."""
+        return sum(
+            part.given.numel()
+            for part in self._ranks[rank].parts
+            if isinstance(part.given, Tensor) and part.name != "broadcast"
+        )
+
     def is_rank_0(self) -> bool:
         """Return True if the current thread is that of rank 0."""
         return threading.current_thread() is self._ranks[0].thread

@@ -26,8 +26,8 @@ class Replica(nn.Module):
         self.module = module
         self.require_backward_grad_sync = True
         """True if the next forward pass decides to average; the name is DDP's."""
-        self.forwards = {True: 0, False: 0}
-        """Number of forward passes with a graph, by whether their backward passes average."""
+        self.forwards = 0
+        """Number of forward passes with a graph."""
         self._group = group
         self._missing_gradients: set[int] | None = None
         """Indices of the parameters that the coming backward pass has not reached; None if it does not average."""
@@ -43,7 +43,7 @@ class Replica(nn.Module):
             RuntimeError: the last backward pass that was to average did not reach every parameter.
         """
         averages = self.require_backward_grad_sync and torch.is_grad_enabled()
-        self.forwards[averages] += torch.is_grad_enabled()
+        self.forwards += torch.is_grad_enabled()
         if averages:
             if self._missing_gradients:
                 raise RuntimeError(

@@ -176,7 +176,7 @@ def _nothing_valid(stage: Stage) -> None:
 
 @driver.scenario("collectives", "그레이디언트를 합친 횟수", check="once")
 def _collectives(stage: Stage) -> None:
-    """Count the forward passes that average, in a drawn number of windows.
+    """Count how often the gradients are averaged, in a drawn number of windows.
 
     A wrong program averages with each micro-batch; its weights may be right all the same.
     """

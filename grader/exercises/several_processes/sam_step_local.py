@@ -73,7 +73,7 @@ def _three_ranks(stage: Stage) -> None:
 
 @driver.scenario("passes", "합친 패스와 합치지 않은 패스", check="passes")
 def _passes(stage: Stage) -> None:
-    """Count the forward passes that average. A wrong program wraps only `backward` in `no_sync`."""
+    """Count how often the gradients are averaged. A wrong program wraps only `backward` in `no_sync`."""
     case = _case_of(stage, count=stage.env.draw("calls").whole(2, 4))
     for batch in list(case.data):
         case.call([batch])

@@ -117,7 +117,7 @@ def _shuffled(stage: Stage) -> None:
     stage.recorder.fact("번호의 간격이 모두 같음", yes_or_no(len(steps) == 1))
 
 
-@driver.scenario("epochs", "에폭와 시드마다의 순서", check="order")
+@driver.scenario("epochs", "에폭과 시드마다의 순서", check="order")
 def _epochs(stage: Stage) -> None:
     """Compare epochs and seeds. A wrong program forgets one of them, or shuffles each rank's fixed share only."""
     n, seed = _divisible(stage), _seed(stage)

@@ -32,11 +32,14 @@ _ASSIGNMENT_NUMBER = re.compile(r"\(\d+\)$")
 def canvas_csv(rows: list[Row], assignment: str) -> tuple[str, tuple[str, ...]]:
     """Return a file for the import, and the students left out because Canvas could not find them.
 
+    Those whose submission could not be read are left out too, so that Canvas keeps what it has.
+
     Args:
         rows: the class.
         assignment: title of the column, followed by Canvas' number in brackets if the assignment exists already.
     """
     full = max((row.max_score for row in rows), default=0.0)
+    rows = [row for row in rows if not row.unread]
     lines = [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment],
         ["    Points Possible", "", "", "", "", points(full)],
@@ -88,8 +91,8 @@ def fill_canvas_export(rows: list[Row], path: Path, column: str | None, *, overw
         if row is None or not may_belong_to(row, name):
             continue
         who = f"{name} {row.person.id or line[id_at]}"
-        if filling.put(index, row, _as_canvas_reads(row), who):
-            filling.note(index, notes_at, spreadsheet_cell(" / ".join(row.reasons)) if row.reasons else "")
+        if filling.put(index, row, _as_canvas_reads(row), who) or row.comments:
+            filling.note(index, notes_at, row.remarks)
     return filling.done(rows, _other_full_mark(rows, table, at))
 
 

@@ -7,7 +7,7 @@ import re
 from grader.course.feedback import ClassResult, SubmissionResult
 from grader.report import words
 from grader.report.hold_back import as_told
-from grader.report.plain_text import mark_points, one_line, points, without_code_marks
+from grader.report.plain_text import comment_lines, mark_points, one_line, points, without_code_marks
 
 _MOST_STUDENTS = 200
 """Maximum rows of the class table."""
@@ -39,7 +39,7 @@ def step_summary(result: ClassResult) -> str:
 
 
 def _student(submission: SubmissionResult) -> str:
-    lines = [f"## {_score(submission)}점", ""]
+    lines = [f"## {'점수 없음' if submission.awaits_mark else f'{_score(submission)}점'}", ""]
     lines += [f"- {_cell(reason)}" for reason in _reasons(submission)]
     lines += ["", "| | 연습 | 점수 | 먼저 볼 것 |", "|---|---|---:|---|"]
     for f in submission.feedbacks:
@@ -54,12 +54,17 @@ def _student(submission: SubmissionResult) -> str:
 def classroom_notices(result: ClassResult) -> str:
     """Return workflow commands with the total points, as GitHub Classroom's own reporter prints them.
 
-    Classroom stores whole numbers only; the step summary has the exact ones.
+    Classroom stores whole numbers only; the step summary has the exact ones. If nothing could be read, it gets no
+    points at all, but a warning.
     """
+    waiting = result.without_mark
+    if waiting and len(waiting) == len(result.submissions):
+        told = one_line(words.no_mark_yet(waiting[0])).replace("%", "%25")
+        return f"::warning title=Autograding incomplete::{told}\n"
     totals = [
         (s.score, s.max_score) if s.mark is None else (s.mark.score, s.mark.max_score)
         for s in result.submissions
-        if s.mark is None or s.mark.score is not None
+        if not s.awaits_mark and (s.mark is None or s.mark.score is not None)
     ]
     sums = [sum(numbers) for numbers in zip(*totals, strict=True)] if totals else [0.0, 0.0]
     # Rounded down, so that only full marks become full marks.
@@ -73,13 +78,20 @@ def classroom_notices(result: ClassResult) -> str:
 
 def _score(submission: SubmissionResult) -> str:
     mark = submission.mark
+    if submission.awaits_mark:
+        return "—"
     if mark is None:
         return f"{points(submission.score)}/{points(submission.max_score)}"
     return mark_points(mark.score, mark.max_score)
 
 
 def _reasons(submission: SubmissionResult) -> tuple[str, ...]:
-    return () if submission.mark is None else submission.mark.reasons
+    """Return the reasons for the final mark, or why there is none yet, and what the instructor says."""
+    if submission.awaits_mark:
+        reasons: tuple[str, ...] = (words.no_mark_yet(submission),)
+    else:
+        reasons = () if submission.mark is None else submission.mark.reasons
+    return (*reasons, *comment_lines(submission.comments))
 
 
 def _cell(text: str) -> str:

@@ -4,8 +4,9 @@ import re
 from xml.etree import ElementTree
 
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
+from grader.report import words
 from grader.report.hold_back import as_told
-from grader.report.plain_text import clean, one_line, points, without_code_marks
+from grader.report.plain_text import clean, comment_lines, one_line, points, without_code_marks
 from grader.report.text import feedback_text
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -31,6 +32,10 @@ def _suite(submission: SubmissionResult) -> ElementTree.Element:
         score = "excused" if mark.score is None else points(mark.score)
         values |= {"mark": score, "max_mark": points(mark.max_score)}
         values |= {f"reason.{number}": reason for number, reason in enumerate(mark.reasons, start=1)}
+    if submission.awaits_mark:
+        values |= {"mark": "ungraded", "reason.1": words.no_mark_yet(submission)}
+    said = comment_lines(submission.comments)
+    values |= {f"comment.{number}": line for number, line in enumerate(said, start=1)}
     for name, value in values.items():
         ElementTree.SubElement(properties, "property", name=name, value=_xml(value))
     for feedback in submission.feedbacks:

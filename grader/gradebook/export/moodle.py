@@ -14,7 +14,7 @@ from grader.base.tables import csv_text, read_table, student_number
 from grader.gradebook.export.filling import Filled, Filling
 from grader.gradebook.export.rows import ExportError, Row, column_asked_for, may_belong_to
 from grader.intake.agreement import agree
-from grader.report.plain_text import points, spreadsheet_cell
+from grader.report.plain_text import WHOLE_COMMENT, points, spreadsheet_cell
 
 HEADER = (
     "Identifier",
@@ -37,7 +37,9 @@ def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
     """Return a worksheet in English, and the students left out because Moodle could not find them.
 
     With a roster, the number of somebody who is not in it may be a group's, and Moodle does not compare names.
+    Submissions that could not be read are left out, so that Moodle keeps what it has.
     """
+    rows = [row for row in rows if not row.unread]
     lines = [list(HEADER)]
     has_roster = any(row.person.id for row in rows)
     known = [row for row in rows if row.person.moodle_id and (row.person.id or not has_roster)]
@@ -98,7 +100,7 @@ def fill_moodle_worksheet(
         locked = "Moodle에서 잠긴 성적" if cells["can_change"].casefold() in _NO else ""
         who = f"{cells['name']} {cells['id'] or cells['record_id']}"
         written = filling.put(index, row, row.shown_score, who, locked=locked)
-        if (written or row.excused) and row.reasons:
+        if row.comments or ((written or row.excused) and row.reasons):
             filling.note(index, places["feedback"], _comment(row))
     return filling.done(rows)
 
@@ -141,5 +143,5 @@ def _refuse_larger(row: Row, most: str) -> None:
 
 
 def _comment(row: Row) -> str:
-    """Return the reasons as HTML, in which Moodle reads feedback."""
-    return spreadsheet_cell(escape(" / ".join(row.reasons))) if row.reasons else ""
+    """Return reasons and comments as HTML, in which Moodle reads feedback."""
+    return spreadsheet_cell(escape(" / ".join((*row.reasons, *row.comments))), WHOLE_COMMENT)

@@ -7,7 +7,7 @@ from grader.base.errors import HanstepError
 from grader.base.tables import Table
 from grader.course.feedback import ClassResult, Person, SubmissionResult
 from grader.intake.agreement import agree, is_placeholder_name
-from grader.report.plain_text import points
+from grader.report.plain_text import WHOLE_COMMENT, comment_lines, points, spreadsheet_cell
 
 
 class ExportError(HanstepError):
@@ -27,11 +27,20 @@ class Row:
     reasons: tuple[str, ...] = ()
     excused: bool = False
     """True for a student who need not hand in; the score is then None."""
+    unread: bool = False
+    """True if the submission could not be read; the score is then None, and what a system has is left as it is."""
+    comments: tuple[str, ...] = ()
+    """What the instructor says, a line each."""
 
     @property
     def shown_score(self) -> str:
         """The score as people and systems write it; empty without a mark."""
         return "" if self.score is None else points(self.score)
+
+    @property
+    def remarks(self) -> str:
+        """Reasons and comments in one spreadsheet cell."""
+        return spreadsheet_cell(" / ".join((*self.reasons, *self.comments)), WHOLE_COMMENT)
 
 
 def may_belong_to(row: Row, name: str) -> bool:
@@ -45,23 +54,31 @@ def may_belong_to(row: Row, name: str) -> bool:
 
 def rows(result: ClassResult) -> list[Row]:
     """Return the rows of all students; those who handed in nothing come last."""
-    found = [_row(submission) for submission in result.submissions]
-    full = max((row.max_score for row in found), default=0.0)
+    finals = [s.mark.max_score for s in result.submissions if s.mark is not None]
+    full = max(finals or [s.max_score for s in result.submissions], default=0.0)
+    found = [_row(submission, full) for submission in result.submissions]
     for absent in result.absent:
         mark = absent.mark
+        said = tuple(comment_lines(absent.comments))
         if mark is None:
-            found.append(Row("", absent.person, None, full))
+            found.append(Row("", absent.person, None, full, comments=said))
         else:
-            found.append(Row("", absent.person, mark.score, full, mark.reasons, mark.score is None))
+            found.append(
+                Row("", absent.person, mark.score, full, mark.reasons, mark.score is None, comments=said)
+            )
     return found
 
 
-def _row(submission: SubmissionResult) -> Row:
+def _row(submission: SubmissionResult, full: float) -> Row:
+    """Return one student's row; `full` is the full mark of those whose own is unknown."""
     person, mark = submission.person or Person(name=submission.student), submission.mark
+    said = tuple(comment_lines(submission.comments))
+    if submission.awaits_mark:
+        return Row(submission.student, person, None, full, unread=True, comments=said)
     if mark is None:
-        return Row(submission.student, person, submission.score, submission.max_score)
+        return Row(submission.student, person, submission.score, submission.max_score, comments=said)
     excused = mark.score is None
-    return Row(submission.student, person, mark.score, mark.max_score, mark.reasons, excused)
+    return Row(submission.student, person, mark.score, mark.max_score, mark.reasons, excused, comments=said)
 
 
 def column_asked_for(template: Table, name: str, path: Path) -> int:

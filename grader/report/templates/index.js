@@ -2,7 +2,8 @@
 // Sorts, searches and filters the table of students; without this script the table is there whole.
 (() => {
   const $ = (id) => document.getElementById(id);
-  const PAGE = Number($("roll").dataset.page); // rows shown at once: a class of thousands stays quick
+  // Rows shown at once: a class of thousands stays quick, and one of hundreds short on a phone.
+  const PAGE = Number(matchMedia("(max-width: 860px)").matches ? $("roll").dataset.small : $("roll").dataset.page);
   const body = $("roll").tBodies[0];
   const rows = [...body.rows];
   const collator = new Intl.Collator("ko", { numeric: true });
@@ -33,12 +34,13 @@
   let limit = PAGE;
   const show = () => {
     const words = listed(plain($("search").value));
-    const stuck = $("stuck").value, kind = $("kind").value;
+    const stuck = $("stuck").value, kind = $("kind").value, section = $("section").value;
     if (words.length && !texts) texts = new Map(searchable().map((text, i) => [rows[i], text]));
     let found = 0;
     for (const row of order) {
       const fits =
         (!kind || listed(row.dataset.kinds).includes(kind)) &&
+        (!section || row.dataset.section === section) &&
         (!stuck || stuckAt(row, stuck)) &&
         words.every((word) => texts.get(row).includes(word));
       row.hidden = !fits;
@@ -47,7 +49,7 @@
     }
     const all = found === rows.length;
     $("told").textContent = all ? `${rows.length}명 모두` : `${rows.length}명 가운데 ${found}명`;
-    $("clear").disabled = all && !words.length && !stuck && !kind;
+    $("clear").disabled = all && !words.length && !stuck && !kind && !section;
     $("more").parentElement.hidden = found <= limit;
     $("more").textContent = `${Math.min(PAGE, found - limit)}명 더 보기 (${found - limit}명 남음)`;
   };
@@ -59,7 +61,7 @@
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const text = (row) => row.cells[head.cellIndex].textContent;
     const compare = head.dataset.sort === "text" ? collator.compare : (a, b) => a - b;
-    const read = head.dataset.sort === "text" ? text : (row) => parseFloat(text(row)) || 0;
+    const read = head.dataset.sort === "text" ? text : (row) => parseFloat(text(row)) || (text(row).trim().startsWith("0") ? 0 : -1);
     const keyed = rows.map((row) => [read(row), row]);
     keyed.sort(down ? (a, b) => compare(b[0], a[0]) : (a, b) => compare(a[0], b[0]));
     order = keyed.map(([, row]) => row);
@@ -79,8 +81,9 @@
   $("search").addEventListener("input", anew);
   $("stuck").addEventListener("change", anew);
   $("kind").addEventListener("change", anew);
+  $("section").addEventListener("change", anew);
   $("clear").addEventListener("click", () => {
-    for (const id of ["search", "stuck", "kind"]) $(id).value = "";
+    for (const id of ["search", "stuck", "kind", "section"]) $(id).value = "";
     anew();
     $("search").focus();
   });
@@ -91,11 +94,12 @@
     next.querySelector("a").focus(); // the button may be gone
   });
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-only]");
+    const button = event.target.closest("[data-only], button[data-section]");
     if (!button) return;
-    button.closest("[popover]").hidePopover();
     $("search").value = $("kind").value = "";
-    $("stuck").value = button.dataset.only;
+    if (button.dataset.only) button.closest("[popover]").hidePopover();
+    if (button.dataset.only) $("stuck").value = button.dataset.only;
+    else $("section").value = button.dataset.section;
     anew();
     $("students").scrollIntoView();
     $("students").focus({ preventScroll: true });

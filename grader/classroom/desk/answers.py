@@ -1,0 +1,178 @@
+"""Keep the code of a graded class beside its results, so that people can read what was graded.
+
+`grade` writes the file; the desk reads it. It holds the program as it was graded, with the place of each line in the
+learner's file, and code that does not parse.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.base.files import write_whole
+from grader.submission.source_file import SourceFile
+from grader.submission.submission import Submission
+
+NAME = "answers.jsonl"
+"""Name of the file in the report's folder; one JSON line for each student."""
+_MAX_LINE = 2**24
+"""Maximum bytes read of a line; an answer typically takes 10 kB."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a program."""
+
+    cell: int | None
+    """Number of the code cell; None in a `.py` file."""
+    line: int
+    """Line from 1, within the cell or the `.py` file."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The code that answers one exercise."""
+
+    file: str
+    own: tuple[Line, ...]
+    """The definition of the exercise."""
+    rest: tuple[Line, ...]
+    """The rest of the program; blank lines at both ends left out."""
+
+
+def keep_answers(out: Path, submissions: Iterable[Submission], exercises: Iterable[str]) -> None:
+    """Write the code of these exercises in `out`.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    names = tuple(exercises)
+    write_whole(out / NAME, (f"{_json_line(submission, names)}\n" for submission in submissions))
+
+
+def _json_line(submission: Submission, exercises: tuple[str, ...]) -> str:
+    """Return one student's line. JSON escapes everything but ASCII, lone surrogates included."""
+    files: list[SourceFile] = []
+    own: dict[str, Any] = {}
+    for name in exercises:
+        source = submission.source_for(name)
+        if source is None:
+            continue
+        at = next((i for i, file in enumerate(files) if file is source), len(files))
+        if at == len(files):
+            files.append(source)
+        own[name] = {"file": at, **_definition(source, name)}
+    document = {
+        "student": submission.student,
+        "exercises": own,
+        "files": [{"name": source.name, "parts": list(_parts(source))} for source in files],
+    }
+    return json.dumps(document)
+
+
+def _definition(source: SourceFile, exercise: str) -> dict[str, Any]:
+    """Return where the definition stands in the program, or its text if it does not parse; and its fingerprint."""
+    problem = source.problem_for(exercise)
+    if problem is not None:
+        place, texts = source.nearest_place(problem.line), problem.text.strip("\n").split("\n")
+        return {"broken": [place.cell, texts], "digest": _digest(texts)}
+    first, last = source.spans.get(exercise, (1, len(source.places)))
+    texts = source.text.split("\n")[first - 1 : last]
+    begin, end = source.nearest_place(first), source.nearest_place(last)
+    return {"span": [[begin.cell, begin.line], [end.cell, end.line]], "digest": _digest(texts)}
+
+
+def _digest(texts: Sequence[str]) -> str:
+    """Return a fingerprint of code; spaces at line ends and blank lines do not count."""
+    written = "\n".join(text.rstrip() for text in texts if text.strip())
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _parts(source: SourceFile) -> Iterator[list[Any]]:
+    """Yield the program as runs of consecutive lines: [cell, first line, texts]; blank lines before a run go."""
+    part: list[Any] = []
+    for text, place in zip(source.text.split("\n"), source.places, strict=False):
+        if part and (part[0] != place.cell or part[1] + len(part[2]) != place.line):
+            yield part
+            part = []
+        if part or text.strip():
+            part = part or [place.cell, place.line, []]
+            part[2].append(text.rstrip())
+    if part:
+        yield part
+
+
+# ---- reading ------------------------------------------------------------------------------------------
+
+
+class Answers:
+    """The kept code of a class. Only fingerprints are held; the code of a class of 600 has several megabytes."""
+
+    def __init__(self, out: Path) -> None:
+        """Find the lines of the file in `out`; a missing file has none.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        self._path = out / NAME
+        self._places: dict[str, int] = {}
+        self._digests: dict[str, dict[str, str]] = {}
+        if not self._path.is_file():
+            return
+        with self._path.open("rb") as file:
+            start = 0
+            for line in iter(lambda: file.readline(_MAX_LINE), b""):
+                with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                    entry = json.loads(line)
+                    digests = {name: str(own["digest"]) for name, own in entry["exercises"].items()}
+                    self._digests[entry["student"]], self._places[entry["student"]] = digests, start
+                start += len(line)
+
+    def __bool__(self) -> bool:
+        """True if any code was kept."""
+        return bool(self._places)
+
+    def digest(self, student: str, exercise: str) -> str:
+        """Return the fingerprint of the student's definition; empty if there is none."""
+        return self._digests.get(student, {}).get(exercise, "")
+
+    def of(self, student: str, exercise: str) -> Answer | None:
+        """Return the student's code for an exercise; None if nothing was handed in for it, or nothing was kept."""
+        if student not in self._places:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(self._places[student])
+            line = file.readline(_MAX_LINE)
+        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            entry = json.loads(line)
+            own = entry["exercises"].get(exercise)
+            return None if own is None else _answer(entry["files"][own["file"]], own)
+        return None
+
+
+def _answer(file: dict[str, Any], own: dict[str, Any]) -> Answer:
+    lines = [
+        Line(cell, first + i, text) for cell, first, texts in file["parts"] for i, text in enumerate(texts)
+    ]
+    if "broken" in own:
+        cell, texts = own["broken"]
+        broken = tuple(Line(cell, i, text) for i, text in enumerate(texts, start=1))
+        return Answer(str(file["name"]), broken, _trimmed(lines))
+    places = [[line.cell, line.line] for line in lines]
+    first, last = (places.index(place) for place in own["span"])
+    return Answer(
+        str(file["name"]), tuple(lines[first : last + 1]), _trimmed([*lines[:first], *lines[last + 1 :]])
+    )
+
+
+def _trimmed(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Leave out blank lines at both ends, and all but one of several that follow each other."""
+    found: list[Line] = []
+    for line in lines:
+        if line.text or (found and found[-1].text):
+            found.append(line)
+    return tuple(found[:-1] if found and not found[-1].text else found)

@@ -1,0 +1,345 @@
+// The desk: asks the server for views, sends changes, and listens to keys.
+import { cardNodes, groupButton, make, programArticle, writtenItem } from "./draw.js";
+
+const at = (id) => document.getElementById(id);
+const state = { room: null, exercise: null, group: null, programs: [], total: 0, chosen: 0, version: -1 };
+const MISTAKE = "실수:";
+const GROUP = "묶음:";
+const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", seen: "봤다는 표시", names: "이름 보이기" };
+
+// ---- asking -------------------------------------------------------------------------------------------
+
+async function ask(path, values = {}) {
+  const query = new URLSearchParams(values).toString();
+  return answer(`/api/${path}${query ? `?${query}` : ""}`);
+}
+
+async function send(path, values = {}) {
+  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) };
+  return answer(`/api/${path}`, options);
+}
+
+async function answer(address, options = {}) {
+  let response;
+  try {
+    response = await fetch(address, options);
+  } catch {
+    throw new Error("서버가 응답하지 않아요. 터미널에서 grader desk가 실행되고 있는지 확인해 주세요.");
+  }
+  if (response.ok) return response.json();
+  const text = response.headers.get("Content-Type")?.startsWith("application/json") ? (await response.json()).error : await response.text();
+  throw new Error(text);
+}
+
+let fading = 0;
+function tell(text) {
+  at("told").textContent = text;
+  clearTimeout(fading);
+  fading = setTimeout(() => { at("told").textContent = ""; }, 6000);
+}
+
+// Acts run one after the other, so that each finds the page as the one before left it. Never call it from inside an act.
+let acting = Promise.resolve();
+function attempt(work) {
+  acting = acting.then(work).catch((error) => {
+    tell(error.message);
+    return null;
+  });
+  return acting;
+}
+
+// ---- views --------------------------------------------------------------------------------------------
+
+async function showClass() {
+  const room = await ask("class");
+  state.room = room;
+  at("folder").textContent = `${room.folder} · ${room.students}명 · ${room.who}`;
+  at("release").hidden = !room.anonymous;
+  at("problem").hidden = !room.problem && room.has_code;
+  at("problem").textContent = room.problem || (room.has_code ? "" : "이 결과에는 학생의 코드가 없어요. 지금 버전으로 다시 채점하면 코드도 보여요.");
+  const current = at("exercise").value;
+  at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.misfits ? `맞지 않는 ${e.misfits}줄 · ` : ""}${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
+  if (room.exercises.some((e) => e.name === current)) at("exercise").value = current;
+}
+
+async function showExercise(name, key) {
+  const view = await ask("exercise", { name });
+  state.exercise = view;
+  state.version = view.version;
+  const group = view.groups.find((g) => g.key === key) ?? view.groups.find((g) => !g.seen) ?? view.groups[0];
+  showRound();
+  showWritten();
+  await showGroup(group);
+}
+
+function showRound() {
+  const groups = state.exercise.groups.filter((g) => g.status !== "missing");
+  const seen = groups.filter((g) => g.seen).length;
+  at("bar").max = Math.max(1, groups.length);
+  at("bar").value = seen;
+  at("round").textContent = `${seen}/${groups.length} 묶음`;
+  const option = [...at("exercise").options].find((o) => o.value === state.exercise.name);
+  if (option) option.textContent = option.textContent.replace(/\d+\/\d+$/, `${seen}/${groups.length}`);
+  showGroups();
+}
+
+// Show a group whose button was pressed, unless another exercise has come before its turn.
+async function showPressed(group) {
+  if (state.exercise.groups.includes(group)) await showGroup(group);
+}
+
+function showGroups() {
+  const focused = at("groups").contains(document.activeElement);
+  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group, () => attempt(() => showPressed(g)))));
+  const current = at("groups").querySelector('[aria-current="true"]');
+  if (focused) current?.focus();
+  current?.scrollIntoView({ block: "nearest" });
+}
+
+async function showGroup(group) {
+  const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0 });
+  Object.assign(state, { group, programs: view.programs, total: view.total, chosen: 0 });
+  at("title").textContent = `${group.sign} ${group.title}`;
+  at("facts").textContent = `${group.status_name} · ${group.points}점 · ${group.students}명 · 다른 코드 ${view.total}가지`;
+  at("see").setAttribute("aria-pressed", String(group.seen));
+  at("programs").replaceChildren();
+  addPrograms(view.programs, 0);
+  choose(0, false);
+  showGroups();
+}
+
+function addPrograms(programs, start) {
+  at("programs").append(...programs.map((p, i) => programArticle(p, start + i, () => choose(start + i, true))));
+  const left = state.total - state.programs.length;
+  at("more").hidden = left <= 0;
+  at("more").textContent = `다른 코드 ${left}가지 더 보기`;
+}
+
+async function showMore() {
+  const { exercise, group, programs } = state;
+  const view = await ask("answers", { name: exercise.name, key: group.key, start: programs.length });
+  if (group !== state.group) return;
+  const start = state.programs.length;
+  state.programs = [...state.programs, ...view.programs];
+  addPrograms(view.programs, start);
+}
+
+function choose(number, scroll) {
+  state.chosen = number;
+  const articles = [...at("programs").children];
+  articles.forEach((node, i) => node.classList.toggle("chosen", i === number));
+  if (scroll) articles[number]?.scrollIntoView({ block: "nearest" });
+  at("card").replaceChildren(...cardNodes(state.programs[number]?.card ?? []));
+  showScopes();
+}
+
+function showScopes() {
+  const kept = at("scopes").querySelector("input:checked")?.dataset.scope;
+  const { group, exercise } = state;
+  const scopes = [["group", group.key, `이 묶음 모두 (${group.students}명)`]];
+  for (const mistake of exercise.mistakes.filter((m) => group.mistakes.includes(m.id))) {
+    scopes.push(["mistake", mistake.id, `「${mistake.title}」인 학생 모두 (${mistake.students}명)`]);
+  }
+  const students = state.programs[state.chosen]?.students ?? [];
+  const nodes = scopes.map(([scope, target, label], i) => {
+    const radio = make("input", { type: "radio", name: "scope", checked: kept ? kept === scope : i === 0 });
+    Object.assign(radio.dataset, { scope, target });
+    return make("label", {}, radio, make("span", {}, label));
+  });
+  if (students.length) {
+    const radio = make("input", { type: "radio", name: "scope", checked: kept === "student" });
+    radio.dataset.scope = "student";
+    const picker = make("select", { id: "student", "aria-label": "학생" }, ...students.map((s) => make("option", { value: s.id }, s.name)));
+    picker.addEventListener("change", () => { radio.checked = true; });
+    nodes.push(make("label", {}, radio, make("span", {}, students.length === 1 ? `${students[0].name}에게만` : "한 학생에게만")));
+    if (students.length > 1) nodes.push(picker);
+    else radio.dataset.target = students[0].id;
+  }
+  at("scopes").replaceChildren(...nodes);
+  if (!at("scopes").querySelector("input:checked")) at("scopes").querySelector("input").checked = true;
+}
+
+function ruleName(rule) {
+  const { mistakes, groups } = state.exercise;
+  if (rule.startsWith(MISTAKE)) {
+    const id = rule.slice(MISTAKE.length);
+    return `「${mistakes.find((m) => m.id === id)?.title ?? id}」인 학생`;
+  }
+  const group = groups.find((g) => g.key === rule.slice(GROUP.length));
+  return group ? `묶음 「${group.title}」` : "없어진 묶음";
+}
+
+function showWritten() {
+  const { exercise } = state;
+  const items = exercise.written.map((entry) => {
+    const same = { exercise: exercise.name, file: entry.file, score: entry.score, text: entry.text, rule: entry.rule };
+    const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
+    const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
+    return writtenItem(entry, ruleName(entry.rule), {
+      remove: () => change("take_back", same, "명의 것을 지웠어요"),
+      removeMisfits: () => change("take_back", { ...same, only_misfits: true }, "명의 것을 지웠어요"),
+      extend: () => change("judge", { exercise: exercise.name, scope, target, score: entry.score, text: entry.text }, "명에게 적었어요"),
+    });
+  });
+  at("written").replaceChildren(...items);
+  if (!items.length) at("written").append(make("li", { class: "soft" }, "이 연습에는 아직 적은 것이 없어요."));
+  at("reuse-label").hidden = !exercise.reuse.length;
+  at("reuse").replaceChildren(make("option", { value: "" }, "고르기"), ...exercise.reuse.map((text) => make("option", { value: text }, text.length > 60 ? `${text.slice(0, 60)}…` : text)));
+}
+
+// ---- changes ------------------------------------------------------------------------------------------
+
+async function refresh() {
+  const { exercise, group } = state;
+  const view = await ask("exercise", { name: exercise.name });
+  if (exercise.name !== state.exercise.name) return;
+  state.exercise = view;
+  state.version = view.version;
+  const same = view.groups.find((g) => g.key === group?.key);
+  showWritten();
+  if (same) {
+    state.group = same;
+    at("see").setAttribute("aria-pressed", String(same.seen));
+    showRound();
+  } else {
+    showRound();
+    await showGroup(view.groups[0]);
+  }
+}
+
+async function change(path, values, said) {
+  return attempt(async () => {
+    const done = await send(path, values);
+    const left = done.left_alone ? ` 이미 점수를 정했거나 누구인지 알 수 없는 ${done.left_alone}명은 그대로 두었어요.` : "";
+    const count = done.added || done.removed;
+    tell(count ? `${count}${said}.${left} 되돌리려면 u` : `바뀐 것이 없어요.${left}`);
+    await showClass();
+    await refresh();
+    const { chosen } = state; // marks beside the names have changed
+    const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0 });
+    if (state.programs.length <= view.programs.length) {
+      state.programs = view.programs;
+      at("programs").replaceChildren();
+      addPrograms(view.programs, 0);
+      choose(chosen, false);
+    }
+    return count > 0;
+  });
+}
+
+async function write() {
+  const radio = at("scopes").querySelector("input:checked");
+  const target = radio.dataset.target ?? at("student").value;
+  const values = { exercise: state.exercise.name, scope: radio.dataset.scope, target, score: at("score").value, text: at("text").value };
+  if (!values.text.trim()) {
+    tell("까닭이나 코멘트를 한 문장으로 적어 주세요. 학생도 읽는 글이에요.");
+    at("text").focus();
+    return;
+  }
+  at("score").value = "";
+  at("text").value = "";
+  at("title").focus(); // the next key is a command again
+  const done = await change("judge", values, "명에게 적었어요");
+  if (done === null) {
+    at("score").value = values.score;
+    at("text").value = values.text;
+  }
+}
+
+async function see() {
+  const { group, exercise } = state;
+  const { seen } = await send("see", { exercise: exercise.name, key: group.key });
+  group.seen = seen;
+  at("see").setAttribute("aria-pressed", String(seen));
+  showRound();
+  if (seen) await step(1);
+}
+
+async function undo() {
+  const done = await send("undo");
+  if (!done.undone) return tell("되돌릴 것이 없어요.");
+  const left = done.conflicts ? ` 그 사이에 다른 사람이 바꾼 ${done.conflicts}명의 것은 그대로 두었어요.` : "";
+  tell(`되돌렸어요: ${UNDONE[done.undone] ?? done.undone}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
+  await showClass();
+  await refresh();
+  return showGroup(state.group);
+}
+
+async function step(by) {
+  const groups = state.exercise.groups;
+  const next = groups[groups.findIndex((g) => g.key === state.group.key) + by];
+  if (next) await showGroup(next);
+  else tell(by > 0 ? "마지막 묶음이에요." : "첫 묶음이에요.");
+}
+
+async function turn(by) {
+  const number = state.chosen + by;
+  if (number >= state.programs.length && state.programs.length < state.total) await showMore();
+  if (number >= 0 && number < state.programs.length) choose(number, true);
+}
+
+// ---- keys and buttons -----------------------------------------------------------------------------------
+
+const KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  ArrowRight: () => turn(1),
+  ArrowLeft: () => turn(-1),
+  x: see,
+  u: undo,
+  s: () => at("score").focus(),
+  c: () => at("text").focus(),
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select");
+  if (event.key === "Escape" && typing) return event.target.blur();
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.closest("form")) {
+    event.preventDefault();
+    return at("form").requestSubmit();
+  }
+  if (typing || event.target.type === "radio" || event.ctrlKey || event.metaKey || event.altKey || !at("keys").checked) return undefined;
+  const run = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
+  if (!run || !state.group) return undefined;
+  event.preventDefault();
+  return attempt(run);
+});
+
+const onClick = (id, run) => at(id).addEventListener("click", () => attempt(run));
+onClick("next", () => step(1));
+onClick("previous", () => step(-1));
+onClick("see", see);
+onClick("undo", undo);
+onClick("more", showMore);
+onClick("publish", async () => {
+  tell("모든 결과에 반영하고 있어요.");
+  at("publish").disabled = true;
+  try {
+    tell((await send("publish")).said);
+  } finally {
+    at("publish").disabled = false;
+  }
+});
+onClick("release", async () => {
+  await send("release");
+  await showClass();
+  await showExercise(state.exercise.name, state.group.key);
+  tell("이름을 보여 줘요. 다시 가리려면 u");
+});
+at("exercise").addEventListener("change", () => attempt(() => showExercise(at("exercise").value)));
+at("reuse").addEventListener("change", () => { at("text").value = at("reuse").value || at("text").value; });
+at("form").addEventListener("submit", (event) => { event.preventDefault(); write(); });
+
+setInterval(async () => {
+  if (!state.exercise || document.hidden) return;
+  const version = await ask("version").then((told) => told.version, () => state.version); // told at the next act
+  if (version !== state.version) attempt(refresh);
+}, 4000);
+
+attempt(async () => {
+  await showClass();
+  const first = state.room.exercises.find((e) => e.seen < e.groups) ?? state.room.exercises[0];
+  if (!first) return tell("채점한 답이 없어요.");
+  at("exercise").value = first.name;
+  return showExercise(first.name);
+});

@@ -1,0 +1,110 @@
+// Builds nodes. Text always enters as text; nothing here or elsewhere sets HTML.
+
+export function make(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "class") node.className = value;
+    else if (name.includes("-")) node.setAttribute(name, value);
+    else node[name] = value;
+  }
+  node.append(...children);
+  return node;
+}
+
+// A card as the server sends it: strings, and [tag, style, children]. Styles go through the CSSOM, which the policy
+// lets own scripts use.
+export function cardNodes(tree) {
+  return tree.map((part) => {
+    if (typeof part === "string") return document.createTextNode(part);
+    const [tag, style, children] = part;
+    const node = document.createElement(tag);
+    node.style.cssText = style;
+    node.append(...cardNodes(children));
+    return node;
+  });
+}
+
+function codeLines(lines, marks) {
+  const rows = [];
+  let cell = null;
+  let previous = null;
+  for (const [number, line, text] of lines) {
+    if (number !== cell) {
+      cell = number;
+      rows.push(make("div", { class: "cell" }, `코드 셀 ${cell}`));
+    } else if (previous !== null && line !== previous + 1) {
+      rows.push(make("div", { class: "cell" }, "⋯"));
+    }
+    previous = line;
+    const told = marks.filter((mark) => mark.cell === number && mark.line === line);
+    const row = make("div", told.length ? { class: "marked" } : {}, make("span", { class: "no", "aria-hidden": "true" }, String(line)), text || " ");
+    rows.push(row);
+    for (const mark of told) rows.push(make("div", { class: "note" }, `${mark.side}${mark.text}`));
+  }
+  return make("pre", { class: "code" }, ...rows);
+}
+
+function named(program) {
+  const { students, count } = program;
+  const first = students[0];
+  const mark = first.mark ? ` ${first.mark}` : "";
+  return count === 1 ? `${first.name}${mark}` : `${first.name} 외 ${count - 1}명`;
+}
+
+export function programArticle(program, number, choose) {
+  const button = make("button", { type: "button" }, named(program));
+  const node = make("article", {}, make("h3", {}, button, program.file ? make("span", { class: "soft" }, ` ${program.file}`) : ""));
+  button.addEventListener("click", choose);
+  if (program.count > 1) {
+    const names = program.students.map((s) => (s.mark ? `${s.name} ${s.mark}` : s.name));
+    const left = program.count - names.length;
+    node.append(make("details", { class: "names" }, make("summary", {}, `같은 코드 ${program.count}명`), make("p", {}, names.join(", ") + (left ? ` 외 ${left}명` : ""))));
+  }
+  if (!program.own.length) {
+    node.append(make("p", { class: "soft hint" }, "보여 줄 코드가 없어요."));
+    return node;
+  }
+  node.append(codeLines(program.own, program.marks));
+  if (program.rest.length) {
+    const isMarked = program.marks.some((m) => program.rest.some(([cell, line]) => cell === m.cell && line === m.line));
+    const rest = make("details", { open: isMarked }, make("summary", {}, `이 파일의 나머지 코드 ${program.rest.length}줄`));
+    const fill = () => { if (rest.open && rest.childElementCount === 1) rest.append(codeLines(program.rest, program.marks)); };
+    rest.addEventListener("toggle", fill);
+    fill();
+    node.append(rest);
+  }
+  return node;
+}
+
+export function groupButton(group, isCurrent, choose) {
+  const button = make("button", { type: "button", class: group.status, "aria-current": String(isCurrent) },
+    `${group.sign} ${group.title}`,
+    make("span", { class: "count" }, `${group.students}명 · ${group.points}점${group.seen ? " · 봤어요" : ""}`));
+  button.addEventListener("click", choose);
+  return make("li", {}, button);
+}
+
+export function writtenItem(entry, ruleName, acts) {
+  const who = entry.rule ? ruleName : entry.students.join(", ") + (entry.lines > entry.students.length ? ` 외 ${entry.lines - entry.students.length}명` : "");
+  const node = make("li", { class: entry.misfits || entry.missing ? "stale" : "" },
+    entry.score ? make("b", {}, entry.score) : "", make("span", { class: "text" }, entry.text),
+    make("div", { class: "soft" }, entry.rule ? `${who} (${entry.lines}명)` : who));
+  const buttons = make("p", { class: "acts" });
+  if (entry.misfits) {
+    node.append(make("p", {}, `더는 맞지 않는 학생이 ${entry.misfits}명 있어요.`));
+    buttons.append(act(`맞지 않는 ${entry.misfits}명의 것 지우기`, acts.removeMisfits));
+  }
+  if (entry.missing) {
+    node.append(make("p", {}, `아직 적지 않은 학생이 ${entry.missing}명 있어요.`));
+    buttons.append(act(`그 ${entry.missing}명에게도 적기`, acts.extend));
+  }
+  buttons.append(act("지우기", acts.remove));
+  node.append(buttons);
+  return node;
+}
+
+function act(label, run) {
+  const button = make("button", { type: "button" }, label);
+  button.addEventListener("click", run);
+  return button;
+}

@@ -1,0 +1,10 @@
+def sam_step_local(ddp, sam, loss_fn, xb, yb):
+    ddp.zero_grad()
+    loss = loss_fn(ddp.module(xb), yb)
+    loss.backward()
+    sam.first_step()
+    sam.zero_grad()
+    loss_fn(ddp(xb), yb).backward()
+    sam.second_step()
+    sam.zero_grad()
+    return loss.item()

@@ -1,0 +1,1 @@
+"""The desk: answers judged by hand in the browser."""

@@ -1,0 +1,192 @@
+"""The desk in a real browser: by keys alone, read aloud, on a phone, over a class of attackers."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from grader.course.feedback import ClassResult
+from tests.browser import running_browser
+from tests.classroom.desk.running import desk_over, running_desk, write_class
+from tests.report import samples
+from tests.report.test_class_page_in_browser import RULES
+
+pytestmark = [pytest.mark.full, pytest.mark.browser]
+Opened = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with running_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
+    """Opens a desk over a class; what the console says of it is in `page.told`, its folder in `page.report`."""
+    ends: list[Callable[[], object]] = []
+
+    def open_desk(
+        result: ClassResult, *, width: int = 1280, scheme: str = "light", anonymous: bool = False
+    ) -> Any:
+        report = tmp_path / "report"
+        write_class(report, result, tmp_path / "work")
+        served = running_desk(desk_over(report, anonymous=anonymous), report)
+        running = served.__enter__()
+        ends.append(lambda: served.__exit__(None, None, None))
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        ends.append(context.close)
+        page = context.new_page()
+        page.told, page.report = [], report
+        page.on("console", lambda message: page.told.append(message.text))
+        page.on("pageerror", lambda error: page.told.append(str(error)))
+        page.goto(running.address)
+        page.wait_for_selector("#programs article")
+        return page
+
+    yield open_desk
+    for end in reversed(ends):
+        end()
+
+
+def wait(page: Any, text: str) -> None:
+    expect(page.locator("#told")).to_contain_text(text)
+
+
+def test_an_evening_by_keys_alone(opened: Opened) -> None:
+    """Next group, seen, points with a reason, a comment, undo; the files say what the page says."""
+    page = opened(samples.large_class(24))
+    assert "token" not in page.url
+    assert page.evaluate("document.cookie") == ""  # no script can read it
+    assert page.inner_text("#round") == "0/2 묶음"
+    assert "zero_grad" in page.inner_text("#title")
+    page.keyboard.press("j")
+    expect(page.locator("#title")).to_contain_text("통과")
+    page.keyboard.press("k")
+    expect(page.locator("#title")).to_contain_text("zero_grad")
+    page.keyboard.press("s")
+    page.keyboard.type("+1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("c")
+    page.keyboard.type("거의 다 왔어요 <b>jx</b>")
+    page.keyboard.press("Control+Enter")
+    wait(page, "12명에게 적었어요")
+    assert (page.report / "overrides.csv").read_text(encoding="utf-8").count(
+        "거의 다 왔어요 <b>jx</b>,묶음:"
+    ) == 12
+    expect(page.locator("#written li")).to_contain_text("거의 다 왔어요 <b>jx</b>")
+    expect(page.locator("#programs article").first).to_contain_text("2/4")
+    page.keyboard.press("c")
+    page.keyboard.type("코멘트만")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#written li")).to_have_count(2)
+    assert (page.report / "comments.csv").exists()
+    page.keyboard.press("u")
+    wait(page, "되돌렸어요: 코멘트")
+    page.keyboard.press("u")
+    wait(page, "되돌렸어요: 점수")
+    assert not (page.report / "overrides.csv").exists()
+    assert not (page.report / "comments.csv").exists()
+    page.keyboard.press("x")
+    expect(page.locator("#round")).to_have_text("1/2 묶음")
+    expect(page.locator("#title")).to_contain_text("통과")
+    page.locator("#keys").uncheck()
+    page.locator("#title").focus()
+    page.keyboard.press("k")
+    page.wait_for_timeout(200)
+    assert "통과" in page.inner_text("#title")
+    assert page.told == []
+
+
+def test_what_is_written_can_be_published_and_names_released(opened: Opened) -> None:
+    page = opened(samples.large_class(8), anonymous=True)
+    assert "2026" not in page.inner_text("main")
+    page.get_by_label("까닭이나 코멘트").fill("잘했어요")
+    page.locator("#scopes").get_by_label("학생 모두").check()
+    page.get_by_role("button", name="적기 Ctrl+Enter").click()
+    wait(page, "4명에게 적었어요")
+    page.get_by_role("button", name="결과에 반영").click()
+    wait(page, "다 반영했어요")
+    pages = [path.read_text(encoding="utf-8") for path in (page.report / "feedback").glob("*.html")]
+    assert sum("잘했어요" in text for text in pages) == 4
+    page.get_by_role("button", name="이름 보이기").click()
+    wait(page, "이름을 보여 줘요")
+    expect(page.locator("#programs")).to_contain_text("2026")
+
+
+@pytest.mark.parametrize(
+    ("hostile", "width", "scheme"),
+    [(False, 390, "dark"), (True, 1280, "light")],
+)
+def test_axe_finds_nothing(opened: Opened, hostile: bool, width: int, scheme: str) -> None:
+    """With something written, with everything folded out; nothing wider than the window."""
+    page = opened(samples.small_class() if hostile else samples.large_class(24), width=width, scheme=scheme)
+    page.get_by_label("까닭이나 코멘트").fill("한 문장")
+    page.get_by_role("button", name="적기 Ctrl+Enter").click()
+    page.wait_for_selector("#written button")
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.wait_for_timeout(100)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+    assert found.response["violations"] == [], found.generate_report()
+    assert len(found.response["passes"]) > 15
+
+
+def test_a_class_of_attackers_runs_nothing_and_asks_nobody(opened: Opened) -> None:
+    """Names, code, messages and notes full of markup: each group of each exercise is looked at."""
+    page = opened(samples.small_class())
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for option in page.locator("#exercise option").all():
+        name = option.get_attribute("value")
+        page.locator("#exercise").select_option(name)
+        page.wait_for_load_state("networkidle")
+        for button in range(page.locator("#groups button").count() if name == "train_step" else 1):
+            page.locator("#groups button").nth(button).click()
+            page.wait_for_timeout(40)
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("window.ran") is None
+    assert page.locator("main script, main img, main svg, main iframe, main a").count() == 0
+    assert page.told == []
+    own = page.evaluate("location.origin")
+    assert asked
+    assert all(url.startswith(f"{own}/api/") for url in asked)
+
+
+def test_the_policy_stops_what_is_smuggled_in(opened: Opened) -> None:
+    """Were a hole to let markup through, the browser would refuse it: no HTML is set, no script or style is inline."""
+    page = opened(samples.large_class(4))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    refused = page.evaluate(
+        """() => {
+        let refused = 0;
+        const ways = [n => { n.innerHTML = '<b>x</b>'; }, n => { n.insertAdjacentHTML('beforeend', 'x'); },
+                      n => document.write('x'), n => eval('1')];
+        for (const set of ways) {
+            try { set(document.createElement('div')); } catch { refused += 1; }
+        }
+        const button = document.createElement('button');
+        try { button.setAttribute('onclick', 'window.ran = 2'); } catch { refused += 1; }
+        const script = document.createElement('script');
+        try { script.textContent = 'window.ran = 1'; } catch { refused += 1; }
+        const image = document.createElement('img'); image.src = 'https://example.org/seen.png';
+        document.body.append(button, script, image); button.click();
+        fetch('https://example.org/').catch(() => {});
+        return refused;
+        }"""
+    )
+    page.wait_for_timeout(200)
+    assert refused >= 4
+    assert page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in line for line in page.told)
+
+
+def test_no_more_is_drawn_than_can_be_read(opened: Opened) -> None:
+    """Six programs at a time, the next ones at a press or a key, whatever the class's size."""
+    page = opened(samples.large_class(100))
+    assert page.locator("#programs article").count() <= 6
+    assert page.evaluate("document.querySelectorAll('*').length") < 1_500

@@ -1,0 +1,136 @@
+"""What the desk shows: groups by behaviour, whole code with its marks, names only when they are released."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.classroom.desk.answers import Answers, keep_answers
+from grader.classroom.desk.card_tree import TAGS, card_tree
+from grader.course.feedback import Person
+from grader.report.html import feedback_html
+from grader.report.results import from_json, write_results
+from grader.submission.submission import read_files
+from tests.classroom.desk.running import desk_over, write_class
+from tests.report import samples
+
+
+def test_answers_that_behave_alike_are_one_group(tmp_path: Path) -> None:
+    """Most frequent first, then passed ones, then missing ones; who wrote the same code stands together."""
+    write_class(tmp_path / "out", samples.large_class(40), tmp_path / "work")
+    desk = desk_over(tmp_path / "out")
+    groups = desk.exercise("train_step")["groups"]
+    assert [(g["status"], g["students"]) for g in groups] == [("failed", 20), ("passed", 10), ("missing", 10)]
+    assert "zero_grad" in groups[0]["title"]
+    found = desk.answers("train_step", groups[0]["key"], 0)
+    assert sum(p["count"] for p in found["programs"]) == 20 or found["total"] == 20
+    assert len(found["programs"]) == 6
+    rest = desk.answers("train_step", groups[0]["key"], 18)["programs"]
+    assert len(rest) == found["total"] - 18
+
+
+def test_the_whole_code_is_there_with_its_mark_and_its_place(tmp_path: Path) -> None:
+    result = samples.large_class(4)
+    named = replace(samples.MISSING_ZERO_GRAD, line=10, cell=None)
+    feedback = samples.named_mistake()
+    feedback = replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=(named,)), line=10, cell=None)
+    students = tuple(replace(s, feedbacks=(feedback, *s.feedbacks[1:])) for s in result.submissions)
+    write_class(tmp_path / "out", replace(result, submissions=students), tmp_path / "work")
+    desk = desk_over(tmp_path / "out")
+    (group,) = desk.exercise("train_step")["groups"]
+    program = desk.answers("train_step", group["key"], 0)["programs"][0]
+    assert program["own"][0] == [None, 7, "def train_step(model, opt, loss_fn, xb, yb):"]
+    assert program["own"][-1] == [None, 13, "    return loss.item()"]
+    assert program["rest"][0] == [None, 1, "import torch"]
+    assert '# </pre><img src=x onerror="window.ran=1">' in program["rest"][2][2]
+    assert program["marks"] == [{"cell": None, "line": 10, "text": "opt.zero_grad()가 없어요", "side": ""}]
+
+
+def test_code_that_does_not_parse_and_decorators_are_kept(tmp_path: Path) -> None:
+    for name, program, first, last in (
+        (
+            "broken",
+            "import torch\n\ndef train_step(model):\n    loss = (\n    return 1\n",
+            "def train_step(model):",
+            "    return 1",
+        ),
+        (
+            "decorated",
+            "import torch\n@torch.enable_grad()\ndef train_step(model):\n    return 1\nx = 1\n",
+            "@torch.enable_grad()",
+            "    return 1",
+        ),
+    ):
+        file = tmp_path / f"{name}.py"
+        file.write_text(program, encoding="utf-8")
+        keep_answers(tmp_path, [read_files(file, "s", ("train_step",))], ("train_step", "fit"))
+        answers = Answers(tmp_path)
+        found = answers.of("s", "train_step")
+        assert found is not None
+        assert (found.own[0].text, found.own[-1].text) == (first, last)
+        assert answers.of("s", "fit") is None
+        assert answers.of("nobody", "train_step") is None
+
+
+def test_names_are_hidden_until_they_are_released(tmp_path: Path) -> None:
+    """In the list, in file names, in code and in the card; the lines that are written name the student all the same."""
+    result = samples.large_class(8)
+    known = tuple(
+        replace(
+            s,
+            person=Person(s.student.split("_")[0], "홍길동", login="gildong"),
+            feedbacks=(replace(s.feedbacks[0], file=f"{s.student}.py"), *s.feedbacks[1:]),
+        )
+        for s in result.submissions
+    )
+    out = tmp_path / "out"
+    program = "# 홍길동 GilDong {who}\ndef train_step(model):\n    return '홍길동'\n"
+    write_class(out, replace(result, submissions=known), tmp_path / "work", program)
+    desk = desk_over(out, anonymous=True)
+    assert desk.overview()["anonymous"] is True
+
+    def everything() -> str:
+        views: list[Any] = [desk.overview(), desk.exercise("train_step")]
+        views += [desk.answers("train_step", g["key"], 0) for g in views[1]["groups"]]
+        return json.dumps(views, ensure_ascii=False)
+
+    group = desk.exercise("train_step")["groups"][0]
+    student = desk.answers("train_step", group["key"], 0)["programs"][0]["students"][0]
+    assert student["name"].startswith("학생 0")
+    desk.judge({"exercise": "train_step", "scope": "student", "target": student["id"], "text": "좋아요"})
+    assert "2026000" in (out / "comments.csv").read_text(encoding="utf-8")
+    for name in ("홍길동", "2026000", "gildong", "GilDong"):
+        assert name not in everything()
+    desk.release()
+    assert "홍길동" in everything()
+    desk.undo()
+    assert "홍길동" not in everything()
+
+
+def test_a_card_as_a_tree_says_what_the_card_says_and_nothing_more() -> None:
+    """Whatever a student wrote is text in it; tags are those that cards have."""
+
+    def texts(tree: list[Any]) -> str:
+        return "".join(part if isinstance(part, str) else texts(part[2]) for part in tree)
+
+    def tags(tree: list[Any]) -> set[str]:
+        return set().union(*({part[0]} | tags(part[2]) for part in tree if not isinstance(part, str)), set())
+
+    for feedback in samples.every_kind().values():
+        tree = card_tree(feedback_html(feedback))
+        assert tags(tree) <= TAGS
+    assert '<script>alert("x")</script>&' in texts(card_tree(feedback_html(samples.hostile())))
+    smuggled = (
+        "<div onclick=x><script>a</script><img src=x onerror=y><b style='color:red'>b</b><svg>c</svg></div>"
+    )
+    assert card_tree(f"{smuggled}d") == [["div", "", [["b", "color:red", ["b"]]]], "d"]
+
+
+def test_results_that_changed_on_disk_are_read_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_class(out, samples.large_class(4), tmp_path / "work")
+    desk = desk_over(out)
+    assert desk.overview()["students"] == 4
+    result = from_json((out / "results.json").read_bytes())
+    write_results(out / "results.json", replace(result, submissions=result.submissions[:3]))
+    assert desk.overview()["students"] == 3

@@ -1,0 +1,75 @@
+"""An average says which students and which scores it is of; sections are compared by the same scores."""
+
+from dataclasses import replace
+
+from grader.course.feedback import Absent, ClassResult, Mark, Person, Unread
+from grader.report.class_scores import scores_of, sections_of
+from tests.report import samples
+from tests.report.test_class_page import page_of, parsed
+
+PASSED = samples.passed_all("가")
+FULL = PASSED.max_score
+ZERO = samples.all_of("나", "missing")
+BROKEN = replace(samples.all_of("다", "unreadable"), unread=(Unread("a.7z", "7-Zip 압축 파일이에요."),))
+NOBODY = Absent(Person("9", "라", "B"))
+
+
+def test_measured_scores_of_those_who_could_be_graded() -> None:
+    scores = scores_of((PASSED, ZERO, BROKEN), (NOBODY,))
+    assert scores.values == (0.0, FULL)
+    assert scores.mean == scores.median == FULL / 2
+    assert scores.whose == "낸 학생 2명의 채점 점수, 내지 않은 1명, 채점하지 못한 1명은 빼고"
+
+
+def test_final_marks_where_there_are_any() -> None:
+    students = (
+        replace(PASSED, mark=Mark(80.0, 100.0)),
+        replace(ZERO, mark=Mark(20.0, 100.0)),
+        replace(ZERO, mark=Mark(None, 100.0)),
+        BROKEN,
+    )
+    scores = scores_of(students)
+    assert (scores.values, scores.full) == ((20.0, 80.0), 100.0)
+    assert scores.whose == "낸 학생 2명의 최종 점수, 면제한 1명, 채점하지 못한 1명은 빼고"
+    assert scores_of(students, final=False).values == (0.0, 0.0, FULL)
+
+
+def test_everybody_counted_is_said_shortly() -> None:
+    assert scores_of((PASSED,)).whose == "낸 학생 1명의 채점 점수"
+
+
+def a_class() -> ClassResult:
+    of_a = [replace(samples.typical(f"가{i}"), person=Person(str(i), f"가{i}", "A")) for i in range(3)]
+    of_b = [replace(samples.passed_all(f"나{i}"), person=Person(f"b{i}", f"나{i}", "B<b>")) for i in range(2)]
+    nobody = replace(samples.passed_all("다"), person=Person("c", "다"))
+    return ClassResult(7, "cpu", "bwrap", (*of_a, *of_b, nobody), (NOBODY,))
+
+
+def test_sections_are_compared() -> None:
+    a, b, other = sections_of(a_class())
+    assert [one.name for one in (a, b, other)] == ["A", "B", "B<b>"]
+    assert (len(a.scores.values), a.passed, a.absent) == (3, 0, 0)
+    assert a.raised == 3
+    assert a.worst is not None
+    assert a.worst.students == 3
+    assert (b.scores.values, b.absent) == ((), 1)
+    assert (len(other.scores.values), other.passed, other.worst) == (2, 2, None)
+
+
+def test_one_section_is_nothing_to_compare() -> None:
+    result = ClassResult(7, "cpu", "bwrap", a_class().submissions[:3])
+    assert sections_of(result) == []
+    page = page_of(result)
+    assert 'id="sections"' not in page
+    assert 'class="section" hidden' in page
+
+
+def test_the_page_compares_and_filters_them() -> None:
+    page = page_of(a_class())
+    text = parsed(page).text
+    assert "분반 비교" in text
+    assert "B<b>" not in page
+    assert page.count('data-section="s0"') == 1 + 3
+    assert page.count('data-section="s2"') == 1 + 2
+    assert '<option value="s2">B&lt;b&gt;</option>' in page
+    assert "평균과 중앙값은 낸 학생 6명의 채점 점수, 내지 않은 1명은 빼고 계산했어요." in text
