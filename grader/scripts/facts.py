@@ -11,6 +11,7 @@ from typing import TypeVar
 from torch import Tensor
 
 from grader.scripts.places import Place
+from grader.scripts.things import LoaderFacts, ModuleFacts, OptimizerFacts, ParameterFacts, SchedulerFacts
 
 
 @dataclass(kw_only=True, slots=True)
@@ -60,6 +61,12 @@ class ForwardRan(Event):
     """All rows of the input are equal, but are not one row that was expanded."""
     input_changed: bool = False
     """The first tensor argument was changed in place while the forward ran."""
+    live_drops: int = 0
+    """Dropout layers in training mode."""
+    live_frozen_norms: frozenset[int] = frozenset()
+    """Frozen weights (numbers) of batch norms that stand in training mode and keep statistics."""
+    weights: float | None = None
+    """A sum of some weights, of a forward in training mode without gradients."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
 
@@ -98,6 +105,10 @@ class LossComputed(Event):
     value: "Tensor | None" = None
     target_rows: "Tensor | None" = None
     """A hash of each row of the targets."""
+    behind_input: tuple[int, ...] = ()
+    """Where the target has a graph, too: serials of the outermost forwards behind the input."""
+    behind_target: tuple[int, ...] = ()
+    """Serials of the outermost forwards behind the target."""
     filled: float = 0.0  # share of real-valued targets that are zeros at the ends of rows
 
 
@@ -129,6 +140,13 @@ class BackwardRan(Event):
     raised: bool = False
     wrapped: Place | None = None  # where the newest leaf of its graph was made, as by `torch.tensor(…)`
     weights: dict[int, float] = field(default_factory=dict)  # a sum of some entries, by optimizer
+    cut: int = 0  # tensors with graphs whose values were copied into that leaf
+    forwards: tuple[int, ...] = ()  # serials of the outermost forwards whose outputs are in its graph
+    divisor: float | None = None  # the number by which the root was divided last
+    spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """A difference that a broadcast made larger, right behind the root: shape of its prediction, and its own."""
+    left: frozenset[int] = frozenset()
+    """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -180,6 +198,8 @@ class Clipped(Event):
     parameters: frozenset[int]
     limit: float
     norm: "Tensor | None"
+    updated: bool = False
+    """Where no optimizer steps: its parameters had been changed by hand since the last backward."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -209,6 +229,10 @@ class Stepped(Event):
     graphs_alive: int
     """Graphs of earlier backwards that something keeps alive."""
     callers: tuple[Place, ...] = ()
+    cosines: dict[int, float] = field(default_factory=dict)
+    """Backward number -> cosine of its contribution and that of the newest backward of the window."""
+    weights: float = 0.0
+    """A sum of some of its parameters' entries, before the step."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -257,6 +281,10 @@ class Scheduled(Event):
     scheduler: int
     before: tuple[float, ...]
     after: tuple[float, ...]
+    metric: float | None = None
+    """The score that ReduceLROnPlateau was given."""
+    mode: str = ""
+    """Its `mode`: "min" or "max"."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -357,106 +385,19 @@ class NumberRead(Event):
 
 
 @dataclass(kw_only=True, slots=True)
+class CopyUpdated(Event):
+    """Between a step and the next backward a copy of a module was set to `kept` of itself and `taken` of its source."""
+
+    module: int
+    kept: float
+    taken: float
+
+
+@dataclass(kw_only=True, slots=True)
 class ModuleCopied(Event):
     """`copy.deepcopy` copied a module."""
 
     source: int
-
-
-@dataclass(slots=True)
-class ParameterFacts:
-    """A tensor that gets gradients, or that is `frozen` when the watch ends."""
-
-    number: int
-    shape: tuple[int, ...]
-    name: str
-    """Qualified name in the module that was seen with it; "" if none was."""
-    is_parameter: bool
-    module_place: Place | None = None
-    """Where the module that first held it was constructed."""
-    module_callers: tuple[Place, ...] = ()
-    module_serial: int | None = None
-    """How many events had happened when that module was constructed; None if before the watch."""
-    module_kind: str = ""
-    born_in_forward: bool = False
-    unregistered: bool = False
-    """No module that ran holds it; name and place are those of the outermost module that has it."""
-    in_tree: bool = False
-    """Belongs to `parameters()` of an outermost module that ran, at the end of the watch."""
-    reached: int = 0
-    """Backwards that gave it a gradient."""
-    frozen: bool = False
-    loaded: bool = False  # by `load_state_dict`, or copied with its module
-    moved: bool | None = None
-    """Changed since it was first seen; None if nobody looked."""
-    alive: bool = True
-
-
-@dataclass(slots=True)
-class OptimizerFacts:
-    """An optimizer and the parameters that it holds."""
-
-    number: int
-    kind: str
-    built: Place | None
-    serial: int
-    groups: list[frozenset[int]]
-    options: list[dict[str, object]]
-    """Of each group: its settings besides the parameters."""
-    shares_groups_with: frozenset[int] = frozenset()
-    spent: tuple[int, ...] = ()
-    """Groups whose parameters came as an iterator that had been used up before."""
-
-    @property
-    def parameters(self) -> frozenset[int]:
-        """Return the numbers of all its parameters."""
-        return frozenset().union(*self.groups)
-
-
-@dataclass(slots=True)
-class ModuleFacts:
-    """An outermost module that ran."""
-
-    number: int
-    kind: str
-    built: Place | None
-    parameters: frozenset[int]
-    mode_sensitive: int
-    """Submodules whose work depends on the mode."""
-    batch_norms: int
-    copied_from: int | None = None
-
-
-@dataclass(slots=True)
-class LoaderFacts:
-    """A DataLoader."""
-
-    number: int
-    built: Place | None
-    batch_size: int | None
-    batches: int | None
-    size: int | None
-    sampler: str
-    drop_last: bool
-    workers: int
-    dataset: int
-    """Equal for loaders of one dataset object."""
-    dataset_kind: str = ""
-    """Class of the dataset; of the innermost one where subsets wrap it."""
-    worker_init: bool = False
-    """A `worker_init_fn` was given."""
-
-
-@dataclass(slots=True)
-class SchedulerFacts:
-    """A learning-rate scheduler."""
-
-    number: int
-    kind: str
-    built: Place | None
-    optimizer: int | None
-    options: dict[str, float]
-    """Its numbers: T_max, total_steps, step_size, last_epoch at the end …"""
 
 
 _E = TypeVar("_E", bound=Event)

@@ -15,6 +15,8 @@ from grader.scripts.places import Place
 
 MOST_NODES = 20_000
 _MARK = "hanstep.xray"
+_FORWARD = "hanstep.forward"
+_MOST_FORWARDS, _NEAR_ROOT = 4, 8
 _LOOKED_THROUGH = (
     *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
     *("Clone", "ToCopy", "Expand", "Contiguous"),
@@ -36,6 +38,8 @@ class Graph:
     losses: list[int] = field(default_factory=list)
     loss_nodes: list[Any] = field(default_factory=list)
     """The operations of those losses."""
+    forwards: list[int] = field(default_factory=list)
+    """Serials of the outermost forwards whose outputs were met."""
     nodes: int = 0
 
 
@@ -52,7 +56,9 @@ def read_graph(roots: list[Tensor]) -> Graph:
         if variable is not None:
             found.leaves.append(variable)
             continue
-        mark = node.metadata.get(_MARK)
+        marks = node.metadata
+        mark = marks.get(_MARK)
+        found.forwards += marks.get(_FORWARD, ())
         if isinstance(mark, int):
             found.losses.append(mark)
             found.loss_nodes.append(node)
@@ -126,6 +132,49 @@ def mark(tensor: Tensor, what: Place | int | None) -> None:
     metadata = _metadata(tensor)
     if metadata is not None and what is not None:
         metadata[_MARK] = what
+
+
+def mark_output(output: Any, forward: int, depth: int = 3) -> None:
+    """Attach a forward's serial to the operations that made its output."""
+    if isinstance(output, Tensor):
+        metadata = _metadata(output)
+        if metadata is not None:
+            metadata[_FORWARD] = (*metadata.get(_FORWARD, ()), forward)[-_MOST_FORWARDS:]
+    elif isinstance(output, tuple | list | dict) and depth:
+        for one in output.values() if isinstance(output, dict) else output:
+            mark_output(one, forward, depth - 1)
+
+
+def divisor(root: Tensor) -> float | None:
+    """Return the number by which a tensor was divided last; None if its last operation is something else."""
+    node = root.grad_fn
+    if node is None or operation(node) != "Div":
+        return None
+    below = getattr(node, "_saved_other", None)
+    return float(below) if isinstance(below, Tensor) and below.numel() == 1 else None
+
+
+def spread_difference(root: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Look for a mean of squares or of absolute values of a difference that a broadcast has made larger.
+
+    Returns the shape of the difference's one side that has a graph, and the difference's own.
+    """
+    before = ""
+    for node in _chain(root, _NEAR_ROOT):
+        name = operation(node)
+        if name == "Sub" and before in ("Pow", "Abs"):
+            sides = [_shape(after) for after, _ in node.next_functions if after is not None]
+            whole = _shape(node)
+            grown = len(sides) == 1 and sides[0] is not None and whole is not None and sides[0] != whole
+            return (sides[0], whole) if grown and sides[0] is not None and whole is not None else None
+        before = name
+    return None
+
+
+def _shape(node: Any) -> tuple[int, ...] | None:
+    """Return the shape of what an operation made, where this release of torch tells it."""
+    about = getattr(node, "_input_metadata", None)
+    return tuple(about[0].shape) if about else None
 
 
 def attach_token(node: Any) -> "weakref.ref[Token] | None":

@@ -25,6 +25,7 @@ class Reading:
     window: tuple[int, ...]
     empty: int
     total: int
+    cosines: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -114,6 +115,7 @@ class Ledger:
                 reading.carried = found[-1]
                 for backward, value in self.carry_recipe.items():
                     recipe[backward] = recipe.get(backward, 0.0) + found[-1] * value
+            reading.cosines = _cosines(parts)
             largest = max(map(abs, recipe.values()), default=0.0)
             kept = sorted(one for one, value in recipe.items() if abs(value) > 0.01 * largest)
             reading.recipe = {one: recipe[one] for one in kept[-MOST_IN_RECIPE:]}
@@ -136,3 +138,13 @@ class Ledger:
         for part in self.parts:
             part.dropped = True
         return gone
+
+
+def _cosines(parts: list[_Part]) -> dict[int, float]:
+    """Return the cosines of the contributions with the newest one."""
+    found = {}
+    for part in parts[:-1]:
+        lengths = float(np.linalg.norm(part.sketch) * np.linalg.norm(parts[-1].sketch))
+        if lengths > 0 and np.isfinite(lengths):
+            found[part.backward] = float(part.sketch @ parts[-1].sketch) / lengths
+    return found

@@ -49,10 +49,21 @@ def enclosing_tests(place: Place) -> list[tuple[Place, str]]:
         for node in ast.walk(whole)
         if isinstance(node, ast.If) and node.lineno <= place.line <= (node.end_lineno or 0)
     ]
-    return [
-        (Place(place.file, node.lineno, place.function), ast.unparse(node.test))
-        for node in sorted(found, key=lambda node: -node.lineno)
+    judged = [_judged(whole, node) for node in sorted(found, key=lambda node: -node.lineno)]
+    return [(Place(place.file, node.lineno, place.function), ast.unparse(node)) for node in judged]
+
+
+def _judged(whole: ast.Module, branch: ast.If) -> ast.expr:
+    """Return what a branch tests: of a name the value that was last assigned to it above."""
+    made = [
+        node.value
+        for node in ast.walk(whole)
+        if isinstance(node, ast.Assign)
+        and isinstance(branch.test, ast.Name)
+        and node.lineno < branch.lineno
+        and any(isinstance(one, ast.Name) and one.id == branch.test.id for one in node.targets)
     ]
+    return max(made, key=lambda node: node.lineno) if made else branch.test
 
 
 def line_of(place: Place) -> str:

@@ -9,11 +9,12 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 from grader.scripts import places
-from grader.scripts.facts import Event, Facts, ForwardRan, OptimizerFacts, ParameterFacts, Stepped
+from grader.scripts.facts import Event, Facts, ForwardRan, Stepped
 from grader.scripts.ledger import Ledger
 from grader.scripts.numbering import Numbering
 from grader.scripts.places import Place
 from grader.scripts.sketch import Sketcher
+from grader.scripts.things import OptimizerFacts, ParameterFacts
 
 USUAL_UPDATES, MOST_UPDATES = 40, 400
 """Without a number of updates to watch: at least, and at most until an evaluation and the update after it were seen."""

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch  # noqa: F401  loaded before the fork
+import torch  # loaded before the fork
+import torch._dynamo  # noqa: F401  every watch imports it
 
-TIMES = re.compile(r"\d+\.\d+ ?s\b|\d+\.\d+ seconds|it/s.*")
+TIMES = re.compile(r"\d+\.\d+ ?s\b|\d+\.\d+ seconds|it/s.*|'\w+(?:_runtime|_per_second)': '?[\d.e+-]+'?")
 """What scripts print about time differs from run to run."""
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.xray.fifty_cases import FIFTY_CASES
 from tests.xray.running import watched
 from tests.xray.unseen_cases import UNSEEN_CASES
 from tests.xray.update_cases import UPDATE_CASES
@@ -833,6 +834,7 @@ for _ in range(8):
     ),
     *UPDATE_CASES,
     *UNSEEN_CASES,
+    *FIFTY_CASES,
 ]
 
 

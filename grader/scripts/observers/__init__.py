@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.data import DataObserver
 from grader.scripts.observers.files import FileObserver
 from grader.scripts.observers.models import ModelObserver
+from grader.scripts.observers.schedulers import SchedulerObserver
 from grader.scripts.observers.updates import UpdateObserver
 from grader.scripts.patches import TABLE, Patches
 from grader.scripts.watch import Watch
@@ -13,9 +15,10 @@ from grader.scripts.watch import Watch
 
 def patches(watch: Watch) -> Patches:
     """Return the patches of a watch; they are not put on yet."""
-    models = ModelObserver(watch)
-    updates = UpdateObserver(watch)
-    observers = (models, updates, DataObserver(watch), FileObserver(watch))
+    copies = CopyObserver(watch)
+    models = ModelObserver(watch, copies)
+    updates = UpdateObserver(watch, copies)
+    observers = (models, updates, DataObserver(watch), FileObserver(watch), SchedulerObserver(watch))
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))

@@ -3,11 +3,12 @@
 import weakref
 from typing import Any
 
-from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, LoaderFacts, Seeded
+from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, Seeded
 from grader.scripts.fingerprint import contents, first_tensor, is_continuous, labels, row_hashes
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.things import LoaderFacts
 from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]

@@ -1,5 +1,6 @@
 """Observe models: modules built and called, their modes, the losses and what stands before them."""
 
+import itertools
 import weakref
 from collections import Counter
 from typing import Any
@@ -14,13 +15,14 @@ from grader.scripts.facts import (
     LossComputed,
     ModeSet,
     ModuleCopied,
-    ModuleFacts,
     NumberRead,
     PartWithoutGrad,
 )
 from grader.scripts.fingerprint import first_tensor, row_hashes
+from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
+from grader.scripts.things import ModuleFacts
 from grader.scripts.watch import Watch, autocast_type
 
 Arguments = tuple[Any, ...]
@@ -29,6 +31,7 @@ _OFTEN, _SELDOM = 60, 8
 """The first calls are looked at closely, and then every eighth."""
 _MOST_TARGETS = 4096
 _MOST_CUTS = 4
+_LOOKED_AT = 4
 _MOST_CALLERS = 8
 _MOST_ENTRIES = 1 << 20
 
@@ -36,8 +39,9 @@ _MOST_ENTRIES = 1 << 20
 class ModelObserver:
     """Handlers and hooks around modules and losses."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, copies: CopyObserver) -> None:
         self._watch = watch
+        self._copies = copies
         self._running: list[nn.Module] = []
         self._event: ForwardRan | None = None
         self._sensitive: dict[int, list[nn.Module]] = {}
@@ -78,6 +82,8 @@ class ModelObserver:
         watch = self._watch
         if watch.busy or watch.in_backward:  # a recomputation may be left by an exception, without its end
             return
+        if self._copies.any and torch.is_grad_enabled():
+            self._copies.ran(module)
         outermost = not self._running
         self._running.append(module)
         if (
@@ -105,11 +111,20 @@ class ModelObserver:
                 live_parts=sum(part.training for part in parts),
             )
             event.frozen_parts = len(parts) - event.live_parts
+            event.live_drops = sum(
+                part.training and not isinstance(part, nn.modules.batchnorm._BatchNorm) for part in parts
+            )
+            event.live_frozen_norms = frozenset(
+                watch.parameter(part.weight) for part in parts if _is_live_frozen_norm(part)
+            )
             self._event = event
             self._input = None
             if given is not None:
                 self._look_at_input(event, given)
         event.grad = torch.is_grad_enabled()
+        if module.training and not event.grad:
+            with watch.working():
+                event.weights = _weights(module)
         watch.add(event)
         watch.last_forward = event
         if not event.grad:
@@ -139,6 +154,7 @@ class ModelObserver:
                 self._look_for_changes(event, *self._input)
                 self._input = None
             self._parameters(module, event.module)
+            graph.mark_output(output, event.serial)
 
     def _look_at_input(self, event: ForwardRan, given: Tensor) -> None:
         event.tokens = _tokens(given)
@@ -273,6 +289,7 @@ class ModelObserver:
                 watch.add(ModuleCopied(source=source))
                 copied = watch.facts.modules[self._module(done)]
                 copied.copied_from = source
+                self._copies.copied(thing, done, copied.number)
                 for number in copied.parameters:
                     watch.facts.parameters[number].loaded = True
         return done
@@ -319,6 +336,9 @@ class ModelObserver:
             )
             if isinstance(done, Tensor):
                 graph.mark(done, event.serial)
+            if target.grad_fn is not None:
+                event.behind_input = tuple(sorted(set(graph.read_graph([given]).forwards)))
+                event.behind_target = tuple(sorted(set(graph.read_graph([target]).forwards)))
         return done
 
     def _loss_module_place(self) -> Place | None:
@@ -373,6 +393,19 @@ def _is_sensitive(module: nn.Module) -> bool:
     if isinstance(module, nn.modules.dropout._DropoutNd):
         return module.p > 0
     return float(getattr(module, "dropout", 0) or 0) > 0 if isinstance(module, nn.RNNBase) else False
+
+
+def _is_live_frozen_norm(part: nn.Module) -> bool:
+    """Return True for a batch norm whose weight is frozen and whose statistics are not."""
+    weight = getattr(part, "weight", None)
+    norm = isinstance(part, nn.modules.batchnorm._BatchNorm)
+    return norm and part.training and isinstance(weight, Tensor) and not weight.requires_grad
+
+
+def _weights(module: nn.Module) -> float:
+    """Return a sum of some entries of a module's parameters."""
+    some = itertools.islice(module.parameters(), _LOOKED_AT)
+    return float(sum(float(p.detach().reshape(-1)[:8].double().sum()) for p in some))
 
 
 def _filled(target: Tensor) -> float:

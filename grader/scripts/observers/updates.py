@@ -22,12 +22,11 @@ from grader.scripts.facts import (
     OptimizerBuilt,
     ScalerBuilt,
     ScalerCalled,
-    Scheduled,
-    SchedulerBuilt,
-    SchedulerFacts,
     Stepped,
     UpdatedByHand,
 )
+from grader.scripts.observers.copies import CopyObserver
+from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.watch import Watch, autocast_type
@@ -42,15 +41,17 @@ _MOST_KEPT = 64
 class UpdateObserver:
     """Handlers and hooks around optimizers."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, copies: CopyObserver) -> None:
         self._watch = watch
+        self._copies = copies
         self._backwards = 0
         self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._building: set[int] = set()
-        self._scheduling = 0
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
-        self._wrapped: tuple[weakref.ref[Tensor], Place | None] | None = None
+        self._stepped = False
+        """Some optimizer made a step; until then parameters may be updated by hand."""
+        self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
         watch.at_end.append(self._look_for_kept_graphs)
 
     # ---- backward ----------------------------------------------------------------------------
@@ -66,12 +67,14 @@ class UpdateObserver:
         )
         lowered = autocast_type()
         with watch.working():
-            self._changed_by_hand()
+            changed = self._changed_by_hand()
+            self._copies.backward_begins()
             event, found = self._about_to_run(roots, kwargs)
             event.autocast = lowered
-            event.weights = self._weights()
+            event.left = frozenset(number for number in changed if self._still_there(number))
+            event.weights = {number: self._weights(number) for number in range(len(watch.facts.optimizers))}
             if self._wrapped is not None and any(self._wrapped[0]() is one for one in found.leaves):
-                event.wrapped = self._wrapped[1]
+                event.wrapped, event.cut = self._wrapped[1:]
             held = {number: ledger.before_backward() for number, ledger in watch.ledgers.items()}
             event.held_before = {
                 number: float((sketch**2).sum() ** 0.5)
@@ -100,6 +103,9 @@ class UpdateObserver:
                 root=graph.names(roots[0]) if roots else (),
                 losses=tuple(found.losses),
                 nodes=found.nodes,
+                forwards=tuple(sorted(set(found.forwards))),
+                divisor=graph.divisor(roots[0]) if roots else None,
+                spread=graph.spread_difference(roots[0]) if roots else None,
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),
@@ -126,14 +132,16 @@ class UpdateObserver:
             if uses > 1:
                 watch.add(GraphKept(nodes=nodes, uses=uses))
 
-    def _weights(self) -> dict[int, float]:
-        found = {}
-        for number, reference in enumerate(self._watch.optimizers.references):
-            optimizer = reference()
-            groups = getattr(optimizer, "param_groups", ())
-            some = [p for group in groups for p in group["params"]][:_LOOKED_AT]
-            found[number] = float(sum(float(p.detach().reshape(-1)[:8].double().sum()) for p in some))
-        return found
+    def _weights(self, optimizer: int) -> float:
+        """Return a sum of some of an optimizer's parameters' entries."""
+        groups = getattr(self._watch.optimizers.thing(optimizer), "param_groups", ())
+        some = [p for group in groups for p in group["params"]][:_LOOKED_AT]
+        return float(sum(float(p.detach().reshape(-1)[:8].double().sum()) for p in some))
+
+    def _still_there(self, number: int) -> bool:
+        """Return True if a parameter has a gradient other than zero."""
+        gradient = getattr(self._watch.parameters.thing(number), "grad", None)
+        return gradient is not None and bool(gradient.any())
 
     def _ran(self, event: BackwardRan, found: graph.Graph, held: dict[int, Any]) -> None:
         watch = self._watch
@@ -159,19 +167,23 @@ class UpdateObserver:
             if number not in held_by_some and tensor is not None:
                 self._by_hand[number] = tensor.detach().reshape(-1)[:8].clone()
 
-    def _changed_by_hand(self) -> None:
-        """Notice parameters that no optimizer holds and that changed since the last backward."""
+    def _differs(self, number: int) -> bool:
+        """Return True if a parameter without an optimizer has changed since the last backward."""
+        tensor = self._watch.parameters.thing(number)
+        if tensor is None or number not in self._by_hand:
+            return False
+        return not torch.equal(tensor.detach().reshape(-1)[:8], self._by_hand[number])
+
+    def _changed_by_hand(self) -> list[int]:
+        """Notice parameters that no optimizer holds and that changed since the last backward, and return them."""
         watch = self._watch
-        samples, self._by_hand = self._by_hand, {}
-        changed = [
-            number
-            for number, sample in samples.items()
-            if (tensor := watch.parameters.thing(number)) is not None
-            and not torch.equal(tensor.detach().reshape(-1)[:8], sample)
-        ]
-        if changed and not watch.facts.optimizers:
-            watch.add(UpdatedByHand())
-            watch.update_ended()
+        changed = [number for number in self._by_hand if self._differs(number)]
+        self._by_hand = {}
+        if not changed or self._stepped:
+            return []
+        watch.add(UpdatedByHand())
+        watch.update_ended()
+        return changed
 
     def gradient_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note a call of `torch.autograd.grad`."""
@@ -201,7 +213,7 @@ class UpdateObserver:
         if self._watch.busy or not isinstance(done, Tensor):
             return done
         if done.requires_grad and done.grad_fn is None:
-            self._wrapped = (weakref.ref(done), own_place())
+            self._wrapped = (weakref.ref(done), own_place(), _graphs_in(args[0] if args else None))
         return done
 
     def group_added(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -258,11 +270,14 @@ class UpdateObserver:
             return
         with watch.working():
             number = watch.optimizer(optimizer)
+            self._stepped = True
             if number in watch.in_steps:
                 del watch.in_steps[watch.in_steps.index(number) :]
             if _closure(args, kwargs):
                 self._step(number, closure=True)
         if not watch.in_steps:
+            with watch.working():
+                self._copies.step_ended()
             watch.update_ended()
 
     def _step(self, number: int, *, closure: bool) -> None:
@@ -282,8 +297,10 @@ class UpdateObserver:
                 recipe=read.recipe,
                 carried=read.carried,
                 unexplained=read.unexplained,
+                cosines=read.cosines,
+                weights=self._weights(number),
                 window=read.window,
-                rates=_rates(optimizer),
+                rates=rates(optimizer),
                 graphs_alive=len({backward for backward, _ in self._tokens}),
                 callers=tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS]),
             )
@@ -306,11 +323,13 @@ class UpdateObserver:
         norm = original(*args, **kwargs)
         with watch.working():
             given = [parameters] if isinstance(parameters, Tensor) else parameters
+            numbers = frozenset(map(watch.parameter, given))
             limit = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value", 0.0))
             watch.add(
                 Clipped(
                     method="norm" if "norm" in original.name else "value",
-                    parameters=frozenset(map(watch.parameter, given)),
+                    parameters=numbers,
+                    updated=not self._stepped and any(map(self._differs, numbers)),
                     limit=float(limit or 0.0),
                     norm=norm.detach().clone() if isinstance(norm, Tensor) else None,
                 )
@@ -374,59 +393,6 @@ class UpdateObserver:
             self._watch.add(AutocastEntered(dtype=kind, enabled=bool(region._enabled)))
         return done
 
-    # ---- schedulers --------------------------------------------------------------------------
-
-    def scheduler_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note a scheduler; its own first step is left out."""
-        watch = self._watch
-        if watch.busy:
-            return original(*args, **kwargs)
-        self._scheduling += 1
-        try:
-            done = original(*args, **kwargs)
-        finally:
-            self._scheduling -= 1
-        if self._scheduling == 0:
-            with watch.working():
-                watch.add(SchedulerBuilt(scheduler=self._scheduler(args[0], built=True)))
-        return done
-
-    def _scheduler(self, scheduler: Any, *, built: bool = False) -> int:
-        watch = self._watch
-        number = watch.schedulers.find(scheduler)
-        optimizer = getattr(scheduler, "optimizer", None)
-        optimizer = getattr(optimizer, "optimizer", optimizer)
-        held = watch.optimizer(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
-        if number is None:
-            number = watch.schedulers.add(scheduler)
-            place = own_place() if built else None
-            facts = SchedulerFacts(number, type(scheduler).__name__, place, held, {})
-            watch.facts.schedulers.append(facts)
-        numbers = {
-            name: float(value)
-            for name, value in vars(scheduler).items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        }
-        watch.facts.schedulers[number].options = numbers
-        return number
-
-    def scheduled(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
-        """Note a step of a scheduler, with the rates before and after."""
-        watch = self._watch
-        if watch.busy or self._scheduling:
-            return original(*args, **kwargs)
-        optimizer = getattr(args[0], "optimizer", None)
-        before = _rates(optimizer)
-        self._scheduling += 1
-        try:
-            done = original(*args, **kwargs)
-        finally:
-            self._scheduling -= 1
-        with watch.working():
-            number = self._scheduler(args[0])
-            watch.add(Scheduled(scheduler=number, before=before, after=_rates(optimizer)))
-        return done
-
 
 def _spent_groups(given: Any) -> tuple[int, ...]:
     if not isinstance(given, list | tuple):
@@ -452,5 +418,7 @@ def _closure(args: Arguments, kwargs: Keywords) -> bool:
     return any(callable(one) for one in (*args, *kwargs.values()))
 
 
-def _rates(optimizer: Any) -> tuple[float, ...]:
-    return tuple(float(group.get("lr", 0.0)) for group in getattr(optimizer, "param_groups", ()))
+def _graphs_in(given: Any) -> int:
+    """Return how many tensors with a graph `torch.tensor` was given, of which it copies only the values."""
+    parts = given if isinstance(given, list | tuple) else [given]
+    return sum(isinstance(one, Tensor) and one.grad_fn is not None for one in parts[:4096])

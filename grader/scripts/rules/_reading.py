@@ -92,6 +92,15 @@ def reads(node: ast.AST, name: str) -> bool:
     )
 
 
+def name_at(built: Place | None, usual: str) -> str:
+    """Return what the script calls the thing that a line makes: `opt` for `opt = SGD(…)`; the usual name if unknown."""
+    for one in around(built, ast.Assign) if built is not None else []:
+        assert isinstance(one, ast.Assign)
+        if len(one.targets) == 1 and isinstance(one.targets[0], ast.Name | ast.Attribute):
+            return ast.unparse(one.targets[0])
+    return usual
+
+
 def bound(statement: ast.AST) -> list[str]:
     """Return the names that one assignment binds."""
     targets: list[ast.expr] = []

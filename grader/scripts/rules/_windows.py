@@ -60,14 +60,15 @@ def total_weight(facts: Facts, window: Window) -> float | None:
         value = float(loss.value)
         if not isfinite(value) or abs(value) < 1e-8:
             return None
-        total += float(backward.value) / value * window.step.recipe[backward.number]
-    return total / _shrunk(facts, window) if isfinite(total) else None
+        weight = window.step.recipe[backward.number] / _shrunk(facts, backward, window.step)
+        total += float(backward.value) / value * weight
+    return total if isfinite(total) else None
 
 
-def _shrunk(facts: Facts, window: Window) -> float:
-    """Return the factor by which clipping shortened the gradients of a window."""
+def _shrunk(facts: Facts, backward: BackwardRan, step: Stepped) -> float:
+    """Return the factor by which clipping shortened a backward's contribution before a step read it."""
     factor = 1.0
-    for event in facts.between(window.backwards[-1].serial, window.step.serial):
+    for event in facts.between(backward.serial, step.serial):
         if isinstance(event, Clipped) and event.norm is not None and event.method == "norm":
             norm = float(event.norm)
             if isfinite(norm) and norm > event.limit > 0:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ParameterFacts
+from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.source import freezing_lines, line_of
+from grader.scripts.things import ParameterFacts
 
 _LAYERS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d", "LSTM", "GRU", "Bilinear")
 _FEWEST = 3

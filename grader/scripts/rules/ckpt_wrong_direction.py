@@ -60,7 +60,7 @@ def _compared(test: ast.expr) -> tuple[ast.expr, ast.expr, bool] | None:
     return found[0]
 
 
-def _direction(file: str, value: ast.expr, best: ast.expr, line: int) -> str:
+def direction(file: str, value: ast.expr, best: ast.expr, line: int) -> str:
     """Say whether a score is better `high` or `low` by its names; "" if they do not tell."""
     said = _reading.words(value) | _reading.words(best)
     if not said & (_HIGH | _LOW) and isinstance(value, ast.Name):
@@ -122,7 +122,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             value, best, larger = compared
             if not (_keeps(branch, best, value) if judged is branch else _saves(branch)):
                 continue
-            better = _direction(file, value, best, judged.lineno)
+            better = direction(file, value, best, judged.lineno)
             if not better or larger == (better == "high"):
                 continue
             sign = next(

@@ -45,6 +45,92 @@ def _after(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _after_hand(facts: Facts) -> Iterator[Finding]:
+    """Find clippings that come after parameters were changed by hand, and before their gradients are cleared."""
+    clips = list(facts.of(Clipped))
+    for place in dict.fromkeys(clip.place for clip in clips):
+        these = [clip for clip in clips if clip.place == place and isfinite(clip.limit)]
+        late = [clip for clip in these if clip.updated]
+        if len(late) < _FEWEST or len(late) < 0.8 * len(these):
+            continue
+        over = sum(float(clip.norm) > clip.limit for clip in late if clip.norm is not None)
+        yield Finding(
+            place=place,
+            sentence=Said(
+                "매개변수를 이미 바꾼 다음에 클리핑해요. 업데이트에는 줄이지 않은 그레이디언트가 들어가요.",
+                "The gradients are clipped after the parameters were changed, so no update is clipped.",
+            ),
+            evidence=Said(
+                f"클리핑 {len(these)}번 가운데 {len(late)}번에, `backward()` 뒤로 매개변수가 벌써 바뀌어 있었어요. "
+                f"노름이 한도를 넘은 것은 {over}번이에요.",
+                f"In {len(late)} of {len(these)} clippings the parameters had changed since the backward(); {over} "
+                "norms were over the limit.",
+            ),
+            mend=Said(
+                "클리핑을 `backward()`와 업데이트 사이로 옮기세요.",
+                "Clip between backward() and the update.",
+            ),
+        )
+
+
+def _clipped_after(facts: Facts) -> Iterator[Finding]:
+    yield from _after(facts)
+    yield from _after_hand(facts)
+
+
+def _too_early(facts: Facts, step: Stepped, since: int) -> Clipped | None:
+    """Return the last clipping before a step if the newest backward that the step reads came after it.
+
+    That backward must be of a line that was clipped, or there was nothing to clip: another loss may be left unclipped.
+    """
+    newest = facts.backward(max(step.recipe))
+    clips = [
+        one
+        for one in facts.of(Clipped)
+        if since < one.serial < step.serial
+        and isfinite(one.limit)
+        and one.parameters & facts.optimizers[step.optimizer].parameters
+    ]
+    if not clips or clips[-1].serial > newest.serial:
+        return None
+    lines = {one.place for one in facts.between(since, clips[-1].serial) if isinstance(one, BackwardRan)}
+    empty = clips[-1].norm is not None and float(clips[-1].norm) == 0
+    return clips[-1] if empty or newest.place in lines else None
+
+
+def _before(facts: Facts) -> Iterator[Finding]:
+    for optimizer in facts.optimizers:
+        steps = [one for one in facts.steps(optimizer.number) if one.recipe and not one.closure]
+        found = [
+            (clip, step)
+            for before, step in zip([None, *steps], steps, strict=False)
+            if (clip := _too_early(facts, step, -1 if before is None else before.serial)) is not None
+        ]
+        if len(found) < _FEWEST or len(found) < 0.8 * len(steps):
+            continue
+        clip, step = found[-1]
+        line = place.line if (place := facts.backward(max(step.recipe)).place) is not None else 0
+        yield Finding(
+            place=clip.place,
+            sentence=Said(
+                f"클리핑한 다음에 {line}번째 줄의 `backward()`가 그레이디언트를 더해요. 그만큼은 클리핑하지 않은 채 "
+                "업데이트에 들어가요.",
+                f"After the clipping the backward() of line {line} adds another gradient, which goes into the update "
+                "unclipped.",
+            ),
+            evidence=Said(
+                f"업데이트 {len(steps)}번 가운데 {len(found)}번에, 마지막 `backward()`가 클리핑 뒤에 왔고 그 뒤로는 "
+                "클리핑이 없었어요.",
+                f"In {len(found)} of {len(steps)} updates the last backward() came after the clipping, and nothing "
+                "clipped after it.",
+            ),
+            mend=Said(
+                "클리핑을 마지막 `backward()`와 `step()` 사이로 옮기세요.",
+                "Clip between the last backward() and step().",
+            ),
+        )
+
+
 def _wrong(facts: Facts, one: Useless) -> bool:
     if not one.clip.parameters:
         return True
@@ -143,7 +229,14 @@ RULES = [
         severity="bug",
         title=Said("step 다음에 클리핑해요", "Gradients are clipped after the step"),
         lesson="02_loop_anatomy/2_clipping_and_16_bits",
-        find=_after,
+        find=_clipped_after,
+    ),
+    Rule(
+        id="clip-before-backward",
+        severity="bug",
+        title=Said("backward보다 먼저 클리핑해요", "Gradients are clipped before the last backward"),
+        lesson="02_loop_anatomy/2_clipping_and_16_bits",
+        find=_before,
     ),
     Rule(
         id="clip-wrong-params",

@@ -2,17 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import (
-    BackwardRan,
-    BatchLoaded,
-    Facts,
-    ForwardRan,
-    GradientTaken,
-    ModeSet,
-    ModuleFacts,
-    Stepped,
-)
+from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, GradientTaken, ModeSet, Stepped
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.things import ModuleFacts
 
 _FEWEST = 3
 

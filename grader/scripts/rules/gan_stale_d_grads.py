@@ -6,6 +6,8 @@ from grader.scripts.facts import BackwardRan, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 
 _FEWEST = 3
+_OPPOSED = -0.3
+"""A loss that both optimizers read, and the next one is against it: they are no common task."""
 
 
 def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> BackwardRan | None:
@@ -16,8 +18,13 @@ def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> 
     for number in sorted(step.recipe)[:-1]:
         old = backwards[number]
         for event in facts.between(old.serial, newest.serial):
-            other = isinstance(event, Stepped) and event.optimizer != step.optimizer
-            if other and number in event.recipe and event.optimizer not in newest.norms:  # type: ignore[attr-defined]
+            if (
+                not isinstance(event, Stepped)
+                or event.optimizer == step.optimizer
+                or number not in event.recipe
+            ):
+                continue
+            if event.optimizer not in newest.norms or step.cosines.get(number, 0.0) < _OPPOSED:
                 return old
     return None
 
@@ -34,6 +41,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
         step, old = stale[-1]
         newest = backwards[max(step.recipe)]
         held = [backwards[max(one.recipe)].held_before.get(optimizer.number, 0.0) for one, _ in stale]
+        others = old.contributed - {optimizer.number}
+        if others <= newest.contributed:  # the newest loss runs through the other network anyway
+            yield _undetached(old, [step.cosines.get(old.number, 0.0) for step, old in stale], len(steps))
+            continue
         line = old.place.line if old.place else 0
         yield Finding(
             place=newest.place,
@@ -54,6 +65,28 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "Clear this optimizer's gradients right before this backward().",
             ),
         )
+
+
+def _undetached(old: BackwardRan, cosines: list[float], of: int) -> Finding:
+    """Say it of a loss that reaches the parameters of the network against which it works."""
+    mean = sum(cosines) / len(cosines)
+    return Finding(
+        place=old.place,
+        sentence=Said(
+            "이 손실의 그레이디언트가 반대편 모델까지 흘러가고, 그 모델의 업데이트에 그대로 섞여요. 두 손실이 서로 "
+            "맞서니 배우는 방향이 지워져요.",
+            "This loss also leaves gradients in the network that it works against, and they go into that network's "
+            "update, where the two cancel.",
+        ),
+        evidence=Said(
+            f"업데이트 {of}번 가운데 {len(cosines)}번에 섞였고, 두 그레이디언트의 코사인은 평균 {mean:.2f}이에요.",
+            f"Mixed into {len(cosines)} of {of} updates; the mean cosine of the two gradients is {mean:.2f}.",
+        ),
+        mend=Said(
+            "이 손실을 구할 때 반대편 모델의 출력을 `detach()`하세요 (`fake.detach()`).",
+            "Detach the other network's output for this loss (`fake.detach()`).",
+        ),
+    )
 
 
 RULE = Rule(

@@ -19,7 +19,39 @@ def without_gradients(facts: Facts, backward: BackwardRan) -> bool:
     return bool(ran) and not any(one.grad for one in ran)
 
 
+def _in_part(facts: Facts) -> Iterator[Finding]:
+    """Find losses one part of which is a new tensor, made of the values of tensors with graphs."""
+    backwards = list(facts.of(BackwardRan))
+    for place in dict.fromkeys(one.wrapped for one in backwards if one.cut):
+        these = [one for one in backwards if one.cut and one.wrapped == place]
+        if len(these) < _FEWEST:
+            continue
+        yield Finding(
+            place=place,
+            sentence=Said(
+                "`torch.tensor(...)`는 값만 복사해서, 손실의 이 부분이 모델과 이어진 그래프를 끊어요. 이 부분은 "
+                "아무것도 가르치지 못해요.",
+                "torch.tensor(...) copies values only, which cuts this part of the loss from the model: it teaches "
+                "nothing.",
+            ),
+            evidence=Said(
+                f"`backward()` {len(these)}번의 손실에, 그래프가 있던 텐서 {these[-1].cut}개의 값을 복사한 새 텐서가 "
+                "들어 있었어요.",
+                f"{len(these)} backward passes began at a loss with a new tensor, into which the values of "
+                f"{these[-1].cut} tensors with graphs were copied.",
+            ),
+            mend=Said(
+                "`torch.tensor(...)` 대신 `torch.stack(...)`을 쓰세요.", "Use torch.stack(...) instead."
+            ),
+        )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    whole = list(_whole(facts))
+    yield from whole or _in_part(facts)
+
+
+def _whole(facts: Facts) -> Iterator[Finding]:
     held = facts.held()
     backwards = list(facts.of(BackwardRan))
     for place in dict.fromkeys(one.place for one in backwards):

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, Scheduled, SchedulerFacts
+from grader.scripts.facts import Facts, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.things import SchedulerFacts
 
 _FEWEST = 10
 _PART = 0.5

@@ -1,17 +1,21 @@
 """Gradients are not cleared: what one step has read is read again by the next."""
 
+import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts
+from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.ledger import MOST_IN_RECIPE
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+from grader.scripts.things import OptimizerFacts
 
 _WHOLE = 0.5
 """A step that still holds this much of what the previous one read was not cleared."""
 _FEWEST = 3
 
 
-def _find(facts: Facts) -> Iterator[Finding]:
+def _in_steps(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
         steps = [step for step in facts.steps(optimizer.number)[1:] if step.window and step.read_norm > 0]
         kept = [step for step in steps if step.carried is not None and step.carried > _WHOLE]
@@ -36,11 +40,96 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"In {len(kept)} of {len(steps)} updates the previous gradients were still there; update "
                 f"{last.number + 1} was the sum of the gradients of {parts} backward passes.",
             ),
-            mend=Said(
-                "`backward()` 앞에 `optimizer.zero_grad()`를 넣으세요.",
-                "Call `optimizer.zero_grad()` before `backward()`.",
-            ),
+            mend=_mend(optimizer),
         )
+
+
+def _mend(optimizer: OptimizerFacts) -> Said:
+    name = _reading.name_at(optimizer.built, "optimizer")
+    return Said(
+        f"`backward()` 앞에 `{name}.zero_grad()`를 넣으세요.",
+        f"Call `{name}.zero_grad()` before `backward()`.",
+    )
+
+
+def _in_closures(facts: Facts) -> Iterator[Finding]:
+    """Find closures none of whose backwards begins with empty gradients."""
+    for optimizer in facts.optimizers:
+        number = optimizer.number
+        inner = [one for one in facts.of(BackwardRan) if one.in_step and number in one.contributed][1:]
+        kept = [one for one in inner if one.held_before.get(number, 0.0) > 0]
+        if len(kept) < _FEWEST or len(kept) < len(inner):
+            continue
+        norms = kept[-1].norms.get(number, 0.0), kept[-1].held_before[number]
+        yield Finding(
+            place=kept[-1].place,
+            sentence=Said(
+                f"{optimizer.kind}가 부르는 클로저가 그레이디언트를 지우지 않아서, 부를 때마다 앞의 모든 호출에서 "
+                "구한 그레이디언트 위에 더해져요.",
+                f"The closure that {optimizer.kind} calls never clears the gradients, so each call adds to those of "
+                "all calls before.",
+            ),
+            evidence=Said(
+                f"클로저 안의 `backward()` {len(inner)}번이 모두 남은 그레이디언트 위에 더했어요. 마지막에는 노름 "
+                f"{norms[1]:.3g}이 남아 있었고 새로 구한 것은 {norms[0]:.3g}이었어요.",
+                f"All {len(inner)} backward passes in closures added to gradients that lay there; in the last one "
+                f"they had the norm {norms[1]:.3g}, the new gradient {norms[0]:.3g}.",
+            ),
+            mend=_mend(optimizer),
+        )
+
+
+def _by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find parameters that are updated by hand and whose gradient is never cleared."""
+    if facts.steps():
+        return
+    backwards = [one for one in facts.of(BackwardRan) if one.update > 0]
+    counts = {
+        number: sum(number in one.left for one in backwards)
+        for number in frozenset().union(*(one.left for one in backwards))
+    }
+    kept = [number for number, count in counts.items() if count >= max(_FEWEST, 0.8 * len(backwards))]
+    if not kept:
+        return
+    reached = {number for one in backwards for number in one.reached}
+    file = facts.script if backwards[-1].place is None else backwards[-1].place.file
+    cleared = _clearing_lines(file)
+    names = [facts.parameters[number].name or str(facts.parameters[number].shape) for number in kept[:3]]
+    yield Finding(
+        place=cleared[-1] if cleared and len(kept) < len(reached) else backwards[-1].place,
+        sentence=Said(
+            "직접 업데이트하는 매개변수의 그레이디언트를 지우지 않아서, 앞에서 이미 쓴 그레이디언트가 다시 들어가요.",
+            "Gradients of parameters that are updated by hand are not cleared, so each update repeats those that "
+            "earlier ones have used.",
+        ),
+        evidence=Said(
+            f"매개변수 {len(reached)}개 가운데 {len(kept)}개({', '.join(names)})가, 업데이트한 뒤의 `backward()` "
+            f"{len(backwards)}번 가운데 {counts[kept[0]]}번에 앞의 그레이디언트를 그대로 갖고 있었어요.",
+            f"{len(kept)} of {len(reached)} parameters ({', '.join(names)}) still had their gradient in "
+            f"{counts[kept[0]]} of the {len(backwards)} backward passes that followed an update.",
+        ),
+        mend=Said(
+            "업데이트한 다음 매개변수마다 `p.grad = None`으로 지우세요.",
+            "After the update set `p.grad = None` for every parameter.",
+        ),
+    )
+
+
+def _clearing_lines(file: str) -> list[Place]:
+    """Return the lines that clear one gradient: `w.grad.zero_()`, `w.grad = None`."""
+    found = [
+        one
+        for one in _reading.nodes(file, ast.Call, ast.Assign)
+        if (_reading.called(one) == "zero_" and ".grad" in ast.unparse(one))
+        or (isinstance(one, ast.Assign) and ast.unparse(one.targets[0]).endswith(".grad"))
+    ]
+    return [_reading.at(file, one) for one in found]
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _in_steps(facts)
+    yield from _in_closures(facts)
+    yield from _by_hand(facts)
 
 
 RULE = Rule(

@@ -1,13 +1,17 @@
 """A loss's two arguments have different shapes and are broadcast against each other: every pair is compared."""
 
+import ast
 from collections.abc import Iterator
 from math import prod
 
 import torch
 
-from grader.scripts.facts import Facts, LossComputed
+from grader.scripts.facts import BackwardRan, Facts, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 
+_FEWEST = 3
 _ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
@@ -22,7 +26,68 @@ def _grown(loss: LossComputed) -> tuple[int, ...] | None:
     return shape if prod(shape) > max(prod(loss.shape), prod(loss.target_shape)) else None
 
 
+def _by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find losses written by hand: predictions of one column that are compared with every target of the batch."""
+    backwards = list(facts.of(BackwardRan))
+    for place in dict.fromkeys(one.place for one in backwards):
+        these = [one for one in backwards if one.place == place]
+        grown = [spread for one in these if (spread := one.spread) is not None and _is_square(*spread)]
+        if len(grown) < _FEWEST or len(grown) < len(these):
+            continue
+        shape, whole = grown[0]
+        line = _difference(place)
+        yield Finding(
+            place=line or place,
+            sentence=Said(
+                f"직접 쓴 손실에서 예측 {shape}과 정답의 모양이 달라 차이가 {whole}로 브로드캐스트돼요. "
+                "예측마다 모든 정답과 비교하니, 모델은 정답의 평균만 배워요.",
+                f"In this hand-written loss predictions {shape} and targets of another shape are broadcast to {whole}: "
+                "every prediction is compared with every target, and the model learns only their mean.",
+            ),
+            evidence=Said(
+                f"`backward()` {len(these)}번 모두 손실의 차이가 {whole} 꼴이었어요.",
+                f"The difference had the shape {whole} in all {len(these)} backward passes.",
+            ),
+            mend=Said(
+                "둘의 모양을 맞추세요: `pred.squeeze(-1)` 또는 `target.unsqueeze(-1)`.",
+                "Give both one shape: `pred.squeeze(-1)` or `target.unsqueeze(-1)`.",
+            ),
+        )
+
+
+def _is_square(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Return True if N predictions became N by N differences."""
+    several = len(whole) == 2 and whole[0] == whole[1] > 1
+    return several and shape in ((whole[0], 1), (whole[0],))
+
+
+def _difference(place: Place | None) -> Place | None:
+    """Return the only line that squares a difference, in the innermost loop around a backward."""
+    if place is None:
+        return None
+    for loop in _reading.around(place, *_reading.LOOPS)[:1]:
+        squared = [
+            one
+            for one in ast.walk(loop)
+            if (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow) and _subtracts(one.left))
+            or (_reading.called(one) in ("pow", "abs", "square") and _subtracts(one))
+        ]
+        lines = {one.lineno for one in squared}  # type: ignore[attr-defined]
+        if len(lines) == 1:
+            return Place(place.file, lines.pop(), place.function)
+    return None
+
+
+def _subtracts(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) for one in ast.walk(node))
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _in_functions(facts)
+    yield from _by_hand(facts)
+
+
+def _in_functions(facts: Facts) -> Iterator[Finding]:
     losses = [one for one in facts.of(LossComputed) if one.grad]
     for place in dict.fromkeys(one.place for one in losses):
         these = [one for one in losses if one.place == place]

@@ -2,18 +2,11 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import (
-    BackwardRan,
-    Detached,
-    Facts,
-    ForwardRan,
-    ParameterFacts,
-    PartWithoutGrad,
-    Stepped,
-)
+from grader.scripts.facts import BackwardRan, Detached, Facts, ForwardRan, PartWithoutGrad, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.source import is_conditional
+from grader.scripts.things import ParameterFacts
 
 _FEWEST = 3
 

@@ -1,5 +1,6 @@
 """The seed is set again inside the loop: the same batches and the same dropout masks each time."""
 
+import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -77,6 +78,17 @@ def _same_stretches(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
     return len(long), again
 
 
+def _repeated(seed: Seeded) -> Place | None:
+    """Return the line to blame for a seed in a loop: in a function with loops of its own the seed's, or "
+    "else the call."""
+    looped = next((place for place in seed.callers if in_loop(place)), None)
+    if looped is None or seed.place is None or looped == seed.place:
+        return looped
+    functions = _reading.around(seed.place, ast.FunctionDef, ast.AsyncFunctionDef)
+    own = bool(functions) and any(isinstance(one, _reading.LOOPS) for one in ast.walk(functions[0]))
+    return seed.place if own else looped
+
+
 def _draws(place: Place) -> bool:
     """Return True if the loop around a line draws random numbers."""
     return any(_reading.calls(loop, *_DRAWING) for loop in _reading.around(place, *_reading.LOOPS)[:1])
@@ -87,7 +99,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     seeds = [one for one in facts.of(Seeded) if one.package == "torch" and one.seed is not None]
     for seed in dict.fromkeys(one.seed for one in seeds):
         these = [one for one in seeds if one.seed == seed and one.update > 0]
-        places = [next((place for place in one.callers if in_loop(place)), None) for one in these]
+        places = [_repeated(one) for one in these]
         repeated = next((place for place in places if place is not None), None)
         if repeated is None:
             continue

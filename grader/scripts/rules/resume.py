@@ -3,16 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import (
-    Facts,
-    FileLoaded,
-    OptimizerFacts,
-    Scheduled,
-    SchedulerBuilt,
-    StateLoaded,
-)
+from grader.scripts.facts import Facts, FileLoaded, Scheduled, SchedulerBuilt, StateLoaded
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
+from grader.scripts.things import OptimizerFacts
 
 _PROGRESS = {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations", "it"}
 

@@ -8,7 +8,7 @@ from grader.scripts.findings import Finding, Rule, Said
 _FEWEST = 3
 
 
-def _passes(facts: Facts, step: Stepped, since: int) -> tuple[list[BackwardRan], list[BackwardRan]] | None:
+def passes(facts: Facts, step: Stepped, since: int) -> tuple[list[BackwardRan], list[BackwardRan]] | None:
     """Split the backwards before a step where the weights moved without a step; None if they moved not or twice."""
     number = step.optimizer
     found: list[list[BackwardRan]] = [[]]
@@ -25,7 +25,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         steps = facts.steps(optimizer.number)
         both = []
         for before, step in zip([None, *steps], steps, strict=False):
-            split = _passes(facts, step, -1 if before is None else before.serial)
+            split = passes(facts, step, -1 if before is None else before.serial)
             if split is not None:
                 both.append((step, *split))
         accumulated = [one for one in both if len(one[1]) > 1]

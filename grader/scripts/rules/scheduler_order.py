@@ -3,17 +3,10 @@
 import itertools
 from collections.abc import Iterator
 
-from grader.scripts.facts import (
-    BackwardRan,
-    Facts,
-    ScalerCalled,
-    Scheduled,
-    SchedulerBuilt,
-    SchedulerFacts,
-    Stepped,
-)
+from grader.scripts.facts import BackwardRan, Facts, ScalerCalled, Scheduled, SchedulerBuilt, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules._windows import usual_length, windows
+from grader.scripts.things import SchedulerFacts
 
 _FEWEST = 3
 

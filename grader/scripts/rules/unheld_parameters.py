@@ -1,11 +1,14 @@
 """Parameters that get gradients and that no optimizer holds: their layer came after it, or it was not given them."""
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
-from grader.scripts.facts import Facts, OptimizerFacts, ParameterFacts
+from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+from grader.scripts.things import OptimizerFacts, ParameterFacts
 
 _FEWEST = 3
 
@@ -77,12 +80,83 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _unfrozen(facts: Facts) -> list[ParameterFacts]:
+    """Return those of them that the first backwards of a line did not reach, and all of its later ones did."""
+    backwards = [one for one in facts.of(BackwardRan) if one.reached]
+    found = []
+    for parameter in unheld(facts):
+        place = next(one.place for one in reversed(backwards) if parameter.number in one.reached)
+        reached = [parameter.number in one.reached for one in backwards if one.place == place]
+        without = reached.index(True)
+        if without >= _FEWEST and all(reached[without:]):
+            found.append(parameter)
+    return found
+
+
+def _unfreezing_lines(file: str) -> list[int]:
+    """Return the lines that may switch `requires_grad` on, and the calls of functions that do."""
+    direct = [
+        one
+        for one in _reading.nodes(file, ast.Assign, ast.Call)
+        if (isinstance(one, ast.Assign) and ast.unparse(one.targets[0]).endswith(".requires_grad"))
+        or _reading.called(one) == "requires_grad_"
+    ]
+    functions = [one for one in _reading.nodes(file, ast.FunctionDef) if isinstance(one, ast.FunctionDef)]
+    switching = {
+        function.name
+        for function in functions
+        for one in direct
+        if function.lineno <= one.lineno <= (function.end_lineno or 0)  # type: ignore[attr-defined]
+    }
+    calls = [one for one in _reading.nodes(file, ast.Call) if _reading.called(one) in switching]
+    return sorted({one.lineno for one in [*direct, *calls]})  # type: ignore[attr-defined]
+
+
+def _unfreezing(built: Place) -> Place:
+    """Return the first line after an optimizer's, in its function, that may switch `requires_grad` on."""
+    around = _reading.around(built, ast.FunctionDef)
+    last = around[0].end_lineno if around else None  # type: ignore[attr-defined]
+    lines = [line for line in _unfreezing_lines(built.file) if built.line < line <= (last or line)]
+    return Place(built.file, lines[0], built.function) if lines else built
+
+
+def _late(facts: Facts) -> Iterator[Finding]:
+    """Find layers that were frozen when the optimizer was built, and trained on later without it."""
+    these = _unfrozen(facts)
+    optimizers = [one for one in facts.optimizers if one.built is not None and facts.steps(one.number)]
+    if not these or not optimizers or optimizers[-1].built is None:
+        return
+    built = optimizers[-1].built
+    names = ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
+    name = _reading.name_at(built, "optimizer")
+    yield Finding(
+        place=_unfreezing(built),
+        sentence=Said(
+            f"학습하는 도중에 녹인 층이 {built.line}번째 줄의 옵티마이저에 없어요. 그레이디언트를 받기 시작하지만 "
+            "움직이지는 않아요.",
+            f"Layers that are unfrozen during training are not in the optimizer of line {built.line}: they begin to "
+            "get gradients but never move.",
+        ),
+        evidence=Said(
+            f"{names}: 매개변수 {len(these)}개가 처음에는 그레이디언트를 받지 않다가 나중에 {these[0].reached}번 "
+            "받았지만, 한 번도 움직이지 않았어요.",
+            f"{names}: {len(these)} parameters got no gradient at first and {these[0].reached} later, and never moved.",
+        ),
+        mend=Said(
+            f"녹일 때 `{name}.add_param_group(...)`으로 더하거나, 처음부터 모든 매개변수를 주세요.",
+            f"Add them with `{name}.add_param_group(...)` when they are unfrozen, or give all parameters at first.",
+        ),
+    )
+
+
 def _left_out(facts: Facts) -> Iterator[Finding]:
     """Ask about layers that stood there when the optimizer was built and that it was not given."""
+    unfrozen = _unfrozen(facts)
     these = [
         one
         for one in unheld(facts)
         if one.module_serial is not None
+        and one not in unfrozen
         and one.in_tree
         and not one.unregistered
         and not one.loaded
@@ -113,6 +187,13 @@ def _left_out(facts: Facts) -> Iterator[Finding]:
 
 
 RULES = [
+    Rule(
+        id="unfrozen-in-no-optimizer",
+        severity="bug",
+        title=Said("녹인 층을 옵티마이저가 몰라요", "Unfrozen layers are in no optimizer"),
+        lesson=None,
+        find=_late,
+    ),
     Rule(
         id="parameters-in-no-optimizer",
         severity="info",

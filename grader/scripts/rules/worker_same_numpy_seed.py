@@ -3,10 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, LoaderBegan, LoaderFacts
+from grader.scripts.facts import Facts, LoaderBegan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.things import LoaderFacts
 
 _GENERATORS = ("default_rng", "RandomState", "Random")
 _SEEDING = ("seed", "manual_seed", "seed_everything", "set_seed", "seed_all")

@@ -1,0 +1,70 @@
+"""Observe copies of modules that are moved by hand towards the module that they were copied from, as averages are."""
+
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.scripts.facts import CopyUpdated
+from grader.scripts.places import own_place
+from grader.scripts.watch import Watch
+
+_PARTS, _ENTRIES = 6, 16
+_EXACT = 1e-3
+
+
+class CopyObserver:
+    """What was copied from what, and how a copy moves outside of steps."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._pairs: dict[int, tuple[weakref.ref[nn.Module], weakref.ref[nn.Module]]] = {}
+        """By number of a copy: its source and itself."""
+        self._before: dict[int, Tensor] = {}
+
+    def copied(self, source: nn.Module, copy: nn.Module, number: int) -> None:
+        """Remember a copy."""
+        self._pairs[number] = weakref.ref(source), weakref.ref(copy)
+
+    def ran(self, module: nn.Module) -> None:
+        """Note where a copy runs with gradients on."""
+        for number, (_, copy) in self._pairs.items():
+            if copy() is module:
+                self._watch.facts.modules[number].copy_ran = own_place()
+
+    @property
+    def any(self) -> bool:
+        """Return True if there are copies."""
+        return bool(self._pairs)
+
+    def step_ended(self) -> None:
+        """Remember where copies stand."""
+        for number, (_, copy) in self._pairs.items():
+            if (module := copy()) is not None:
+                self._before[number] = _entries(module)
+
+    def backward_begins(self) -> None:
+        """Look how copies have moved since the step before."""
+        for number, before in self._before.items():
+            source, copy = (one() for one in self._pairs[number])
+            if source is None or copy is None:
+                continue
+            now, target = _entries(copy), _entries(source)
+            if now.shape == before.shape == target.shape and not torch.equal(now, before):
+                self._move(number, before, now, target)
+        self._before = {}
+
+    def _move(self, number: int, before: Tensor, now: Tensor, target: Tensor) -> None:
+        parts = torch.stack([before, target], 1)
+        if float((before - target).norm()) < _EXACT * float(target.norm()):
+            return  # both are alike: what was mixed cannot be told
+        found: Any = torch.linalg.lstsq(parts, now[:, None], driver="gelsd").solution[:, 0]
+        if float((parts @ found - now).norm()) < _EXACT * float(now.norm()):
+            self._watch.add(CopyUpdated(module=number, kept=float(found[0]), taken=float(found[1])))
+
+
+def _entries(module: nn.Module) -> Tensor:
+    """Return some entries of a module's first parameters."""
+    some = [one.detach().reshape(-1)[:_ENTRIES].double().cpu() for one in list(module.parameters())[:_PARTS]]
+    return torch.cat(some) if some else torch.zeros(0, dtype=torch.float64)

@@ -1,0 +1,71 @@
+"""ReduceLROnPlateau is given a score whose better direction is not its mode's."""
+
+import ast
+from collections.abc import Iterator
+
+from grader.scripts.facts import Facts, Scheduled
+from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
+from grader.scripts.rules.ckpt_wrong_direction import direction
+
+_FEWEST = 2
+
+
+def _given(place: Place) -> ast.expr | None:
+    """Return the name that a line's `step(…)` is given; None for anything that may turn its direction."""
+    for call in _reading.around(place, ast.Call):
+        if _reading.called(call) == "step" and isinstance(call, ast.Call):
+            given = [*call.args, *(word.value for word in call.keywords if word.arg == "metrics")]
+            simple = isinstance(given[0], ast.Name | ast.Attribute | ast.Subscript) if given else False
+            return given[0] if simple else None
+    return None
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    for scheduler in facts.schedulers:
+        steps = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number]
+        scores = [one.metric for one in steps if one.metric is not None]
+        place = steps[-1].place if steps else None
+        if len(scores) < _FEWEST or place is None or not steps[-1].mode:
+            continue
+        value = _given(place)
+        better = "" if value is None else direction(place.file, value, value, place.line)
+        high = steps[-1].mode == "max"
+        if value is None or not better or high == (better == "high"):
+            continue
+        cuts = sum(one.after < one.before for one in steps)
+        rising = "클수록" if better == "high" else "작을수록"
+        yield Finding(
+            place=place,
+            sentence=Said(
+                f"`mode='{steps[-1].mode}'`인 ReduceLROnPlateau에 {rising} 좋은 `{ast.unparse(value)}` 값을 줘요. "
+                "좋아지는 동안 학습률을 줄이고 나빠질 때는 그대로 둬요.",
+                f"ReduceLROnPlateau has mode='{steps[-1].mode}' but is given `{ast.unparse(value)}`, so the rate is "
+                "cut while it gets better and kept while it gets worse.",
+            ),
+            evidence=Said(
+                f"받은 값은 {_shown(scores)}이었고 학습률을 {cuts}번 줄였어요. 읽어 보니 `{ast.unparse(value)}` 값은 "
+                f"{rising} 좋은 값이에요.",
+                f"Given {_shown(scores)}; the rate was cut {cuts} times. From reading: "
+                f"`{ast.unparse(value)}` is better "
+                f"when it is {'larger' if better == 'high' else 'smaller'}.",
+            ),
+            mend=Said(
+                f"스케줄러를 만들 때 `mode='{'min' if high else 'max'}'`를 주세요.",
+                f"Construct it with mode='{'min' if high else 'max'}'.",
+            ),
+        )
+
+
+def _shown(scores: list[float]) -> str:
+    return ", ".join(f"{one:.3g}" for one in scores[:5]) + (", …" if len(scores) > 5 else "")
+
+
+RULE = Rule(
+    id="plateau-wrong-direction",
+    severity="bug",
+    title=Said("ReduceLROnPlateau의 방향이 반대예요", "ReduceLROnPlateau looks in the wrong direction"),
+    lesson="02_loop_anatomy/4_schedules",
+    find=_find,
+)

@@ -1,0 +1,103 @@
+"""The things that a run's events are about, numbered in the order in which they were first seen."""
+
+from dataclasses import dataclass
+
+from grader.scripts.places import Place
+
+
+@dataclass(slots=True)
+class ParameterFacts:
+    """A tensor that gets gradients, or that is `frozen` when the watch ends."""
+
+    number: int
+    shape: tuple[int, ...]
+    name: str
+    """Qualified name in the module that was seen with it; "" if none was."""
+    is_parameter: bool
+    module_place: Place | None = None
+    """Where the module that first held it was constructed."""
+    module_callers: tuple[Place, ...] = ()
+    module_serial: int | None = None
+    """How many events had happened when that module was constructed; None if before the watch."""
+    module_kind: str = ""
+    born_in_forward: bool = False
+    unregistered: bool = False
+    """No module that ran holds it; name and place are those of the outermost module that has it."""
+    in_tree: bool = False
+    """Belongs to `parameters()` of an outermost module that ran, at the end of the watch."""
+    reached: int = 0
+    """Backwards that gave it a gradient."""
+    frozen: bool = False
+    loaded: bool = False  # by `load_state_dict`, or copied with its module
+    moved: bool | None = None
+    """Changed since it was first seen; None if nobody looked."""
+    alive: bool = True
+
+
+@dataclass(slots=True)
+class OptimizerFacts:
+    """An optimizer and the parameters that it holds."""
+
+    number: int
+    kind: str
+    built: Place | None
+    serial: int
+    groups: list[frozenset[int]]
+    options: list[dict[str, object]]
+    """Of each group: its settings besides the parameters."""
+    shares_groups_with: frozenset[int] = frozenset()
+    spent: tuple[int, ...] = ()
+    """Groups whose parameters came as an iterator that had been used up before."""
+
+    @property
+    def parameters(self) -> frozenset[int]:
+        """Return the numbers of all its parameters."""
+        return frozenset().union(*self.groups)
+
+
+@dataclass(slots=True)
+class ModuleFacts:
+    """An outermost module that ran."""
+
+    number: int
+    kind: str
+    built: Place | None
+    parameters: frozenset[int]
+    mode_sensitive: int
+    """Submodules whose work depends on the mode."""
+    batch_norms: int
+    copied_from: int | None = None
+    copy_ran: Place | None = None
+    """Of a copy: where it, or it as a part, last ran with gradients on."""
+
+
+@dataclass(slots=True)
+class LoaderFacts:
+    """A DataLoader."""
+
+    number: int
+    built: Place | None
+    batch_size: int | None
+    batches: int | None
+    size: int | None
+    sampler: str
+    drop_last: bool
+    workers: int
+    dataset: int
+    """Equal for loaders of one dataset object."""
+    dataset_kind: str = ""
+    """Class of the dataset; of the innermost one where subsets wrap it."""
+    worker_init: bool = False
+    """A `worker_init_fn` was given."""
+
+
+@dataclass(slots=True)
+class SchedulerFacts:
+    """A learning-rate scheduler."""
+
+    number: int
+    kind: str
+    built: Place | None
+    optimizer: int | None
+    options: dict[str, float]
+    """Its numbers: T_max, total_steps, step_size, last_epoch at the end …"""
