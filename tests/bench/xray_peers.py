@@ -5,7 +5,7 @@ The tools are not dependencies: install them first beside the course,
 optimizer and a batch are given what the script itself uses at its first update, as their own guides show it. A bug
 counts as found when a finding of the tool speaks of this kind of bug anywhere (`KINDS`, read generously), and as found
 at its line within two lines; a right script counts as flagged when anything is said but what is style or speed.
-Prints the rows of the table in CONTRIBUTING; what xray found is read from `tests/xray/measured.json`.
+Prints the rows of the table in README; what xray found is read from `tests/xray/measured.json`.
 """
 
 import argparse
