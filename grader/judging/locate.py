@@ -7,10 +7,15 @@ Four ways are tried, and the first that finds a line counts:
 3. the line of an event of the kind that the mistake is about (`Mistake.at`),
 4. the `return`, the method or the definition that the mistake is about.
 
+If the line that is found did not run where the mistake shows, but the same line elsewhere did, that one is taken.
+
 Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,
 and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. If no line of
 the learner's resembled it, the third way would take that of a `backward`, because the mistake has `at = "backward"`.
 """
+
+import ast
+from dataclasses import replace
 
 from grader.judging.compare_runs import has_same_cause
 from grader.judging.edits import MistakeVariant
@@ -21,7 +26,7 @@ from grader.judging.reference import Reference
 from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, locate_in_text
 from grader.observe.trace import Trace
-from grader.submission.syntax import definition_of, methods, returns
+from grader.submission.syntax import definition_of, is_compound, methods, returns
 
 
 def locate(
@@ -47,12 +52,28 @@ def _locate_one(
     location = None
     if not mistake.variant.mistake.only_near:  # else the course names the place: not where it raises
         location = _line_that_raises(mistake, trace, reference)
-    return (
-        location
-        or _line_like_any_variant(mistake, explanation, reference, origin.source)
-        or _line_of_event(mistake, trace, reference)
-        or _line_in_definition(mistake, reference, origin)
-    )
+    location = location or _line_like_any_variant(mistake, explanation, reference, origin.source)
+    if location is not None:
+        return _in_a_branch_that_ran(location, mistake, trace, origin.source)
+    return _line_of_event(mistake, trace, reference) or _line_in_definition(mistake, reference, origin)
+
+
+def _in_a_branch_that_ran(
+    location: Location, mistake: ExplainedMistake, trace: Trace, source: str
+) -> Location:
+    """Return the location, or the same statement in another branch: one that ran in the mistake's scenarios.
+
+    A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`.
+    """
+    ran = {event.line for scenario in mistake.scenarios for event in trace.runs[scenario].events}
+    statements = {
+        node.lineno: ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.stmt) and not is_compound(node)
+    }
+    written = statements.get(location.line)
+    twins = [line for line, text in statements.items() if text == written and line in ran]
+    return location if location.line in ran or not twins else replace(location, line=min(twins))
 
 
 def _line_that_raises(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
