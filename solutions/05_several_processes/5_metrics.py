@@ -54,7 +54,7 @@ def measure_all(rank, world):
 counted = {world: run_ranks(measure_all, world=world)[0] for world in [1, 2, 4, 8]}  # 진짜 프로세스들입니다
 
 # %% tags=["folded"]
-# 표와 확인: rank의 수마다 세어진 개수와 정확도
+# 표와 확인: rank의 수마다 센 개수와 정확도
 show_table(
     ["rank의 수", "본 개수", "맞힌 개수 (시드 0)", "정확도 (시드 0)", "정확도 (시드 1)"],
     [
@@ -112,7 +112,7 @@ Accelerate의 `gather_for_metrics`가 하는 일이 이것입니다. 마지막 �
 
 약 7분 · ★★☆
 
-이번에는 데이터가 나누어떨어집니다. 360개를 rank 4개가 90개씩 봅니다. 언어 모델을 평가할 때 쓰는 퍼플렉시티(perplexity)는 평균 손실(loss)의 지수 $e^{\text{loss}}$입니다.
+이번에는 데이터가 나누어떨어집니다. 360개를 rank 4개가 90개씩 봅니다. 언어 모델을 평가할 때 쓰는 퍼플렉시티(perplexity)는 평균 손실(loss)의 지수 $e^{\text{loss}}$입니다. 여기에서는 숫자 분류기의 손실로 구합니다.
 
 **예측.** rank마다 퍼플렉시티를 구하고 그 평균을 냅니다. 전체 데이터로 구한 퍼플렉시티와 비교하면 어떨까요?
 
@@ -160,7 +160,7 @@ r"""
 | 정확도 | 맞힌 개수, 본 개수 | 나누기 |
 | 손실, 퍼플렉시티 | 손실의 합, 토큰의 개수 | 나누기, 그다음 지수 |
 | F1 | 맞힌 양성, 틀린 양성, 놓친 양성 | 정밀도와 재현율 |
-| AUC, 중앙값 | 점수 전부(`all_gather`) | 한 줄로 세워서 |
+| AUC, 중앙값 | 점수와 정답 전부(`all_gather`) | 한 줄로 세워서 |
 
 합으로 만들 수 없는 지표도 있습니다. 그때는 예측을 통째로 모읍니다.
 
@@ -184,12 +184,12 @@ predict("05-15")
 # %%
 def evaluate_then_train(rank, world):
     totals = []
-    for right in [[30, 31, 29, 7], [28, 30, 32]][rank]:  # 배치마다 맞힌 개수
+    for right in [[30, 31, 29, 7], [28, 30, 34]][rank]:  # 배치마다 맞힌 개수
         count = torch.tensor(float(right))
         dist.all_reduce(count)
         totals.append(count.item())
     loss = torch.tensor([0.25, 0.5][rank])
-    dist.all_reduce(loss)  # 학습으로 돌아온 줄 압니다
+    dist.all_reduce(loss)  # 저마다 학습으로 돌아왔다고 여깁니다
     if rank == 1:
         dist.all_reduce(torch.tensor(28.0))  # 다음 평가의 첫 배치
     return totals, loss.item()
@@ -201,20 +201,20 @@ def evaluate_then_train(rank, world):
 # 표와 확인: rank마다 받은 값
 show_table(
     ["", "배치 1", "배치 2", "배치 3", "배치 4", "손실의 합"],
-    [["rank 0", *totals_0, loss_0], ["rank 1", *totals_1, "없음", loss_1]],
+    [["rank 0", *totals_0, f"{loss_0:.2f}"], ["rank 1", *totals_1, "없음", f"{loss_1:.2f}"]],
 )
-assert totals_0 == [58.0, 61.0, 61.0, 7.5]
-assert (totals_1, loss_1) == ([58.0, 61.0, 61.0], 7.5)
+assert totals_0 == [58.0, 61.0, 63.0, 7.5]
+assert (totals_1, loss_1) == ([58.0, 61.0, 63.0], 7.5)
 assert loss_0 == 28.25
 reveal("05-15")
 
 # %% [markdown]
 r"""
-집합 통신(collective)에는 이름표가 없습니다. rank마다 **몇 번째로 불렀는지**로만 짝을 찾습니다. 한 번 어긋나면 그 뒤가 모두 한 칸씩 밀립니다. 모양이 다르면 오류가 나고, 짝이 끝내 오지 않으면 멈춥니다. 모양까지 같으면 이렇게 조용히 섞입니다.
+집합 통신(collective)에는 이름표가 없습니다. rank마다 **몇 번째로 불렀는지**로만 짝을 찾습니다. 한 번 어긋나면 그 뒤가 모두 한 칸씩 밀립니다. 「손실의 합」의 28.25는 rank 0의 손실 0.25와 rank 1의 다음 평가 28입니다. 짝이 끝내 오지 않으면 멈추지만, 짝이 있으면 이렇게 조용히 섞입니다. 모양이나 자료형이 다른 짝을 늘 알아채는 것도 아닙니다. 알아채게 하려면 환경 변수 `TORCH_DISTRIBUTED_DEBUG=DETAIL`을 줍니다.
 
-샘플러가 채우는 까닭이 여기에 있습니다. 채우지 않으려면 **배치마다 부르지 말고 끝에 한 번만** 부르면 됩니다. 몇 배치를 돌았든 모든 rank가 한 번씩 부릅니다.
+샘플러가 채우는 까닭이 여기에 있습니다. 채우지 않으려면 **배치마다 부르지 말고 끝에 한 번만** 부르면 됩니다. 몇 배치를 돌았든 모든 rank가 한 번씩 부릅니다. 순전파는 `ddp.module(x)`로 합니다. 배치 정규화가 있는 `ddp(x)`나 FSDP의 순전파는 그 자체가 집합 통신이라, 횟수가 다르면 멈춥니다.
 
-### 연습 5. `gather_metrics`
+### 연습. `gather_metrics`
 
 약 10분 · ★★☆
 
@@ -263,5 +263,5 @@ r"""
 - 지표마다 무엇을 모으고 무엇을 나중에 계산할지 정합니다.
 - 집합 통신을 부르는 횟수가 rank마다 같은지 살핍니다.
 
-평가는 여기까지이고, 쉬어 가도 다음 노트북은 따로 시작합니다. [다음: 파일은 하나만](6_checkpoint.ipynb)에서는 잰 모델을 저장합니다. 누가 쓰고 누가 기다릴까요?
+평가는 여기까지입니다. 쉬었다 와도 됩니다. [다음: 파일은 하나만](6_checkpoint.ipynb)에서는 평가한 모델을 저장합니다. 누가 쓰고 누가 기다릴까요?
 """

@@ -134,7 +134,7 @@ r"""
 
 약 8분 · ★★☆
 
-`fully_shard`는 매개변수마다 첫 차원을 rank의 수로 나눕니다. 가중치도 그레이디언트도 상태도 rank마다 조각만 가집니다. 계층(layer)을 계산할 때만 모아서(all-gather) 쓰고 버립니다. 아래에서 학습(training) 루프가 얼마나 바뀌는지 보세요.
+`fully_shard`는 매개변수마다 첫 차원을 rank의 수로 나눕니다. 가중치도 그레이디언트도 상태도 rank마다 조각만 가집니다. 계산할 때는 모아서(all-gather) 씁니다. 큰 모델에서는 계층(layer)마다 먼저 `fully_shard`하고 마지막에 전체를 감싸야, 한 번에 한 계층만 모았다가 버립니다. 이 작은 모델은 전체를 한 번에 감쌌으므로 스텝 동안에는 가중치가 모두 모여 있습니다. 아래에서 학습(training) 루프가 얼마나 바뀌는지 보세요.
 """
 
 
@@ -211,7 +211,7 @@ if sharded:
 
 # %% [markdown]
 r"""
-결과는 AdamW와 같고, 세 가지가 모두 꼭 절반입니다. 바뀐 줄은 `fully_shard` 하나와 순서 하나입니다. **옵티마이저는 나눈 다음에 만듭니다.** 먼저 만들면 나누기 전의 매개변수를 붙들고 있어서, 모델은 움직이지 않습니다.
+결과는 AdamW와 같고, 스텝 사이에 들고 있는 것은 세 가지가 모두 꼭 절반입니다(나눈 차원이 둘로 나누어떨어지기 때문입니다). 바뀐 줄은 `fully_shard` 하나와 순서 하나입니다. **옵티마이저는 나눈 다음에 만듭니다.** 먼저 만들면 나누기 전의 매개변수를 붙들고 있어서, 모델은 움직이지 않습니다.
 
 | | 나누는 것 | 한 스텝에 오가는 숫자 (rank마다, 약) |
 |---|---|---|
@@ -219,7 +219,7 @@ r"""
 | ZeRO-1, ZeRO-2 | $m$과 $v$, 그레이디언트까지 | $2N$ |
 | ZeRO-3, FSDP2 | 가중치까지 | $3N$ |
 
-통신의 양은 [ZeRO 논문](https://arxiv.org/abs/1910.02054)의 계산입니다. 나누는 것이 공짜는 아니지만 1.5배를 넘지 않습니다.
+통신의 양은 [ZeRO 논문](https://arxiv.org/abs/1910.02054)의 계산입니다. DDP의 $2N$은 더하면서 흩는 데 $N$, 다시 모으는 데 $N$입니다. FSDP는 순전파와 역전파(backward pass) 앞에서 가중치를 모으는 데 $N$씩, 그레이디언트를 흩는 데 $N$을 씁니다. 위에서 손으로 쓴 ZeRO-1은 DDP로 합친 다음 가중치를 또 보내므로 $3N$쯤입니다. 누적하지 않으면 1.5배를 넘지 않습니다. 누적하면 다릅니다. DDP는 `no_sync()`로 구간마다 한 번만 합치지만, FSDP2는 따로 정하지 않으면 마이크로 배치마다 $3N$을 씁니다.
 
 ## 4. 프레임워크는 어느 줄에서 할까요
 
@@ -230,9 +230,9 @@ r"""
 | 하는 일 | Accelerate | Lightning | torchtitan |
 |---|---|---|---|
 | 나누어 읽기 | `prepare(로더)`. 모자라면 채웁니다(`even_batches=True`) | `DistributedSampler`를 넣어 줍니다 | 로더가 `dp_rank`를 받습니다 |
-| 구간에 한 번 합치기 | `accumulate(model)` 안에서 `no_sync` | `_block_parallel_sync_behavior` | FSDP2로 마이크로 배치마다 합칩니다 |
+| 구간마다 한 번 합치기 | `accumulate(model)` 안에서 `no_sync` | `_block_parallel_sync_behavior` | FSDP2로 마이크로 배치마다 합칩니다 |
 | 개수로 나누기 | `backward`가 누적 횟수로 나눕니다. **토큰 수는 모릅니다** | 누적 횟수로 나눕니다 | `global_valid_tokens`로 나누고, FSDP의 나누기를 끕니다 |
-| 평가를 모으기 | `gather_for_metrics`가 채운 것을 자릅니다 | `log(sync_dist=True)`는 rank의 **평균**입니다 | 손실의 합을 더합니다 |
+| 평가를 모으기 | `gather_for_metrics`가 채운 것을 자릅니다 | `log(sync_dist=True)`는 샘플 수로 가중한 rank의 **평균**입니다(에폭의 값). 채운 것과 토큰 수는 모릅니다 | 손실의 합을 더합니다 |
 
 `accumulate`와 `_block_parallel_sync_behavior`는 순전파(forward pass)까지 감쌉니다. 앞에서 본 함정을 피하는 자리입니다. 설치된 Accelerate에서 직접 확인합니다.
 """
@@ -253,7 +253,7 @@ else:
 
 # %% [markdown]
 r"""
-### 보너스 1. `Zero1AdamW`
+### 보너스. `Zero1AdamW`
 
 약 30분 · ★★★
 
@@ -270,7 +270,7 @@ class Zero1AdamW:
     params: 매개변수의 이터러블입니다. 제너레이터일 수 있습니다. 모든 rank가 같은 순서로 주고, 개수는 rank의 수보다 적을 수 있습니다.
     dist: `torch.distributed`입니다. 채점할 때는 같은 이름의 함수를 가진 객체입니다.
 
-    rank마다 `state`라는 `torch.optim.AdamW`의 상태와 같은 dict가 있고, 그 rank가 맡은 매개변수의 m과 v만 들어 있습니다.
+    rank마다 `state`라는 `torch.optim.AdamW`의 상태와 같은 모양의 dict가 있고, 그 rank가 맡은 매개변수의 m과 v만 들어 있습니다.
     rank마다 맡은 원소의 수는 전체를 rank의 수로 나눈 것에 가장 큰 매개변수 하나를 더한 것을 넘지 않습니다.
     """
 

@@ -246,9 +246,7 @@ def _reduction(op: object) -> str:
         RuntimeError: gloo has no such reduction.
     """
     name = getattr(op, "name", None) or str(op).rpartition(".")[2]
-    if name == ReduceOp.AVG:
-        raise RuntimeError("Cannot use ReduceOp.AVG with Gloo")
-    if name not in (ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX):
+    if name not in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX):
         raise RuntimeError(f"Unhandled ReduceOp: {name}")
     return name
 
@@ -258,7 +256,7 @@ def _reduce(given: Sequence[Tensor], kind: str) -> Tensor:
     result = given[0].clone()
     for value in given[1:]:
         match kind:
-            case ReduceOp.SUM:
+            case ReduceOp.SUM | ReduceOp.AVG:
                 result += value
             case ReduceOp.PRODUCT:
                 result *= value
@@ -266,7 +264,7 @@ def _reduce(given: Sequence[Tensor], kind: str) -> Tensor:
                 result = torch.minimum(result, value)
             case _:
                 result = torch.maximum(result, value)
-    return result
+    return result / len(given) if kind == ReduceOp.AVG else result
 
 
 def _values_of(tensor: object) -> Tensor:
