@@ -21,6 +21,7 @@ from torch import Tensor
 
 from grader.exercises.fixtures.classifiers import Batch, MakeOptimizer, Net, batches, flat_weights, mlp, sgd
 from grader.exercises.fixtures.usual import Case
+from grader.exercises.fixtures.witnesses import seeded_number
 from grader.exercises.several_processes._group import groups_of
 from grader.exercises.several_processes._ranks import World, call_on_ranks, error_of, several_ranks
 from grader.exercises.several_processes._replica import Replica
@@ -104,7 +105,8 @@ class RankCase(Case):
         size = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
         joined = [world.elements_joined(0) // size for world in self.worlds]
         unjoined = [0 if n else one.forwards for n, one in zip(joined, self.replicas, strict=True)]
-        self.stage.recorder.fact("부를 때마다 그레이디언트를 합친 횟수", [*joined])
+        witness = [seeded_number(self.stage.env, "joined", call, n) for call, n in enumerate(joined)]
+        self.stage.recorder.claim("부를 때마다 그레이디언트를 합친 횟수", [*joined], witness)
         self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", [*unjoined])
 
     def record_refusal(self, fact: str, data: Any) -> None:
