@@ -8,6 +8,7 @@ What is imitated is what programs can get wrong:
 - a parameter that gets no gradient is noticed one iteration late, by an exception in the next forward pass.
 """
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,8 +34,17 @@ class Replica(nn.Module):
         """Indices of the parameters that the coming backward pass has not reached; None if it does not average."""
         self._trained_parameters = [p for p in module.parameters() if p.requires_grad]
         """The parameters whose gradients are averaged."""
+        # A parameter keeps its hooks where the garbage collector does not see them, so they must not keep this replica,
+        # which keeps the parameter.
+        this = weakref.ref(self)
+
+        def note(index: int) -> None:
+            replica = this()
+            if replica is not None:
+                replica._note_gradient(index)
+
         for index, parameter in enumerate(self._trained_parameters):
-            parameter.register_post_accumulate_grad_hook(lambda _, i=index: self._note_gradient(i))
+            parameter.register_post_accumulate_grad_hook(lambda _, i=index: note(i))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return what the model returns.
