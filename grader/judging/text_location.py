@@ -278,10 +278,12 @@ class _LineFinder:
         partner = self._alignment.learner_positions.get(counterpart)
         if partner is not None:
             return self._place_at(self._learner[partner], position, side)
-        likeness, similar_line, _ = self._alignment.best_match([counterpart], ())
-        is_elsewhere = self._changed.only_reorders and likeness >= _MIN_LIKENESS_OF_CHANGE
-        if is_elsewhere and similar_line is not None:
-            return Location(similar_line)
+        # Another mistake may have taken away the last statement, and then there is none at this position.
+        has_counterpart = counterpart < len(self._alignment.course)
+        match = self._alignment.best_match([counterpart], ()) if has_counterpart else BestMatch()
+        is_elsewhere = self._changed.only_reorders and match.likeness >= _MIN_LIKENESS_OF_CHANGE
+        if is_elsewhere and match.line is not None:
+            return Location(match.line)
         return otherwise or self._gap_at(counterpart, counterpart + 1)
 
     def fit(self) -> float:

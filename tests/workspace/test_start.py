@@ -81,7 +81,7 @@ def test_templates_come_along_and_are_kept_when_filled(course: Course, folder: P
     mine = folder / "02_sub" / "loop_template.py"
     assert mine.read_bytes() == template.read_bytes()
     assert mine not in copied
-    assert str(mine) in said
+    assert "복사했어요" in said
     mine.write_text("채운 것", encoding="utf-8")
     prepare(folder, lambda _: None)
     assert mine.read_text(encoding="utf-8") == "채운 것"
