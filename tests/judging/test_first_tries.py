@@ -122,10 +122,9 @@ def test_first_tries_are_named() -> None:
     Of 482 first tries (2 to 5 mistakes) 450 were named whole, of their 1,562 mistakes 1,517; two had no name at all, no
     name was false, and 1,321 of 1,540 lines are within one of the label's. (Of the 72 that came last, `w_` and `w2_`,
     when nobody here had looked at them: 60 whole, 240 of 255 mistakes, no name false, 192 of 237 lines.) All take three
-    minutes; half are examined here, another half since ten that repeated others went: of its first 194 tries 181 were
-    named whole, 616 of 634 mistakes, 538 of 625 lines.
+    minutes; every fourth is examined here, to keep the whole run below its limit.
     """
-    counts = counted(tuple(load_course().exercises), TRIES[::2])
+    counts = counted(tuple(load_course().exercises), TRIES[::4])
     assert counts["whole"] >= 0.93 * counts["tries"], counts
     assert counts["named"] >= 0.97 * counts["mistakes"], counts
     assert counts["unknown"] <= 0.01 * counts["tries"], counts
