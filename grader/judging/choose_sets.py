@@ -75,8 +75,8 @@ class SetChooser:
     def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
         """Return those sets that explain most scenarios and change none in which the learner is right.
 
-        The first such set is played whole and made smaller. That is costly, so of later ones only the acting mistakes
-        are played, and their sizes may differ.
+        The first such set is played whole and made smaller. That is costly, so later ones are not made smaller, and
+        are played whole only where the first explains a scenario and their acting mistakes do not.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
@@ -84,7 +84,9 @@ class SetChooser:
             mistakes = self._drop_unneeded_cheaply(candidate)
             if not mistakes or (sets and len(candidate.explained) < len(explained)):
                 continue
-            checked = self._check_acting(mistakes) if sets else self._check_whole_and_shrink(mistakes)
+            checked = (
+                self._check_acting(mistakes, explained) if sets else self._check_whole_and_shrink(mistakes)
+            )
             if checked is None:
                 continue
             if not sets or len(checked.explained) > len(explained):
@@ -106,13 +108,17 @@ class SetChooser:
                 mistakes = rest
         return mistakes
 
-    def _check_acting(self, mistakes: MistakeSet) -> Candidate | None:
-        """Return the set with the scenarios that its acting mistakes explain.
+    def _check_acting(self, mistakes: MistakeSet, wanted: Sequence[str]) -> Candidate | None:
+        """Return the set with the scenarios that its acting mistakes, or in `wanted` all its mistakes, explain.
 
         None if it explains none, or changes a scenario in which the learner is right.
         """
         agrees = self._oracle.acting_subset_agrees
-        explained = tuple(s for s in self._wrong if agrees(mistakes, s))
+        explained = tuple(
+            s
+            for s in self._wrong
+            if agrees(mistakes, s) or (s in wanted and self._oracle.whole_set_agrees(mistakes, s))
+        )
         if not explained or not all(agrees(mistakes, s) for s in self._right):
             return None
         return Candidate(mistakes, explained)
