@@ -80,10 +80,13 @@ class SetChooser:
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
+        claimed = 0  # what the best candidate's acting mistakes explain; played whole, it may explain more
         for candidate in candidates:
             mistakes = self._drop_unneeded_cheaply(candidate)
-            if not mistakes or (sets and len(candidate.explained) < len(explained)):
+            if not mistakes or (sets and len(candidate.explained) < claimed):
                 continue
+            if len(explained) == len(self._wrong) and ids_of(mistakes) in map(ids_of, sets):
+                continue  # another variant of what explains everything already
             checked = (
                 self._check_acting(mistakes, explained) if sets else self._check_whole_and_shrink(mistakes)
             )
@@ -91,6 +94,7 @@ class SetChooser:
                 continue
             if not sets or len(checked.explained) > len(explained):
                 sets, explained = [checked.mistakes], checked.explained
+                claimed = len(candidate.explained)
             elif checked.explained == explained and checked.mistakes not in sets:
                 sets.append(checked.mistakes)
         return ChosenSets(tuple(sets), explained)
@@ -114,14 +118,17 @@ class SetChooser:
         None if it explains none, or changes a scenario in which the learner is right.
         """
         agrees = self._oracle.acting_subset_agrees
-        explained = tuple(
-            s
-            for s in self._wrong
-            if agrees(mistakes, s) or (s in wanted and self._oracle.whole_set_agrees(mistakes, s))
-        )
+        explained = []
+        for scenario in self._wrong:
+            if agrees(mistakes, scenario) or (
+                scenario in wanted and self._oracle.whole_set_agrees(mistakes, scenario)
+            ):
+                explained.append(scenario)
+            elif len(wanted) == len(self._wrong):
+                return None  # the best set explains this one, too, and all others: save the plays
         if not explained or not all(agrees(mistakes, s) for s in self._right):
             return None
-        return Candidate(mistakes, explained)
+        return Candidate(mistakes, tuple(explained))
 
     def _check_whole_and_shrink(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set made smaller, with the scenarios that it explains when played with all its edits.

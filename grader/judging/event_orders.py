@@ -120,7 +120,7 @@ def _swap_with_forward(solution_events: list[Event], learner_events: list[Event]
     No gradient is read or written in between, so either order is right.
     """
     moved: list[Event] = []
-    pieces = zip_longest(_pieces(solution_events), _pieces(learner_events), fillvalue=[])
+    pieces = zip_longest(_pieces(solution_events), _pieces(learner_events), fillvalue=list[Event]())
     for piece, learner_piece in pieces:
         learner_kinds = [event.kind for event in learner_piece]
         if Counter(learner_kinds) != Counter(event.kind for event in piece):
