@@ -67,9 +67,8 @@ class _Net(nn.Module):
             spare: add a layer that is never used.
         """
         super().__init__()
-        self.body = nn.Sequential(
-            nn.Linear(FEATURES, HIDDEN), nn.ReLU(in_place), _Scaled(HIDDEN), nn.Tanh(), nn.ReLU()
-        )
+        first = nn.Linear(FEATURES, HIDDEN)
+        self.body = nn.Sequential(first, nn.ReLU(in_place), _Scaled(HIDDEN), nn.Tanh(), nn.ReLU())
         self.head = nn.Linear(HIDDEN, CLASSES)
         if spare:
             self.spare = nn.Linear(2, 2)
@@ -78,8 +77,7 @@ class _Net(nn.Module):
         with torch.no_grad():
             for parameter in self.parameters():
                 parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
-            for unit in range(draw.whole(1, 3)):
-                self.body[0].bias[unit] = -50.0  # type: ignore[index]
+            first.bias[: draw.whole(1, 3)] = -50.0
         self.to(env.device)
 
     def forward(self, inputs: Tensor) -> Tensor:
