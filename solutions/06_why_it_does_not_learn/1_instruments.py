@@ -4,7 +4,7 @@ r"""
 
 손실(loss)이 비슷하게 내려가는 학습 여섯 가지가 있고, 그 가운데 다섯은 고장 나 있습니다. 이 노트북에서는 고장마다 그것이 보이는 계기를 찾고, 그런 계기를 어느 모델에나 달 수 있게 만듭니다.
 
-아래의 셀 두 개를 실행해 곡선 여섯을 보고, **멀쩡하다고 생각하는 글자를 하나 적어 두세요.**
+아래의 셀들을 실행해 곡선 여섯을 보고, **멀쩡하다고 생각하는 글자를 하나 적어 두세요.**
 """
 
 # %% tags=["folded"]
@@ -53,6 +53,8 @@ colors = [COLORS[name] for name in ("right", "wrong", "third", "fourth", "text",
 for (letter, name), (line, mark), color in zip(LETTERS.items(), styles, colors, strict=True):
     axis.plot(epochs, middle[name], line, marker=mark, markersize=4, color=color, label=letter)
 axis.set(yscale="log", xlabel="에폭", ylabel="학습 손실 (에폭의 평균, 로그)", title="어느 것이 멀쩡할까요")
+axis.set_yticks(ticks := [0.05, 0.1, 0.2, 0.5, 1, 2], [f"{tick:g}" for tick in ticks])
+axis.minorticks_off()
 axis.legend(loc="upper right", ncols=2)
 show(
     figure,
@@ -153,30 +155,30 @@ seen = {  # 계기마다, 학습마다, 시드 6개가 마지막 에폭에 읽�
 # %% tags=["folded"]
 # 그림과 확인: 마지막 에폭의 평균, 점 하나가 시드 하나입니다
 seen["검증 정확도"] = {name: [run.val_accuracy for run in same] for name, same in runs.items()}
+labels = ("노름", "비율 (로그)", "비율", "표준편차", "비트", "비율")
 figure, axes = plt.subplots(2, 3, figsize=(9, 5), sharey=True)
-for axis, (what, values) in zip(axes.flat, seen.items(), strict=True):
+for axis, label, (what, values) in zip(axes.flat, labels, seen.items(), strict=True):
     for place, (name, points) in enumerate(values.items()):
-        found = FOUND_BY.get(what) == name
-        color, mark = (COLORS["wrong"], "D") if found else (COLORS["right"], "o")
+        color, mark = (COLORS["wrong"], "D") if FOUND_BY.get(what) == name else (COLORS["right"], "o")
         axis.plot(points, [place] * len(points), mark, color=color, markersize=5, alpha=0.8)
-    axis.set(title=what, xlabel="비트" if what == "라벨의 엔트로피" else "값")
+    axis.set(title=what, xlabel=label, ylim=(len(FAULTS) - 0.5, -0.5))
     axis.set_yticks(range(len(FAULTS)), FAULTS)
-    axis.set_xscale("log" if what.startswith("업데이트") else "linear")
-    if not what.startswith("업데이트"):
-        axis.set_xlim(left=-0.02 * max(map(max, values.values())) if what != "검증 정확도" else 0.7)
-axes[0, 0].invert_yaxis()
+    if "로그" in label:
+        axis.set_xscale("log")
+    elif what in FOUND_BY:
+        axis.set_xlim(left=-0.03 * max(map(max, values.values())))
 show(
     figure,
     "계기 다섯과 검증 정확도에서 여섯 학습을 비교합니다. 계기마다 고장 하나(마름모)가 나머지와 겹치지 않습니다. "
-    "그레이디언트는 끊긴 그래프, 업데이트 비율은 굳은 계층, 죽은 유닛은 죽은 유닛, 로짓의 크기는 빠뜨린 온도, 엔트로피는 덜 섞은 데이터입니다. "
+    "그레이디언트의 노름은 끊긴 그래프, 업데이트 비율은 굳은 계층, 죽은 유닛은 죽은 유닛, 로짓의 크기는 빠뜨린 온도, 엔트로피는 덜 섞은 데이터입니다. "
     "검증 정확도에서는 덜 섞은 데이터가 멀리 있고 나머지는 가깝습니다.",
 )
 rest = {what: [v for name in FAULTS if name != FOUND_BY[what] for v in seen[what][name]] for what in FOUND_BY}
 told = {what: seen[what][name] for what, name in FOUND_BY.items()}
-assert max(told["그레이디언트 first"]) == 0
-assert min(rest["그레이디언트 first"]) > 0.5
-assert max(told["업데이트 second"]) < 1e-4
-assert min(rest["업데이트 second"]) > 5e-3
+assert max(told["그레이디언트의 노름 first"]) == 0
+assert min(rest["그레이디언트의 노름 first"]) > 0.5
+assert max(told["업데이트 비율 second"]) < 1e-4
+assert min(rest["업데이트 비율 second"]) > 5e-3
 assert min(told["죽은 유닛 second"]) >= 0.5
 assert max(rest["죽은 유닛 second"]) < 0.2
 assert min(told["로짓의 크기"]) > 5 * max(rest["로짓의 크기"])
@@ -207,28 +209,31 @@ for what, normal in usual.items():
 show_table(["계기", *FAULTS], rows)
 assert marked == {
     "멀쩡한 학습": set(),
-    "끊긴 그래프": {"그레이디언트 first", "업데이트 first"},
-    "굳은 계층": {"그레이디언트 second", "업데이트 second"},
+    "끊긴 그래프": {"그레이디언트의 노름 first", "업데이트 비율 first"},
+    "굳은 계층": {"그레이디언트의 노름 second", "업데이트 비율 second"},
     "죽은 유닛": {"죽은 유닛 second"},
     "빠뜨린 온도": {"로짓의 크기"},
     "덜 섞은 데이터": {"라벨의 엔트로피"},
 }
 shares = {}
-for what in ("그레이디언트 second", "업데이트 second"):
+for what in ("그레이디언트의 노름 second", "업데이트 비율 second"):
     pairs = list(zip(runs["굳은 계층"], by_rate[LR], strict=True))
     shares[what] = [one.at_start[what] / run.at_start[what] for run, one in pairs]
     later = [one.readings[what] / run.readings[what] for run, one in pairs]
-    print(f"굳은 계층의 `second` {what.split()[0]}: 첫 스텝에는 {fmean(shares[what]):.0f}분의 1", end=", ")
+    print(
+        f"굳은 계층의 `second` {what.rsplit(' ', 1)[0]}: 첫 스텝에는 {fmean(shares[what]):.0f}분의 1",
+        end=", ",
+    )
     print(f"마지막 에폭에는 {min(later):.0f}~{max(later):.0f}분의 1")
     assert min(later) > (5 if what.startswith("그레이디언트") else 100)
 hardened = runs["굳은 계층"]
 assert all(
-    run.readings["업데이트 second"] < run.readings[f"업데이트 {other}"] / 30
+    run.readings["업데이트 비율 second"] < run.readings[f"업데이트 비율 {other}"] / 30
     for run in hardened
     for other in ("first", "head")
 )
-assert all(abs(share - 20) < 0.2 for share in shares["그레이디언트 second"])
-assert all(abs(share - 400) < 4 for share in shares["업데이트 second"])
+assert all(abs(share - 20) < 0.2 for share in shares["그레이디언트의 노름 second"])
+assert all(abs(share - 400) < 4 for share in shares["업데이트 비율 second"])
 
 # %% [markdown]
 r"""
@@ -310,7 +315,7 @@ predict("06-4")
 
 # %%
 ratios = {
-    lr: {layer: [run.readings[f"업데이트 {layer}"] for run in by_rate[lr]] for layer in LAYERS}
+    lr: {layer: [run.readings[f"업데이트 비율 {layer}"] for run in by_rate[lr]] for layer in LAYERS}
     for lr in by_rate
 }
 growth = {
@@ -328,7 +333,7 @@ show_table(["학습률", *(f"`{layer}`" for layer in LAYERS), "검증 손실 (�
 for layer, times in growth.items():
     print(f"{layer}: 학습률이 10배이면 비율은 시드에 따라 {min(times):.1f}~{max(times):.1f}배")
     assert all(1 < factor < 7 for factor in times)
-for what in ("업데이트 first", "업데이트 second", "업데이트 head"):
+for what in ("업데이트 비율 first", "업데이트 비율 second", "업데이트 비율 head"):
     starts = zip(by_rate[0.03], by_rate[0.3], strict=True)
     assert all(abs(big.at_start[what] / small.at_start[what] - 10) < 1e-3 for small, big in starts)
 assert all(0.003 < ratio < 0.015 for layer in LAYERS for ratio in ratios[LR][layer])

@@ -56,8 +56,8 @@ FAULTS = {
 }
 """Name of each run -> what is broken in it."""
 FOUND_BY = {
-    "그레이디언트 first": "끊긴 그래프",
-    "업데이트 second": "굳은 계층",
+    "그레이디언트의 노름 first": "끊긴 그래프",
+    "업데이트 비율 second": "굳은 계층",
     "죽은 유닛 second": "죽은 유닛",
     "로짓의 크기": "빠뜨린 온도",
     "라벨의 엔트로피": "덜 섞은 데이터",
@@ -194,8 +194,8 @@ def _instruments(model: Classifier, passed: Passed, labels: Tensor, lr: float) -
     for name in LAYERS:
         weights = list(getattr(model, name).parameters())
         norm = _length(p.grad for p in weights if p.grad is not None)
-        readings[f"그레이디언트 {name}"] = norm
-        readings[f"업데이트 {name}"] = lr * norm / _length(weights)
+        readings[f"그레이디언트의 노름 {name}"] = norm
+        readings[f"업데이트 비율 {name}"] = lr * norm / _length(weights)
     for name, output in (("first", passed.first), ("second", passed.second)):
         readings[f"죽은 유닛 {name}"] = dead_share(output)
     readings["로짓의 크기"] = passed.logits.std(correction=0).item()
