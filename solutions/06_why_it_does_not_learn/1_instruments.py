@@ -133,15 +133,9 @@ r"""
 
 **예측 2.** 고장과 계기를 바르게 짝지은 것은 어느 것일까요?
 
-| | 굳은 계층 | 빠뜨린 온도 | 덜 섞은 데이터 |
-|---|---|---|---|
-| a | 로짓의 크기 | 그레이디언트의 노름 | 라벨의 엔트로피 |
-| b | 업데이트 비율 | 로짓의 크기 | 라벨의 엔트로피 |
-| c | 업데이트 비율 | 그레이디언트의 노름 | 로짓의 크기 |
-
-- a: 첫 줄입니다.
-- b: 둘째 줄입니다.
-- c: 셋째 줄입니다.
+- a: 굳은 계층은 로짓의 크기, 빠뜨린 온도는 그레이디언트의 노름, 덜 섞은 데이터는 라벨의 엔트로피에서 보입니다.
+- b: 굳은 계층은 업데이트 비율, 빠뜨린 온도는 로짓의 크기, 덜 섞은 데이터는 라벨의 엔트로피에서 보입니다.
+- c: 굳은 계층은 업데이트 비율, 빠뜨린 온도는 그레이디언트의 노름, 덜 섞은 데이터는 로짓의 크기에서 보입니다.
 """
 
 # %% tags=["predict"]
@@ -251,7 +245,7 @@ r"""
 
 - a: 절반 아래로 줄어듭니다.
 - b: 거의 그대로입니다.
-- c: 늘어납니다.
+- c: 그림이 많아진 만큼 늘어납니다.
 """
 
 # %% tags=["predict"]
@@ -305,9 +299,9 @@ r"""
 
 **예측 4.** 학습률을 0.03에서 0.3으로 열 배 올립니다. 마지막 에폭의 업데이트 비율은 몇 배가 될까요?
 
-- a: 10배가 됩니다.
-- b: 늘지만 7배가 안 됩니다.
-- c: 그대로입니다.
+- a: 늘지만 7배가 안 됩니다.
+- b: 학습률과 똑같이 10배가 됩니다.
+- c: 거의 그대로입니다.
 """
 
 # %% tags=["predict"]
@@ -375,7 +369,7 @@ class Dashboard:
         }
 
         def note(name, layer, output):
-            # 평가할 때의 순전파는 세지 않습니다
+            # 평가할 때의 순전파는 재지 않습니다
             if layer.training and torch.is_grad_enabled():
                 # 수만 남깁니다. 텐서를 두면 그래프가 붙들리거나, 다음 계층이 제자리에서 바꿀 수 있습니다
                 units = output.detach().reshape(-1, output.shape[-1])
@@ -405,7 +399,7 @@ class Dashboard:
             params = list(layer.parameters(recurse=False))
             grads = [p.grad for p in params if p.grad is not None]
             grad_norm = sum(grad.square().sum().item() for grad in grads) ** 0.5
-            size = sum(p.detach().square().sum().item() for p in params) ** 0.5
+            size = sum(p.square().sum().item() for p in params) ** 0.5
             ratio = lr * grad_norm / size if size else 0.0
             told[name] = {"grad_norm": grad_norm, "update_ratio": ratio, **self.outputs.get(name, {})}
         return told
@@ -416,7 +410,6 @@ class Dashboard:
         # BEGIN SOLUTION
         for hook in self.hooks:
             hook.remove()
-        self.hooks = []
         # END SOLUTION
 
 
