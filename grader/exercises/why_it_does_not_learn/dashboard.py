@@ -3,7 +3,7 @@
 Promises of the exercise, and the scenarios that check them:
     which modules are layers, and how they are called: `layers`, `single`
     `read` tells plain floats: `types`
-    gradient norm and update ratio of a layer's own parameters: `grads`, `none`, `zero`; without any: `bare`
+    gradient norm and update ratio of a layer's own parameters: `grads`, `none`, `zero`, `tied`; without any: `bare`
     spread and dead units of a layer's outputs of any number of dimensions: `outputs`, `flat`, `sample`; as the layer
     gave them: `in-place`
     only training passes count, for each layer apart: `eval`, `no-grad`, `modes`; the last one, as often as it is read:
@@ -249,6 +249,20 @@ def _zero(stage: Stage) -> None:
     board = _open(stage, model)
     _learn(model, _inputs(stage.env, "zero", 4))
     _record_gradients(stage, _read(stage, board), layers=_PLAIN)
+
+
+@driver.scenario("tied", "두 계층이 함께 쓰는 가중치", check="grads")
+def _tied(stage: Stage) -> None:
+    """Read two layers that share a weight. A wrong program counts it for the first of them only."""
+    model = _Net(stage.env)
+    inner = model.get_submodule("body.2.linear")
+    assert isinstance(inner, nn.Linear)
+    tied = nn.Linear(HIDDEN, HIDDEN).double().to(stage.env.device)
+    tied.weight = inner.weight
+    model.body.append(tied)
+    board = _open(stage, model)
+    _learn(model, _inputs(stage.env, "tied", 4))
+    _record_gradients(stage, _read(stage, board), layers=(*_PLAIN, "body.5"))
 
 
 def _record_outputs(stage: Stage, model: _Net, *shape: int) -> None:
