@@ -172,7 +172,8 @@ def _layers(stage: Stage) -> None:
 @driver.scenario("single", "계층 하나인 모델", check="layers")
 def _single(stage: Stage) -> None:
     """Read a model that is itself a layer. A wrong program skips it because its name is empty."""
-    _record_names(stage, nn.Linear(FEATURES, CLASSES).double(), _inputs(stage.env, "single", 4))
+    layer = nn.Linear(FEATURES, CLASSES).double().to(stage.env.device)
+    _record_names(stage, layer, _inputs(stage.env, "single", 4))
 
 
 @driver.scenario("types", "값의 타입", check="layers")
