@@ -4,7 +4,6 @@ A run's loss alone does not tell which it is: that is what lesson 06 begins with
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.experiments.digits import read_digits
+from grader.experiments.vectors import flat
 
 torch.set_num_threads(1)  # a small model is faster with one thread, and its results come out the same again
 
@@ -193,20 +193,15 @@ def _instruments(model: Classifier, passed: Passed, labels: Tensor, lr: float) -
     readings = {}
     for name in LAYERS:
         weights = list(getattr(model, name).parameters())
-        norm = _length(p.grad for p in weights if p.grad is not None)
+        grads = [p.grad for p in weights if p.grad is not None]
+        norm = float(flat(grads).norm()) if grads else 0.0
         readings[f"그레이디언트의 노름 {name}"] = norm
-        readings[f"업데이트 비율 {name}"] = lr * norm / _length(weights)
+        readings[f"업데이트 비율 {name}"] = lr * norm / float(flat(weights).norm())
     for name, output in (("first", passed.first), ("second", passed.second)):
         readings[f"죽은 유닛 {name}"] = dead_share(output)
     readings["로짓의 크기"] = passed.logits.std(correction=0).item()
     readings["라벨의 엔트로피"] = label_entropy(labels)
     return readings
-
-
-def _length(tensors: Iterable[Tensor]) -> float:
-    """Return the norm of the tensors joined to one vector; 0 if there are none."""
-    parts = [tensor.detach().ravel() for tensor in tensors]
-    return float(torch.cat(parts).norm()) if parts else 0.0
 
 
 def dead_share(output: Tensor) -> float:
