@@ -1,0 +1,1 @@
+"""What the notebooks of lesson 06 import: models, data and the runs that are compared."""
