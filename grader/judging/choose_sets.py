@@ -76,20 +76,26 @@ class SetChooser:
         """Return those sets that explain most scenarios and change none in which the learner is right.
 
         The first such set is played whole and made smaller. That is costly, so later ones are not made smaller, and
-        are played whole only where the first explains a scenario and their acting mistakes do not.
+        are played whole only if no later round can need the plays: the first explains every scenario.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
         claimed = 0  # what the best candidate's acting mistakes explain; played whole, it may explain more
         for candidate in candidates:
             mistakes = self._drop_unneeded_cheaply(candidate)
-            if not mistakes or (sets and len(candidate.explained) < claimed):
+            is_complete = len(explained) == len(self._wrong)
+            if not mistakes or (
+                sets and len(candidate.explained) < (claimed if is_complete else len(explained))
+            ):
                 continue
-            if len(explained) == len(self._wrong) and ids_of(mistakes) in map(ids_of, sets):
+            if is_complete and ids_of(mistakes) in map(ids_of, sets):
                 continue  # another variant of what explains everything already
-            checked = (
-                self._check_acting(mistakes, explained) if sets else self._check_whole_and_shrink(mistakes)
-            )
+            if not sets:
+                checked = self._check_whole_and_shrink(mistakes)
+            elif is_complete:
+                checked = self._check_complete(mistakes)
+            else:
+                checked = self._check_acting(mistakes)
             if checked is None:
                 continue
             if not sets or len(checked.explained) > len(explained):
@@ -112,23 +118,24 @@ class SetChooser:
                 mistakes = rest
         return mistakes
 
-    def _check_acting(self, mistakes: MistakeSet, wanted: Sequence[str]) -> Candidate | None:
-        """Return the set with the scenarios that its acting mistakes, or in `wanted` all its mistakes, explain.
+    def _check_complete(self, mistakes: MistakeSet) -> Candidate | None:
+        """Return the set if it explains every scenario and changes none in which the learner is right; else None."""
+        agrees = self._oracle.acting_subset_agrees
+        is_complete = all(
+            agrees(mistakes, s) or self._oracle.whole_set_agrees(mistakes, s) for s in self._wrong
+        ) and all(agrees(mistakes, s) for s in self._right)
+        return Candidate(mistakes, tuple(self._wrong)) if is_complete else None
+
+    def _check_acting(self, mistakes: MistakeSet) -> Candidate | None:
+        """Return the set with the scenarios that its acting mistakes explain.
 
         None if it explains none, or changes a scenario in which the learner is right.
         """
         agrees = self._oracle.acting_subset_agrees
-        explained = []
-        for scenario in self._wrong:
-            if agrees(mistakes, scenario) or (
-                scenario in wanted and self._oracle.whole_set_agrees(mistakes, scenario)
-            ):
-                explained.append(scenario)
-            elif len(wanted) == len(self._wrong):
-                return None  # the best set explains this one, too, and all others: save the plays
+        explained = tuple(s for s in self._wrong if agrees(mistakes, s))
         if not explained or not all(agrees(mistakes, s) for s in self._right):
             return None
-        return Candidate(mistakes, tuple(explained))
+        return Candidate(mistakes, explained)
 
     def _check_whole_and_shrink(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set made smaller, with the scenarios that it explains when played with all its edits.
