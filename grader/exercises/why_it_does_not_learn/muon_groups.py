@@ -269,5 +269,5 @@ def _missing(stage: Stage) -> None:
     lists = _call(stage, _Reader())
     stage.recorder.array("리스트에 든 것이 있음", [seeded_number(stage.env, "lists") * any(map(bool, lists))])
     for head in ("tail", "embed"):
-        fact = f"{head}라는 모듈이 없을 때"
+        fact = f"이름이 {head}인 모듈이 없을 때"
         stage.recorder.record_raised(KeyError, fact, stage.student("muon_groups"), _Reader(), head=head)

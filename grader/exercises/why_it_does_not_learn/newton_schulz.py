@@ -101,7 +101,10 @@ def _tiny(stage: Stage) -> None:
     A wrong program adds 1e-7 to the norm, or divides by the norm whatever it is.
     """
     draw = stage.env.draw("norms")
-    for name, norm in (("1e-7보다 클 때", draw.real(2e-7, 4e-7)), ("1e-7보다 작을 때", draw.real(1e-8, 5e-8))):
+    for name, norm in (
+        ("1e-7보다 클 때", draw.real(2e-7, 4e-7)),
+        ("1e-7보다 작을 때", draw.real(1e-8, 5e-8)),
+    ):
         matrix = _matrix(stage, 3, 4, name)
         result = _call(stage, matrix * (norm / matrix.norm()))
         stage.recorder.array(f"노름이 {name} 돌려준 행렬", result.detach().double())
