@@ -148,6 +148,15 @@ def _record_counts(stage: Stage, model: nn.Module) -> None:
         stage.recorder.claim(f"{name}: 들어 있는 횟수", count, [float(parameter.detach().sum())] * count)
 
 
+def _lists_witness(stage: Stage, model: nn.Module, lists: list[list[Any]]) -> list[float]:
+    """Return a number from the seed if some parameter is in the lists, else 0: a program must have done something.
+
+    Which parameters these are is judged by other scenarios.
+    """
+    holds_any = any(_memberships(lists, parameter) for parameter in model.parameters())
+    return [seeded_number(stage.env, "lists") * holds_any]
+
+
 @driver.scenario("kinds", "행렬과 나머지")
 def _kinds(stage: Stage) -> None:
     """Record the lists of the parameters that belong neither to an embedding nor to the head.
@@ -254,9 +263,7 @@ def _order(stage: Stage) -> None:
     for tensors in lists:
         own = [id(tensor) for tensor in tensors if id(tensor) in position]
         moved += [name_of[now] for before, now in pairwise(own) if position[before] > position[now]][:1]
-    # What is in the lists is judged elsewhere; only a program that fills none must fail here.
-    witness = [seeded_number(stage.env, "lists") * bool(moved or any(lists))]
-    stage.recorder.claim("앞으로 옮겨진 매개변수", moved or "없음", witness)
+    stage.recorder.claim("앞으로 옮겨진 매개변수", moved or "없음", _lists_witness(stage, model, lists))
 
 
 @driver.scenario("missing", "없는 출력 계층")
@@ -266,8 +273,9 @@ def _missing(stage: Stage) -> None:
     A wrong program passes over the missing name, or raises another exception. The first call is there because a program
     that always raises must fail.
     """
-    lists = _call(stage, _Reader())
-    stage.recorder.array("리스트에 든 것이 있음", [seeded_number(stage.env, "lists") * any(map(bool, lists))])
+    model = _Reader()
+    witness = _lists_witness(stage, model, _call(stage, model))
+    stage.recorder.array("모델의 매개변수가 든 리스트", witness)
     for head in ("tail", "embed"):
         fact = f"이름이 {head}인 모듈이 없을 때"
         stage.recorder.record_raised(KeyError, fact, stage.student("muon_groups"), _Reader(), head=head)
