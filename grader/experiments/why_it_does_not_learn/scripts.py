@@ -69,10 +69,15 @@ def printed_by(text: str, seed: int = 0) -> str:
     return out.getvalue().rstrip()
 
 
-def result_of(text: str, seed: int = 0) -> float | str:
-    """Return the number that the script prints last, or the exception that ended it."""
-    last = printed_by(text, seed).splitlines()[-1]
+def result_in(printed: str) -> float | str:
+    """Return the number that a script printed last, or the exception that ended it."""
+    last = printed.splitlines()[-1]
     return float(last.removeprefix("결과 ")) if last.startswith("결과 ") else last
+
+
+def result_of(text: str, seed: int = 0) -> float | str:
+    """Run the script and return its result (`result_in`)."""
+    return result_in(printed_by(text, seed))
 
 
 def xray(script: Path) -> str:
