@@ -14,6 +14,7 @@ OPEN = """
     lr_range_test overfit_one_batch plan_steps sgd_update sharpness TrainConfig train_accelerate train_step_extras
     weight_decay_groups zero_gradients amp_accumulate sam_accumulate sam_accumulate_weighted token_mean_accumulate
     shard_indices ddp_accumulate gather_metrics rank_zero_checkpoint Zero1AdamW Dashboard newton_schulz muon_groups
+    baseline_loss
 """
 READ = {"이": CLOSED.split(), "가": OPEN.split()}
 
