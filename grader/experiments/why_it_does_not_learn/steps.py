@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from grader.experiments.several_processes.digits import (
-    flat,
     loss_fn,
     make_batches,
     make_model,
@@ -17,6 +16,7 @@ from grader.experiments.several_processes.digits import (
     y_train,
     y_val,
 )
+from grader.experiments.vectors import flat
 
 SEEDS = tuple(range(6))
 """The seeds over which the claims are measured."""
@@ -60,7 +60,7 @@ def first_move_ratio(seed: int, step: Callable[[Tensor], Tensor]) -> float:
     model = make_model(seed)
     loss_fn(model(x_train[:64]), y_train[:64]).backward()
     before = flat(model.parameters())
-    gradient = flat(p.grad for p in model.parameters() if p.grad is not None)
+    gradient = flat(p.grad for p in model.parameters())
     torch.optim.AdamW(model.parameters(), lr=1.0, weight_decay=0.0).step()
     return float(step(gradient).norm() / (flat(model.parameters()) - before).norm())
 
