@@ -190,8 +190,10 @@ def _age(path: Path) -> str:
     return f"{changed:%Y-%m-%d}에 저장, {ago}"
 
 
-def tell_marks(result: "ClassResult") -> None:
-    """Say how many students have a final mark, and how many of these have a reason written beside it."""
+def tell_marks(result: "ClassResult", rules: "Rules") -> None:
+    """Say how many students have a final mark and a reason beside it, and who has none or a doubtful one."""
+    from grader.gradebook.marking import taken_as_in_time
+
     marks = [s.mark for s in result.submissions if s.mark is not None]
     if marks:
         changed = sum(bool(mark.reasons) for mark in marks)
@@ -201,6 +203,12 @@ def tell_marks(result: "ClassResult") -> None:
         say(
             f"최종 점수: {len(marks):,}명 (만점 {marks[0].max_score:g}). "
             f"까닭이 적힌 학생은 {changed:,}명이에요.{more}"
+        )
+    timeless = [submission.student for submission in taken_as_in_time(result, rules.policy)]
+    if timeless:
+        say(
+            f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless)}. 지각을 매기려면 "
+            "'제출 시각' 열이 있는 명단이나 Moodle의 채점표를 --roster로 주고 다시 채점해 주세요."
         )
     doubtful = [f"{a.person.id} {a.person.name}" for a in result.absent if a.in_doubt and a.mark is None]
     if marks and doubtful:

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,17 @@ def test_from_canvas_and_back(ended: Ended, tmp_path: Path) -> None:
     assert exported() == second, (
         "a regrade finds roster, policy and marks by hand where the first run kept them"
     )
+
+
+def test_a_deadline_without_times_is_told(ended: Ended, report: Path, tmp_path: Path) -> None:
+    class_ = graded.a_class()
+    in_time = tuple(replace(s, late=False) for s in class_.submissions)
+    write_report(report, replace(class_, submissions=in_time), samples.course())
+    (tmp_path / "policy.toml").write_text("[late]\ndeadline = 2026-03-20T23:59:00\nper_day = 10\n")
+    code, said = ended("mark", report, "--policy", tmp_path / "policy.toml")
+    assert code == 0, said
+    assert "언제 냈는지 몰라서 제때 낸 것으로 센 학생 3명: 20240001_김하늘" in said
+    assert "--roster로 주고 다시 채점해 주세요." in said
 
 
 def test_each_export_is_written_beside_the_results(ended: Ended, report: Path) -> None:

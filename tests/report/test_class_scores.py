@@ -18,7 +18,7 @@ def test_measured_scores_of_those_who_could_be_graded() -> None:
     scores = scores_of((PASSED, ZERO, BROKEN), (NOBODY,))
     assert scores.values == (0.0, FULL)
     assert scores.mean == scores.median == FULL / 2
-    assert scores.whose == "낸 학생 2명의 채점 점수, 내지 않은 1명, 채점하지 못한 1명은 빼고"
+    assert scores.whose == "낸 학생 2명의 채점 점수예요. 내지 않은 1명과 채점하지 못한 1명은 뺐어요."
 
 
 def test_final_marks_where_there_are_any() -> None:
@@ -30,12 +30,12 @@ def test_final_marks_where_there_are_any() -> None:
     )
     scores = scores_of(students)
     assert (scores.values, scores.full) == ((20.0, 80.0), 100.0)
-    assert scores.whose == "낸 학생 2명의 최종 점수, 면제한 1명, 채점하지 못한 1명은 빼고"
+    assert scores.whose == "낸 학생 2명의 최종 점수예요. 면제한 1명과 채점하지 못한 1명은 뺐어요."
     assert scores_of(students, final=False).values == (0.0, 0.0, FULL)
 
 
 def test_everybody_counted_is_said_shortly() -> None:
-    assert scores_of((PASSED,)).whose == "낸 학생 1명의 채점 점수"
+    assert scores_of((PASSED,)).whose == "낸 학생 1명의 채점 점수예요."
 
 
 def a_class() -> ClassResult:
@@ -72,4 +72,4 @@ def test_the_page_compares_and_filters_them() -> None:
     assert page.count('data-section="s0"') == 1 + 3
     assert page.count('data-section="s2"') == 1 + 2
     assert '<option value="s2">B&lt;b&gt;</option>' in page
-    assert "평균과 중앙값은 낸 학생 6명의 채점 점수, 내지 않은 1명은 빼고 계산했어요." in text
+    assert "평균과 중앙값은 낸 학생 6명의 채점 점수예요. 내지 않은 1명은 뺐어요." in text
