@@ -6,6 +6,7 @@ run finds them there.
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -190,8 +191,14 @@ def _age(path: Path) -> str:
     return f"{changed:%Y-%m-%d}에 저장, {ago}"
 
 
-def tell_marks(result: "ClassResult", rules: "Rules") -> None:
-    """Say how many students have a final mark and a reason beside it, and who has none or a doubtful one."""
+def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
+    """Say how many students have a final mark and a reason beside it, and who has none or a doubtful one.
+
+    Args:
+        report: the report's folder, with the files given by hand.
+        result: the results as they are now.
+        rules: what the marks were computed by.
+    """
     from grader.gradebook.marking import taken_as_in_time
 
     marks = [s.mark for s in result.submissions if s.mark is not None]
@@ -219,7 +226,24 @@ def tell_marks(result: "ClassResult", rules: "Rules") -> None:
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:
         say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early)}")
+    _tell_misfits(report, result)
     tell_without_mark(result)
+
+
+def _tell_misfits(report: Path, result: "ClassResult") -> None:
+    """Say how many lines of the files given by hand no longer fit the rule that they were written for."""
+    from grader.classroom.desk.people import People
+    from grader.classroom.desk.rubric import misfits
+    from grader.gradebook.hand_files import HAND_FILES
+
+    lines = (line for file in HAND_FILES.values() for line in file.read(report).lines if line.rule)
+    found = Counter(line.exercise for line in misfits(lines, result, People(result)))
+    if found:
+        where = listed([f"{exercise} {number}줄" for exercise, number in found.items()])
+        say(
+            f"다시 채점한 뒤로 적은 까닭과 더는 맞지 않는 줄 {found.total():,}개: {where}. "
+            f"점수에는 그대로 들어 있어요. 보고 지우려면: grader desk {shlex.quote(str(report))}"
+        )
 
 
 def tell_without_mark(result: "ClassResult") -> None:

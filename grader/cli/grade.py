@@ -159,7 +159,7 @@ def grade(
         out.print(class_table(result, width=out.width))
         if unread := hidden_entries_note(submissions):
             say(unread)
-        tell_marks(result, rules)
+        tell_marks(out_dir, result, rules)
         say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
 
 

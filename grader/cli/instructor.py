@@ -59,7 +59,8 @@ def mark(
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     read_result(report)  # first without the lock: refuse a folder without results before locking it
     given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
-    tell_marks(*mark_again(report, given))
+    result, rules = mark_again(report, given)
+    tell_marks(report, result, rules)
     say(f"결과: {report / 'index.html'}")
 
 

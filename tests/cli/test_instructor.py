@@ -96,6 +96,29 @@ def test_from_canvas_and_back(ended: Ended, tmp_path: Path) -> None:
     )
 
 
+def test_rules_of_the_desk_that_fit_no_more_are_told(ended: Ended, report: Path) -> None:
+    """The second passed after grading again, and the third is not there; one's own line has no rule to fit."""
+    (report / "overrides.csv").write_text(
+        "학번,연습,점수,까닭,규칙\n"
+        "20240002,fit,+1,부분 점수,실수:missing-zero-grad\n"
+        "20240001,train,+1,부분 점수,실수:missing-zero-grad\n"
+        "20240002,train,9,구두 시험,\n20240003,train_step,1,결석,\n",
+        encoding="utf-8",
+    )
+    (report / "comments.csv").write_text(
+        "학번,연습,코멘트,규칙\n20240001,fit,잘했어요,묶음:0123456789\n", encoding="utf-8"
+    )
+    code, said = ended("mark", report)
+    assert code == 0, said
+    assert "더는 맞지 않는 줄 2개: fit 2줄. 점수에는 그대로 들어 있어요." in said
+    assert f"grader desk {report}" in said
+    (report / "comments.csv").unlink()
+    (report / "overrides.csv").write_text(
+        "학번,연습,점수,까닭\n20240002,fit,+1,부분 점수\n", encoding="utf-8"
+    )
+    assert "맞지 않는" not in ended("mark", report)[1]
+
+
 def test_a_deadline_without_times_is_told(ended: Ended, report: Path, tmp_path: Path) -> None:
     class_ = graded.a_class()
     in_time = tuple(replace(s, late=False) for s in class_.submissions)

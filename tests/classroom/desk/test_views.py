@@ -29,6 +29,19 @@ def test_answers_that_behave_alike_are_one_group(tmp_path: Path) -> None:
     assert len(rest) == found["total"] - 18
 
 
+def test_a_group_of_files_that_cannot_be_read_has_no_name_of_one_of_them(tmp_path: Path) -> None:
+    students = tuple(
+        replace(
+            s, feedbacks=tuple(replace(f, message=f"{s.student}.hwp: 읽을 수 없어요.") for f in s.feedbacks)
+        )
+        for s in (samples.all_of("가", "unreadable"), samples.all_of("나", "unreadable"))
+    )
+    result = replace(samples.large_class(4), submissions=students)
+    write_class(tmp_path / "out", result, tmp_path / "work")
+    (group,) = desk_over(tmp_path / "out").exercise("train_step")["groups"]
+    assert (group["title"], group["students"]) == ("읽을 수 없는 파일", 2)
+
+
 def test_the_whole_code_is_there_with_its_mark_and_its_place(tmp_path: Path) -> None:
     result = samples.large_class(4)
     named = replace(samples.MISSING_ZERO_GRAD, line=10, cell=None)
