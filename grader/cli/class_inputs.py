@@ -18,7 +18,7 @@ from grader.base.names import listed
 from grader.cli.terminal import say
 
 if TYPE_CHECKING:
-    from grader.course.course import Course, Lesson
+    from grader.course.course import Course, Exercise
     from grader.course.feedback import ClassResult
     from grader.gradebook.marking import Rules
     from grader.intake.receive import Received
@@ -88,7 +88,7 @@ def receive_class(
     submissions: Path,
     out: Path,
     given: "dict[str, Path | None]",
-    lessons: "Sequence[Lesson]",
+    exercises: "Sequence[Exercise]",
     course: "Course",
 ) -> "tuple[Received, Rules]":
     """Read the submissions and the rules, and keep roster and rules, and the code for the desk, in `out`.
@@ -97,7 +97,7 @@ def receive_class(
         submissions: folder or archive to grade.
         out: the report's folder.
         given: paths of roster, groups and rules as given on the command line, by kept name.
-        lessons: lessons to grade; empty for all.
+        exercises: exercises to grade.
         course: the course, whose names the rules refer to.
 
     Raises:
@@ -115,7 +115,7 @@ def receive_class(
     received = receive(submissions, roster, tuple(course.exercises))
     for line in received.notes:
         say(line)
-    _try_rules(rules, received, lessons or course.lessons, course)
+    _try_rules(rules, received, exercises, course)
     keep_files(out, used)
     keep_answers(out, received.submissions, course.exercises)
     return received, rules
@@ -260,7 +260,9 @@ def tell_without_mark(result: "ClassResult") -> None:
     )
 
 
-def _try_rules(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]", course: "Course") -> None:
+def _try_rules(
+    rules: "Rules", received: "Received", exercises: "Iterable[Exercise]", course: "Course"
+) -> None:
     """Apply the rules to a class without points, so that a misspelt name is reported before an hour of grading.
 
     Raises:
@@ -272,15 +274,15 @@ def _try_rules(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]"
 
     nothing = tuple(
         Feedback(
-            lesson.id,
+            exercise.lesson,
             exercise.name,
             exercise.title,
             "missing",
             tuple(CheckResult(check.title, check.points, False) for check in exercise.checks),
             "",
         )
-        for lesson in lessons
-        for exercise in lesson.counted
+        for exercise in exercises
+        if exercise.kind == "exercise"
     )
     class_ = ClassResult(0, "", "", tuple(SubmissionResult(s.student, nothing) for s in received.submissions))
     marked(enrolled(class_, received), rules, tuple(course.exercises))

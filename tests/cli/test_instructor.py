@@ -96,6 +96,26 @@ def test_from_canvas_and_back(ended: Ended, tmp_path: Path) -> None:
     )
 
 
+def test_only_the_exercises_that_were_set_are_graded(ended: Ended, tmp_path: Path) -> None:
+    """Nobody reads that an exercise nobody was to do is missing, and the full mark is theirs."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "김하늘.py").write_text(SGD, encoding="utf-8")
+    arguments = ("grade", tmp_path / "class", "--out", tmp_path / "out", "--sandbox", "none", "--seed", "7")
+    code, said = ended(*arguments, "--exercise", "sgd_update")
+    assert code == 0, said
+    assert "모두 통과 1명" in said
+    (student,) = from_json((tmp_path / "out" / "results.json").read_bytes()).submissions
+    assert [f.exercise for f in student.feedbacks] == ["sgd_update"]
+    assert student.score == student.max_score
+    assert "zero_gradients" not in (tmp_path / "out" / "feedback" / "김하늘.html").read_text(encoding="utf-8")
+    code, said = ended(*arguments, "--changed-only")
+    assert code == 2
+    assert "--lesson 01 --exercise sgd_update" in said
+    (tmp_path / "policy.toml").write_text('[drop]\nexercises = ["fit"]\n')
+    code, said = ended(*arguments, "--exercise", "sgd_update", "--policy", tmp_path / "policy.toml")
+    assert code == 0, "the course knows the exercise, though nobody is asked about it"
+
+
 def test_rules_of_the_desk_that_fit_no_more_are_told(ended: Ended, report: Path) -> None:
     """The second passed after grading again, and the third is not there; one's own line has no rule to fit."""
     (report / "overrides.csv").write_text(
