@@ -103,9 +103,9 @@ def receive_class(
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
-    from grader.classroom.desk.answers import keep_answers
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
+    from grader.report.kept_answers import keep_answers
 
     require_desk_kept(out, given)
     used = given_or_kept(out, given)

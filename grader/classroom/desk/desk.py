@@ -9,7 +9,6 @@ from typing import Any
 
 from grader.base.errors import HanstepError
 from grader.classroom.desk import rubric
-from grader.classroom.desk.answers import Answer, Answers, Line
 from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
 from grader.classroom.desk.card_tree import card_tree
 from grader.classroom.desk.changes import Changes, DeskError, Edited
@@ -19,6 +18,7 @@ from grader.gradebook.hand_files import COMMENTS, HAND_FILES, OVERRIDES, HandLin
 from grader.gradebook.marking import Rules, marked
 from grader.report import words
 from grader.report.html import feedback_html
+from grader.report.kept_answers import Answer, Answers, Line
 from grader.report.plain_text import clean, one_line, points, without_code_marks
 from grader.report.results import from_json
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.desk.answers import Answers, keep_answers
 from grader.classroom.desk.card_tree import TAGS, card_tree
 from grader.course.feedback import Person
 from grader.report.html import feedback_html
+from grader.report.kept_answers import Answers, keep_answers
 from grader.report.results import from_json, write_results
 from grader.submission.submission import read_files
 from tests.classroom.desk.running import desk_over, write_class
