@@ -205,6 +205,7 @@ class ModelObserver:
         watch = self._watch
         alive = [one for born in list(watch.births.values()) if (one := born[0]()) is not None]
         for module in alive:
+            self._look_for_loose_parameters(module)
             born = self.birth(module)
             for name, tensor in module.named_parameters():
                 number = watch.parameters.find(tensor)
@@ -215,6 +216,20 @@ class ModelObserver:
                     continue
                 about.name, about.module_kind, about.unregistered = name, type(module).__name__, True
                 about.module_place, about.module_serial, about.born_in_forward = born[1:]
+
+    def _look_for_loose_parameters(self, module: nn.Module) -> None:
+        """Name the parameters that a module keeps in a plain list or dictionary, by their attribute."""
+        watch = self._watch
+        for name, held in list(vars(module).items()):
+            parts = list(held.values()) if isinstance(held, dict) else held
+            if name.startswith("_") or not isinstance(parts, list | tuple):
+                continue
+            for tensor in parts:
+                number = watch.parameters.find(tensor) if isinstance(tensor, nn.Parameter) else None
+                about = None if number is None else watch.facts.parameters[number]
+                if about is not None and not about.name:
+                    about.name, about.module_kind, about.unregistered = name, "Parameter", True
+                    about.owner_kind = type(module).__name__
 
     def _module(self, module: nn.Module) -> int:
         watch = self._watch

@@ -39,18 +39,30 @@ def _root(node: ast.AST) -> str:
 
 
 def _line(facts: Facts, kind: str) -> Place | None:
-    for file in _reading.files(facts):
-        for owner in _reading.nodes(file, ast.ClassDef):
-            assert isinstance(owner, ast.ClassDef)
-            for method in owner.body if owner.name == kind else ():
-                if not isinstance(method, ast.FunctionDef) or method.name != "forward":
-                    continue
-                given = method.args.args[1].arg if len(method.args.args) > 1 else ""
-                for block in _reading.blocks(method):
-                    for one in block:
-                        simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
-                        if simple and _writes(one, given):
-                            return _reading.at(file, one, "forward")
+    """Return the line of a forward that writes into its input: of the class itself, or else of another, its part."""
+    for part in (False, True):
+        for file in _reading.files(facts):
+            for owner in _reading.nodes(file, ast.ClassDef):
+                assert isinstance(owner, ast.ClassDef)
+                if (owner.name != kind) is part and (place := _in_class(file, owner)) is not None:
+                    return place
+    return None
+
+
+def _in_class(file: str, owner: ast.ClassDef) -> Place | None:
+    for method in owner.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "forward" and len(method.args.args) > 1:
+            return _first_write(file, method, {method.args.args[1].arg})
+    return None
+
+
+def _first_write(file: str, function: ast.FunctionDef, names: set[str]) -> Place | None:
+    """Return the first simple statement of a function that writes into one of some names."""
+    for block in _reading.blocks(function):
+        for one in block:
+            simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+            if simple and any(_writes(one, name) for name in names):
+                return _reading.at(file, one, function.name)
     return None
 
 
@@ -102,11 +114,9 @@ def _sample_line(facts: Facts, kind: str, name: str) -> Place | None:
                     if isinstance(one, ast.Assign) and f"self.{name}[" in ast.unparse(one.value)
                     for target in _reading.bound(one)
                 }
-                for block in _reading.blocks(method):
-                    for one in block:
-                        simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
-                        if simple and any(_writes(one, whole) for whole in taken):
-                            return _reading.at(file, one, method.name)
+                place = _first_write(file, method, taken)
+                if place is not None:
+                    return place
     return None
 
 
