@@ -68,7 +68,8 @@ def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | No
             if not listed and isinstance(below, ast.Name) and below.id in _counters(loop):
                 return one
         elif listed and isinstance(one, ast.Call) and _reading.called(one) in _MEANS:
-            return one
+            if not any(word.arg == "weights" for word in one.keywords):
+                return one
     return None
 
 
