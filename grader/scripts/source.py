@@ -187,6 +187,20 @@ def gradient_sums(file: str) -> list[Place]:
     return [Place(file, line) for line in sorted(found)]
 
 
+def gradient_clearings(file: str) -> list[Place]:
+    """Return the lines that clear one gradient: `w.grad.zero_()`, `w.grad = None`."""
+    whole = tree(file)
+    found = set()
+    for node in ast.walk(whole) if whole is not None else ():
+        if isinstance(node, ast.Assign):
+            if ast.unparse(node.targets[0]).endswith(".grad") and ast.unparse(node.value) == "None":
+                found.add(node.lineno)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "zero_":
+            if _is_gradient(node.func.value):
+                found.add(node.lineno)
+    return [Place(file, line) for line in sorted(found)]
+
+
 def gradient_divisions(file: str) -> list[Place]:
     """Return the lines that divide gradients: `p.grad /= n`, `p.grad.div_(n)`, `p.grad = p.grad / n`."""
     whole = tree(file)

@@ -93,7 +93,7 @@ def _by_hand(facts: Facts) -> Iterator[Finding]:
         return
     reached = {number for one in backwards for number in one.reached}
     file = facts.script if backwards[-1].place is None else backwards[-1].place.file
-    cleared = _clearing_lines(file)
+    cleared = gradient_clearings(file)
     names = [facts.parameters[number].name or str(facts.parameters[number].shape) for number in kept[:3]]
     yield Finding(
         place=cleared[-1] if cleared and len(kept) < len(reached) else backwards[-1].place,
@@ -113,17 +113,6 @@ def _by_hand(facts: Facts) -> Iterator[Finding]:
             "After the update set `p.grad = None` for every parameter.",
         ),
     )
-
-
-def _clearing_lines(file: str) -> list[Place]:
-    """Return the lines that clear one gradient: `w.grad.zero_()`, `w.grad = None`."""
-    found = [
-        one
-        for one in _reading.nodes(file, ast.Call, ast.Assign)
-        if (_reading.called(one) == "zero_" and ".grad" in ast.unparse(one))
-        or (isinstance(one, ast.Assign) and ast.unparse(one.targets[0]).endswith(".grad"))
-    ]
-    return [_reading.at(file, one) for one in found]
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
