@@ -113,8 +113,7 @@ _MISSING = object()
 
 def _getter(attribute: types.GetSetDescriptorType) -> Callable[[Any], Any]:
     """Return a function that reads an attribute."""
-    return lambda owner: attribute.__get__(owner)
-
+    return attribute.__get__
 
 
 class Patches:

@@ -51,7 +51,8 @@ def enclosing_tests(place: Place) -> list[tuple[Place, str]]:
     ]
     judged = [_judged(whole, node) for node in sorted(found, key=lambda node: -node.lineno)]
     return [
-        (Place(place.file, node.lineno, place.function), ast.unparse(_returned(whole, node))) for node in judged
+        (Place(place.file, node.lineno, place.function), ast.unparse(_returned(whole, node)))
+        for node in judged
     ]
 
 
@@ -183,7 +184,7 @@ def gradient_sums(file: str) -> list[Place]:
             continue
         around = [one for one in scopes if one.lineno <= node.lineno <= (one.end_lineno or 0)]  # type: ignore[attr-defined]
         if not _divides(max(around, key=lambda one: one.lineno) if around else whole):  # type: ignore[attr-defined]
-            found.add(node.lineno)
+            found.add(node.lineno)  # type: ignore[attr-defined]
     return [Place(file, line) for line in sorted(found)]
 
 
@@ -193,11 +194,14 @@ def gradient_clearings(file: str) -> list[Place]:
     found = set()
     for node in ast.walk(whole) if whole is not None else ():
         if isinstance(node, ast.Assign):
-            if ast.unparse(node.targets[0]).endswith(".grad") and ast.unparse(node.value) == "None":
-                found.add(node.lineno)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "zero_":
-            if _is_gradient(node.func.value):
-                found.add(node.lineno)
+            ends = any(ast.unparse(one).endswith(".grad") for one in node.targets)
+            clears = ends and ast.unparse(node.value) == "None"
+        else:
+            method = node.func if isinstance(node, ast.Call) else None
+            named = isinstance(method, ast.Attribute) and method.attr == "zero_"
+            clears = isinstance(method, ast.Attribute) and named and _is_gradient(method.value)
+        if clears:
+            found.add(node.lineno)  # type: ignore[attr-defined]
     return [Place(file, line) for line in sorted(found)]
 
 

@@ -65,7 +65,9 @@ def slices(facts: Facts) -> Iterator[Slices]:
     used = {one.forward for one in facts.of(BackwardRan)}
     for module in facts.modules:
         own = [one for one in ran if one.module == module.number]
-        trained = {row for one in own if one.serial in used and one.rows is not None for row in one.rows.tolist()}
+        trained = {
+            row for one in own if one.serial in used and one.rows is not None for row in one.rows.tolist()
+        }
         evaluated = [one for one in own if not one.grad and one.update]
         for place in dict.fromkeys(one.place for one in evaluated):
             these = [one for one in evaluated if one.place == place and one.rows is not None]

@@ -29,14 +29,21 @@ def _guard(backward: BackwardRan, step: Stepped) -> Place | None:
     return place
 
 
+def _moved(first: BackwardRan, second: BackwardRan, optimizer: int) -> bool:
+    return first.weights.get(optimizer) != second.weights.get(optimizer)
+
+
 def _perturbs(facts: Facts, backward: BackwardRan, optimizer: int) -> bool:
     """Return True if the weights are moved by hand before the next step: the first pass of SAM."""
     for event in facts.events[backward.serial + 1 :]:
         if isinstance(event, Stepped) and event.optimizer == optimizer:
             return False
-        if isinstance(event, BackwardRan) and optimizer in event.contributed:
-            if event.weights.get(optimizer) != backward.weights.get(optimizer):
-                return True
+        if (
+            isinstance(event, BackwardRan)
+            and optimizer in event.contributed
+            and _moved(backward, event, optimizer)
+        ):
+            return True
     return False
 
 

@@ -233,7 +233,8 @@ def _again(facts: Facts) -> Iterator[Finding]:
                 "step() in between.",
             ),
             mend=Said(
-                "이 줄에 다른 옵티마이저의 매개변수를 주세요.", "Give this line the other optimizer's parameters."
+                "이 줄에 다른 옵티마이저의 매개변수를 주세요.",
+                "Give this line the other optimizer's parameters.",
             ),
         )
 

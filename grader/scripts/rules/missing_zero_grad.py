@@ -1,13 +1,12 @@
 """Gradients are not cleared: what one step has read is read again by the next."""
 
-import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.ledger import MOST_IN_RECIPE
-from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.source import gradient_clearings
 from grader.scripts.things import OptimizerFacts
 
 _WHOLE = 0.5

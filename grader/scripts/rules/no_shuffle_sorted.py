@@ -72,7 +72,9 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
     for event in facts.events:
         if isinstance(event, ForwardRan):
             last = event if event.grad else None
-        elif isinstance(event, LossComputed) and event.grad and event.targets is not None and last is not None:
+        elif (
+            isinstance(event, LossComputed) and event.grad and event.targets is not None and last is not None
+        ):
             if event.name in _CLASSES and last.rows is not None and last.batch >= _SMALLEST:
                 key = tuple(last.rows.tolist())
                 passed[key] = passed.get(key, 0) + 1

@@ -4,7 +4,15 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, LoaderBegan, OptimizerBuilt, Seeded
+from grader.scripts.facts import (
+    BackwardRan,
+    BatchLoaded,
+    Facts,
+    ForwardRan,
+    LoaderBegan,
+    OptimizerBuilt,
+    Seeded,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading

@@ -136,7 +136,11 @@ def _split_line(facts: Facts) -> Place | None:
     found = []
     for file in _reading.files(facts):
         for one in _reading.nodes(file, ast.Assign):
-            cuts = [ast.unparse(cut.value) for cut in ast.walk(one) if isinstance(cut, ast.Subscript) and _is_cut(cut)]
+            cuts = [
+                ast.unparse(cut.value)
+                for cut in ast.walk(one)
+                if isinstance(cut, ast.Subscript) and _is_cut(cut)
+            ]
             if len(cuts) >= 2 and len(set(cuts)) < len(cuts):
                 found.append(_reading.at(file, one))
     return found[0] if len(found) == 1 else None
