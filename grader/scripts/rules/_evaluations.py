@@ -55,6 +55,8 @@ class Slices:
     """Rows of the forwards without gradients on one line."""
     trained: set[int]
     """Rows of its training forwards."""
+    at_once: bool
+    """One training forward saw them all: a graph, of which masks may choose."""
 
 
 def slices(facts: Facts) -> Iterator[Slices]:
@@ -65,14 +67,17 @@ def slices(facts: Facts) -> Iterator[Slices]:
     used = {one.forward for one in facts.of(BackwardRan)}
     for module in facts.modules:
         own = [one for one in ran if one.module == module.number]
-        trained = {
-            row for one in own if one.serial in used and one.rows is not None for row in one.rows.tolist()
-        }
+        parts = [_row_set(one) for one in own if one.serial in used]
+        trained = set[int]().union(*parts)
         evaluated = [one for one in own if not one.grad and one.update]
         for place in dict.fromkeys(one.place for one in evaluated):
-            these = [one for one in evaluated if one.place == place and one.rows is not None]
+            seen = set[int]().union(*(_row_set(one) for one in evaluated if one.place == place))
             if trained and place is not None:
-                yield Slices(place, {row for one in these for row in one.rows.tolist()}, trained)  # type: ignore[union-attr]
+                yield Slices(place, seen, trained, any(part == trained for part in parts))
+
+
+def _row_set(one: ForwardRan) -> set[int]:
+    return set() if one.rows is None else set(one.rows.tolist())
 
 
 def rows(found: list[BatchLoaded]) -> set[int]:

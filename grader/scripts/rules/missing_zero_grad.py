@@ -56,7 +56,7 @@ def _in_closures(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
         number = optimizer.number
         inner = [one for one in facts.of(BackwardRan) if one.in_step and number in one.contributed][1:]
-        kept = [one for one in inner if one.held_before.get(number, 0.0) > 0]
+        kept = [one for one in inner if one.held_before.get(number, 0.0) != 0]  # NaN, too
         if len(kept) < _FEWEST or len(kept) < len(inner):
             continue
         norms = kept[-1].norms.get(number, 0.0), kept[-1].held_before[number]

@@ -209,10 +209,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
 
 
 def _repeating(facts: Facts) -> Iterator[Finding]:
-    """Find forwards that mostly see the batch of the one before, while a buffer is handed out without a copy."""
+    """Find updates that mostly use the batch of the one before, while a buffer is handed out without a copy."""
     place = _given_away(facts)
-    found = [one for one in facts.of(ForwardRan) if one.grad and one.rows is not None and one.training]
-    keys = [tuple(one.rows.tolist()) for one in found if one.rows is not None]
+    last = [facts.backward(max(step.recipe)).forward for step in facts.steps() if step.recipe]
+    found = [facts.events[serial] for serial in last if serial is not None]
+    keys = [tuple(one.rows.tolist()) for one in found if isinstance(one, ForwardRan) and one.rows is not None]
     same = sum(before == after for before, after in pairwise(keys))
     if place is None or len(keys) < 2 * _FEWEST or same < 0.5 * (len(keys) - 1):
         return
@@ -223,8 +224,8 @@ def _repeating(facts: Facts) -> Iterator[Finding]:
             "This buffer is handed out without a copy and filled again, so earlier batches turn into later ones.",
         ),
         evidence=Said(
-            f"학습하는 순전파 {len(keys)}번 가운데 {same}번이 바로 앞과 똑같은 배치를 받았어요.",
-            f"{same} of {len(keys)} training forwards saw exactly the batch of the one before.",
+            f"업데이트 {len(keys)}번 가운데 {same}번이 바로 앞의 것과 똑같은 배치로 이루어졌어요.",
+            f"{same} of {len(keys)} updates were made with exactly the batch of the one before.",
         ),
         mend=Said(
             "내보낼 때 복사하세요: `.copy()`나 `.clone()`.", "Hand out a copy: `.copy()` or `.clone()`."

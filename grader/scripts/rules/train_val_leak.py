@@ -17,7 +17,7 @@ _DOUBLING = {
     *("concatenate", "concat", "vstack", "cat", "repeat", "repeat_interleave", "tile", "resample"),
     *("oversample", "duplicate", "replicate", "upsample", "balance", "augment", "choice", "ConcatDataset"),
 }
-_SCORES = {"acc", "accuracy", "val", "valid", "validation", "test", "argmax", "score", "evaluate", "eval"}
+_SCORES = {"acc", "accuracy", "val", "valid", "validation", "test", "evaluate"}
 _DOUBLED = {word for name in _DOUBLING for word in _reading.words(name)}
 
 
@@ -125,10 +125,10 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
 
 
 def _held_out(place: Place) -> bool:
-    """Return True if the model stands in eval mode for it by the script's words: no value of a next state."""
-    functions = _reading.around(place, ast.FunctionDef, ast.With, ast.Expr, ast.Assign)
-    said = set().union(*map(_reading.words, functions)) if functions else set()
-    return bool(said & _SCORES)
+    """Return True if a line makes a score of held-out data: not the value of a state, as in Q-learning."""
+    around = _reading.around(place, ast.FunctionDef, ast.With, ast.Expr, ast.Assign)
+    said = set().union(*map(_reading.words, around)) if around else set()
+    return bool(said & _SCORES) or any(map(_reading.counts_right, around))
 
 
 def _split_line(facts: Facts) -> Place | None:

@@ -62,7 +62,7 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
     for one in found:
         clean = [other for other in found if not other.own & other.trained]
         said = _said_there(one.place)
-        if clean or not one.own <= one.trained or "train" in said or not said & _HELD_OUT:
+        if clean or one.at_once or not one.own <= one.trained or "train" in said or not said & _HELD_OUT:
             continue
         yield Finding(
             place=one.place,
