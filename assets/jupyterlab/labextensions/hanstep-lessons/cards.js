@@ -256,5 +256,5 @@
     }
   };
 
-  window.hanstepCards = { look, runs, ran };
+  window.hanstepCards = { buttonFor, look, newRow, runs, ran };
 })();
