@@ -29,75 +29,21 @@ from torch.nn.modules import module as torch_module
 from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, fixture_loss, norm_dropout_mlp
 from grader.exercises.fixtures.returned import type_witness
 from grader.exercises.fixtures.witnesses import seeded_number
-from grader.observe.play import Driver, Env, Stage
+from grader.exercises.why_it_does_not_learn._layered_net import (
+    LAYERS,
+    OWNERS,
+    PLAIN,
+    LayeredNet,
+    inputs_for,
+    learn,
+)
+from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import yes_or_no
 
 driver = Driver("Dashboard")
 
 _KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
-
-
-class _Scaled(nn.Module):
-    """A linear layer whose outputs are scaled: a module with a parameter of its own and one of its child."""
-
-    def __init__(self, features: int) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(features))
-        self.linear = nn.Linear(features, features)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Return the scaled outputs."""
-        outputs: Tensor = self.gain * self.linear(inputs)
-        return outputs
-
-
-class _Net(nn.Module):
-    """A model whose modules are layers for each reason there is, with two containers that are none.
-
-    It has units that are zero for all inputs.
-    """
-
-    def __init__(self, env: Env, *, in_place: bool = False, spare: bool = False) -> None:
-        """Draw the weights.
-
-        Args:
-            env: the scenario's env.
-            in_place: ReLU overwrites the outputs of the layer before it.
-            spare: add a layer that is never used.
-        """
-        super().__init__()
-        first = nn.Linear(FEATURES, HIDDEN)
-        self.body = nn.Sequential(first, nn.ReLU(in_place), _Scaled(HIDDEN), nn.Tanh(), nn.ReLU())
-        self.head = nn.Linear(HIDDEN, CLASSES)
-        if spare:
-            self.spare = nn.Linear(2, 2)
-        self.double()
-        draw, generator = env.draw("dead"), env.generator("model")
-        with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
-            first.bias[: draw.whole(1, 3)] = -20.0
-        self.to(env.device)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Return outputs of shape (..., classes) for inputs of shape (..., features)."""
-        outputs: Tensor = self.head(self.body(inputs))
-        return outputs
-
-
-_LAYERS = ("body.0", "body.1", "body.2", "body.2.linear", "body.3", "body.4", "head")
-"""Names of the layers of `_Net`, without the spare one."""
-_OWNERS = ("body.0", "body.2", "body.2.linear", "head")
-"""Those with parameters of their own."""
-_PLAIN = ("body.0", "body.2.linear", "head")
-"""Those with parameters of their own and no children, which every program takes for layers."""
-
-
-def _inputs(env: Env, salt: str, *shape: int) -> Tensor:
-    """Return random inputs of this shape, with the features as last dimension."""
-    generator = env.generator(f"inputs {salt}")
-    return torch.randn((*shape, FEATURES), generator=generator, dtype=torch.float64).to(env.device)
 
 
 def _open(stage: Stage, model: nn.Module) -> Any:
@@ -115,11 +61,6 @@ def _read(stage: Stage, board: Any, lr: float | None = None) -> Any:
     return stage.recorder.call(board.read, _rate(stage) if lr is None else lr)
 
 
-def _learn(model: nn.Module, inputs: Tensor) -> None:
-    """Make one forward and one backward pass."""
-    fixture_loss(model(inputs)).backward()
-
-
 def _has(told: Any, layer: str, key: str) -> bool:
     """Return True if something is told of a layer under this key."""
     return isinstance(told, dict) and isinstance(told.get(layer), dict) and key in told[layer]
@@ -130,7 +71,7 @@ def _numbers(told: Any, key: str, layers: Sequence[str]) -> list[float]:
     return [as_number(told[layer][key]) if _has(told, layer, key) else torch.nan for layer in layers]
 
 
-def _all_numbers(told: Any, layers: Sequence[str] = _LAYERS) -> Tensor:
+def _all_numbers(told: Any, layers: Sequence[str] = LAYERS) -> Tensor:
     """Return all that is told of these layers as one vector; NaN where nothing is told."""
     return torch.tensor([n for key in _KEYS for n in _numbers(told, key, layers)], dtype=torch.float64)
 
@@ -154,7 +95,7 @@ def _claim_same(stage: Stage, name: str, one: Any, other: Any, later: Any) -> No
 def _record_names(stage: Stage, model: nn.Module, inputs: Tensor) -> None:
     """Record the names that a reading tells, with a number for each as witness."""
     board = _open(stage, model)
-    _learn(model, inputs)
+    learn(model, inputs)
     told = _read(stage, board)
     names = sorted(str(name) or "(모델 자신)" for name in told) if isinstance(told, dict) else []
     stage.recorder.claim("읽은 계층", [*names], [seeded_number(stage.env, name) for name in names])
@@ -166,24 +107,24 @@ def _layers(stage: Stage) -> None:
 
     A wrong program takes the modules at the top only, those without children only, those with parameters only, or all.
     """
-    _record_names(stage, _Net(stage.env), _inputs(stage.env, "layers", 4))
+    _record_names(stage, LayeredNet(stage.env), inputs_for(stage.env, "layers", 4))
 
 
 @driver.scenario("single", "계층 하나인 모델", check="layers")
 def _single(stage: Stage) -> None:
     """Read a model that is itself a layer. A wrong program skips it because its name is empty."""
     layer = nn.Linear(FEATURES, CLASSES).double().to(stage.env.device)
-    _record_names(stage, layer, _inputs(stage.env, "single", 4))
+    _record_names(stage, layer, inputs_for(stage.env, "single", 4))
 
 
 @driver.scenario("types", "값의 타입", check="layers")
 def _types(stage: Stage) -> None:
     """Record the types of all values. A wrong program tells tensors."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "types", 4))
+    learn(model, inputs_for(stage.env, "types", 4))
     told = _read(stage, board)
-    values = [told[layer][key] for key in _KEYS for layer in _LAYERS if _has(told, layer, key)]
+    values = [told[layer][key] for key in _KEYS for layer in LAYERS if _has(told, layer, key)]
     kinds = sorted({type_name(value) for value in values})
     number = seeded_number(stage.env, "types")
     stage.recorder.claim("값의 타입", [*kinds], type_witness(float, values[:1], number))
@@ -192,9 +133,9 @@ def _types(stage: Stage) -> None:
 @driver.scenario("bare", "매개변수가 없는 계층", check="layers")
 def _bare(stage: Stage) -> None:
     """Read gradient norm and update ratio of layers without parameters. A wrong program leaves them out."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "bare", 4))
+    learn(model, inputs_for(stage.env, "bare", 4))
     told = _read(stage, board)
     for key in _KEYS[:2]:
         numbers = _numbers(told, key, ("body.1", "body.3", "body.4"))
@@ -205,7 +146,7 @@ def _bare(stage: Stage) -> None:
 # ---- what is measured ----------------------------------------------------------------------------
 
 
-def _record_gradients(stage: Stage, told: Any, when: str = "", layers: Sequence[str] = _OWNERS) -> None:
+def _record_gradients(stage: Stage, told: Any, when: str = "", layers: Sequence[str] = OWNERS) -> None:
     """Record gradient norm and update ratio of each layer."""
     for key in _KEYS[:2]:
         stage.recorder.array(f"{key}{when}", _numbers(told, key, layers))
@@ -217,11 +158,11 @@ def _grads(stage: Stage) -> None:
 
     A wrong program adds norms, counts the parameters of children, or leaves out the learning rate.
     """
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     board = _open(stage, model)
     for number in (1, 2):
         model.zero_grad()
-        _learn(model, _inputs(stage.env, str(number), 4))
+        learn(model, inputs_for(stage.env, str(number), 4))
         told = _read(stage, board, _rate(stage, str(number)))
         _record_gradients(stage, told, f" ({number}번째 스텝)")
 
@@ -232,71 +173,71 @@ def _none(stage: Stage) -> None:
 
     A wrong program raises, or leaves out the frozen weight when it measures the parameters.
     """
-    layers = (*_PLAIN, "spare")
-    model = _Net(stage.env, spare=True)
+    layers = (*PLAIN, "spare")
+    model = LayeredNet(stage.env, spare=True)
     model.body[0].weight.requires_grad_(False)
     board = _open(stage, model)
     _record_gradients(stage, _read(stage, board), " (역전파 앞)", layers)
-    _learn(model, _inputs(stage.env, "none", 4))
+    learn(model, inputs_for(stage.env, "none", 4))
     _record_gradients(stage, _read(stage, board), " (역전파 뒤)", layers)
 
 
 @driver.scenario("zero", "모두 0인 매개변수", check="grads")
 def _zero(stage: Stage) -> None:
     """Read a layer whose parameters are all zero. A wrong program divides by their norm."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     for parameter in model.head.parameters():
         nn.init.zeros_(parameter)
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "zero", 4))
-    _record_gradients(stage, _read(stage, board), layers=_PLAIN)
+    learn(model, inputs_for(stage.env, "zero", 4))
+    _record_gradients(stage, _read(stage, board), layers=PLAIN)
 
 
 @driver.scenario("tied", "두 계층이 함께 쓰는 가중치", check="grads")
 def _tied(stage: Stage) -> None:
     """Read two layers that share a weight. A wrong program counts it for the first of them only."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     inner = model.get_submodule("body.2.linear")
     assert isinstance(inner, nn.Linear)
     tied = nn.Linear(HIDDEN, HIDDEN).double().to(stage.env.device)
     tied.weight = inner.weight
     model.body.append(tied)
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "tied", 4))
-    _record_gradients(stage, _read(stage, board), layers=(*_PLAIN, "body.5"))
+    learn(model, inputs_for(stage.env, "tied", 4))
+    _record_gradients(stage, _read(stage, board), layers=(*PLAIN, "body.5"))
 
 
-def _record_outputs(stage: Stage, model: _Net, *shape: int) -> None:
+def _record_outputs(stage: Stage, model: LayeredNet, *shape: int) -> None:
     """Make one training pass with inputs of this shape, and record spread and dead units of each layer."""
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "outputs", *shape))
+    learn(model, inputs_for(stage.env, "outputs", *shape))
     told = _read(stage, board)
     for key in _KEYS[2:]:
-        stage.recorder.array(key, _numbers(told, key, _LAYERS))
+        stage.recorder.array(key, _numbers(told, key, LAYERS))
 
 
 @driver.scenario("outputs", "3차원 출력")
 def _outputs(stage: Stage) -> None:
     """Measure outputs of three dimensions. A wrong program takes another dimension for the units, or another spread."""
-    _record_outputs(stage, _Net(stage.env), 4, 3)
+    _record_outputs(stage, LayeredNet(stage.env), 4, 3)
 
 
 @driver.scenario("flat", "2차원 출력", check="outputs")
 def _flat(stage: Stage) -> None:
     """Measure outputs of two dimensions. A wrong program counts zeros in place of units."""
-    _record_outputs(stage, _Net(stage.env), 6)
+    _record_outputs(stage, LayeredNet(stage.env), 6)
 
 
 @driver.scenario("sample", "1차원 출력", check="outputs")
 def _sample(stage: Stage) -> None:
     """Measure the outputs of one sample without a batch dimension. A wrong program wants two dimensions."""
-    _record_outputs(stage, _Net(stage.env))
+    _record_outputs(stage, LayeredNet(stage.env))
 
 
 @driver.scenario("in-place", "다음 계층이 제자리에서 바꾼 출력", check="outputs")
 def _in_place(stage: Stage) -> None:
     """Let ReLU overwrite the outputs of the layer before it. A wrong program keeps them and measures them too late."""
-    _record_outputs(stage, _Net(stage.env, in_place=True), 4, 3)
+    _record_outputs(stage, LayeredNet(stage.env, in_place=True), 4, 3)
 
 
 # ---- which passes count --------------------------------------------------------------------------
@@ -304,14 +245,14 @@ def _in_place(stage: Stage) -> None:
 
 def _record_ignored(stage: Stage, name: str, passes: Callable[[nn.Module, Tensor], None]) -> None:
     """Read one dashboard before and another after passes that do not count, and once more after one that does."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     boards = [_open(stage, model), _open(stage, model)]
-    _learn(model, _inputs(stage.env, "first", 4))
+    learn(model, inputs_for(stage.env, "first", 4))
     first = _read(stage, boards[0])
-    passes(model, _inputs(stage.env, "ignored", 6))
+    passes(model, inputs_for(stage.env, "ignored", 6))
     model.train()
     second = _read(stage, boards[1])
-    _learn(model, _inputs(stage.env, "later", 4))
+    learn(model, inputs_for(stage.env, "later", 4))
     _claim_same(stage, name, first, second, _read(stage, boards[1]))
 
 
@@ -344,13 +285,13 @@ def _modes(stage: Stage) -> None:
     A wrong program asks the model for its mode, and not the layer.
     """
     for is_training, name in ((True, "학습"), (False, "평가")):
-        model = _Net(stage.env)
+        model = LayeredNet(stage.env)
         model.train(is_training)
         model.head.train(not is_training)
         board = _open(stage, model)
-        _learn(model, _inputs(stage.env, "modes", 4))
+        learn(model, inputs_for(stage.env, "modes", 4))
         told = _read(stage, board)
-        seen = [layer for layer in _PLAIN if _has(told, layer, "output_std") and _has(told, layer, "dead")]
+        seen = [layer for layer in PLAIN if _has(told, layer, "output_std") and _has(told, layer, "dead")]
         witness = [seeded_number(stage.env, name, layer) for layer in seen]
         stage.recorder.claim(f"head만 빼고 {name} 모드일 때 출력을 읽은 계층", [*seen], witness)
 
@@ -361,13 +302,13 @@ def _latest(stage: Stage) -> None:
 
     A wrong program keeps the first pass, averages, or forgets what it told.
     """
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     boards = [_open(stage, model)]
-    _learn(model, _inputs(stage.env, "early", 5))
+    learn(model, inputs_for(stage.env, "early", 5))
     early = _read(stage, boards[0])
     boards.append(_open(stage, model))
     model.zero_grad()
-    _learn(model, _inputs(stage.env, "late", 4))
+    learn(model, inputs_for(stage.env, "late", 4))
     once, twice, fresh = (_read(stage, board) for board in (boards[0], boards[0], boards[1]))
     _claim_same(stage, "두 번째 순전파만 본 계기와 같음", once, fresh, early)
     _claim_same(stage, "다시 읽어도 같음", once, twice, early)
@@ -376,11 +317,11 @@ def _latest(stage: Stage) -> None:
 @driver.scenario("never", "한 번도 하지 않은 학습 순전파", check="passes")
 def _never(stage: Stage) -> None:
     """Read before any pass, and after one that leaves a layer out. A wrong program makes up the outputs."""
-    layers = (*_PLAIN, "spare")
-    model = _Net(stage.env, spare=True)
+    layers = (*PLAIN, "spare")
+    model = LayeredNet(stage.env, spare=True)
     board = _open(stage, model)
     before = _read(stage, board)
-    _learn(model, _inputs(stage.env, "never", 4))
+    learn(model, inputs_for(stage.env, "never", 4))
     after = _read(stage, board)
     for when, told in (("순전파 앞", before), ("순전파 뒤", after)):
         seen = [layer for layer in layers if _has(told, layer, "output_std") or _has(told, layer, "dead")]
@@ -408,7 +349,7 @@ def _untouched(stage: Stage) -> None:
         outputs = []
         for number in (1, 2):
             model.zero_grad()
-            outputs.append(model(_inputs(stage.env, str(number), 4)))
+            outputs.append(model(inputs_for(stage.env, str(number), 4)))
             fixture_loss(outputs[-1]).backward()
             if board is not None:
                 told = _all_numbers(_read(stage, board), ("layers.0",))
@@ -439,7 +380,7 @@ class _GraphToken:
 @driver.scenario("graph", "역전파한 뒤의 계산 그래프", check="untouched")
 def _graph(stage: Stage) -> None:
     """Follow the graph of every layer's output. A wrong program keeps an output, or a number with its graph."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     tokens: list[weakref.ref[_GraphToken]] = []
 
     def follow(_: nn.Module, __: Any, output: Tensor) -> None:
@@ -451,7 +392,7 @@ def _graph(stage: Stage) -> None:
     for module in model.modules():
         module.register_forward_hook(follow)
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "graph", 4))
+    learn(model, inputs_for(stage.env, "graph", 4))
     told = _read(stage, board)
     if any(token() is not None for token in tokens):
         gc.collect()  # what only a cycle of the learner's own objects keeps is as good as freed
@@ -464,9 +405,9 @@ def _graph(stage: Stage) -> None:
 @driver.scenario("quiet", "화면 출력", check="untouched")
 def _quiet(stage: Stage) -> None:
     """Make, read and close a dashboard. A wrong program prints."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "quiet", 4))
+    learn(model, inputs_for(stage.env, "quiet", 4))
     works = bool(_all_numbers(_read(stage, board)).nan_to_num().any())
     stage.recorder.call(board.close)
     printed = stage.recorder.print_count > 0
@@ -495,10 +436,10 @@ def _hooks(model: nn.Module) -> int:
 @driver.scenario("close", "계기를 뗀 모델")
 def _close(stage: Stage) -> None:
     """Close a dashboard, twice. A wrong program leaves hooks or attributes, or fails the second time."""
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     hook_count, attribute_count = _hooks(model), len(_attributes(model))
     board = _open(stage, model)
-    _learn(model, _inputs(stage.env, "close", 4))
+    learn(model, inputs_for(stage.env, "close", 4))
     works = bool(_all_numbers(_read(stage, board)).nan_to_num().any())
     stage.recorder.call(board.close)
     stage.recorder.call(board.close)
@@ -516,20 +457,20 @@ def _several(stage: Stage) -> None:
 
     A wrong program removes every hook there is, or keeps its readings where the other one finds them.
     """
-    model = _Net(stage.env)
+    model = LayeredNet(stage.env)
     calls: list[str] = []
     model.head.register_forward_hook(lambda *_: calls.append("head"))
     stays, goes = _open(stage, model), _open(stage, model)
-    _learn(model, _inputs(stage.env, "first", 4))
+    learn(model, inputs_for(stage.env, "first", 4))
     first = _read(stage, stays)
     stage.recorder.call(goes.close)
     calls.clear()
     model.zero_grad()
-    _learn(model, _inputs(stage.env, "second", 4))
+    learn(model, inputs_for(stage.env, "second", 4))
     second = _read(stage, stays)
     fresh = _open(stage, model)
     model.zero_grad()
-    _learn(model, _inputs(stage.env, "second", 4))
+    learn(model, inputs_for(stage.env, "second", 4))
     _claim_same(stage, "다른 계기판을 떼어도 같은 값을 읽음", second, _read(stage, fresh), first)
     called = bool(calls)
     stage.recorder.claim(
