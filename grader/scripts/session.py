@@ -71,7 +71,7 @@ class Session:
     def _tell(self, error: BaseException | None = None) -> None:
         self.patches.take_off()
         self.watch.finish()
-        found = rules.findings(self.watch.facts)
+        found = rules.findings(self.watch.facts, self.patches.failures)
         crash = None
         if error is not None:
             crash = shown(error)

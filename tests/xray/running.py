@@ -35,9 +35,11 @@ def watched(script: Path, *options: str) -> Ran:
     """Run `grader xray script options`."""
     from grader.scripts import run  # noqa: F401  imported before the fork
 
-    return _forked(
+    ran = _forked(
         lambda file: _command([str(script), "--json", file, "--lang", "en", *options]), script.parent
     )
+    assert not ran.found.get("observer_failures"), script  # the tool goes on without an observer or a rule
+    return ran
 
 
 def plain(script: Path) -> Ran:

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import torch
 from torch import nn
 
 from grader import xray
+from grader.scripts import rules
+from grader.scripts.facts import Facts
+from grader.scripts.findings import Finding
 from grader.scripts.patches import TABLE
 from grader.scripts.rules import all_rules
 from tests.places import ROOT
@@ -96,6 +100,24 @@ def test_everything_is_taken_off() -> None:
     assert look.report is not None
     assert look.report.facts.updates == 2
     assert not look.report.failures
+
+
+def test_rule_that_raises_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *others = rules.all_rules()
+
+    def stumble(facts: Facts) -> list[Finding]:
+        raise KeyError("a shape nobody has thought of")
+
+    monkeypatch.setattr(rules, "all_rules", lambda: (replace(first, find=stumble), *others))
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with xray(updates=4) as look:
+        for _ in range(4):
+            model(torch.ones(5, 3)).sum().backward()
+            optimizer.step()
+    assert look.report is not None
+    assert [type(one) for one in look.report.failures] == [KeyError]
+    assert "missing-zero-grad" in [told.rule.id for told in look.report.told]
 
 
 def test_library_draws_no_random_number() -> None:

@@ -21,18 +21,24 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(sorted(found, key=lambda rule: rule.id))
 
 
-def findings(facts: Facts) -> list[Told]:
-    """Apply every rule; worst first, then by line. What one rule says of one line is told once."""
+def findings(facts: Facts, failures: list[Exception]) -> list[Told]:
+    """Apply every rule; worst first, then by line. What one rule says of one line is told once.
+
+    A rule that stumbles over a script costs only itself: its exception is added to `failures`.
+    """
     found: dict[tuple[str, Place | None], Told] = {}
-    for told in sorted(_told(facts), key=_order):
+    for told in sorted(_told(facts, failures), key=_order):
         found.setdefault((told.rule.id, told.finding.place), told)
     return list(found.values())
 
 
-def _told(facts: Facts) -> Iterator[Told]:
+def _told(facts: Facts, failures: list[Exception]) -> Iterator[Told]:
     for rule in all_rules():
-        for finding in rule.find(facts):
-            yield Told(rule, finding)
+        try:
+            yield from [Told(rule, finding) for finding in rule.find(facts)]
+        except Exception as error:
+            error.add_note(f"rule {rule.id}")
+            failures.append(error)
 
 
 def _order(told: Told) -> tuple[int, str, int]:
