@@ -13,7 +13,7 @@ OPEN = """
     train_gpt train_qa accumulate accumulate_weighted add_gradient autograd_nodes BestCheckpoint evaluate lambda_max
     lr_range_test overfit_one_batch plan_steps sgd_update sharpness TrainConfig train_accelerate train_step_extras
     weight_decay_groups zero_gradients amp_accumulate sam_accumulate sam_accumulate_weighted token_mean_accumulate
-    shard_indices ddp_accumulate gather_metrics rank_zero_checkpoint Zero1AdamW
+    shard_indices ddp_accumulate gather_metrics rank_zero_checkpoint Zero1AdamW first_bad_layer
 """
 READ = {"이": CLOSED.split(), "가": OPEN.split()}
 
