@@ -7,7 +7,7 @@ from grader.observe.wording import called_with, one_of, ordinal, particle, with_
 
 CLOSED = """
     fit SAM amp_step lr_at wsd_at train train_step sam_step resume warmup_cosine clip_global_norm seed_everything
-    Snapshot mend_step all_reduce_mean_ global_token_mean_step sam_step_local
+    Snapshot mend_step all_reduce_mean_ global_token_mean_step sam_step_local guarded_step
 """
 OPEN = """
     train_gpt train_qa accumulate accumulate_weighted add_gradient autograd_nodes BestCheckpoint evaluate lambda_max
