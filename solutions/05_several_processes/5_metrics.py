@@ -26,7 +26,7 @@ from grader.experiments.several_processes.evaluation import (
     right_answers,
     val_digits_by_label,
 )
-from grader.experiments.several_processes.processes import run_ranks
+from grader.experiments.several_processes.processes import RankError, run_ranks
 from grader.plots import show_table
 
 torch.set_num_threads(1)
@@ -169,30 +169,26 @@ r"""
 약 8분 · ★★★
 
 채우지 않으면 rank마다 배치의 수가 다를 수 있습니다. 배치마다 `all_reduce`를 부르는 평가 루프를 rank 0은 네 번, rank 1은 세 번 돕니다. 그다음 두 rank가 학습 손실을 하나씩 내어 더합니다. 두 텐서의 모양과 자료형(dtype)은 같습니다.
-
-**예측.** rank 0이 마지막(네 번째) 배치에서 얻는 개수는 무엇일까요?
-
-- a: 얻지 못합니다. 짝이 없으니 오류가 나거나 멈춥니다.
-- b: rank 0의 개수 그대로입니다. 세 번만 부른 rank는 빠집니다.
-- c: rank 0의 개수에 rank 1의 손실을 더한 값입니다.
 """
-
-# %% tags=["predict"]
-predict("05-15")
 
 
 # %%
+RIGHT = [[30, 31, 29, 7], [28, 30, 34]]  # rank마다, 배치마다 맞힌 개수
+LOSS = [0.25, 0.5]
+
+
+def add_up(value):
+    total = torch.tensor(float(value))
+    dist.all_reduce(total)
+    return total.item()
+
+
 def evaluate_then_train(rank, world):
-    totals = []
-    for right in [[30, 31, 29, 7], [28, 30, 34]][rank]:  # 배치마다 맞힌 개수
-        count = torch.tensor(float(right))
-        dist.all_reduce(count)
-        totals.append(count.item())
-    loss = torch.tensor([0.25, 0.5][rank])
-    dist.all_reduce(loss)  # 저마다 학습으로 돌아왔다고 여깁니다
+    totals = [add_up(right) for right in RIGHT[rank]]
+    loss = add_up(LOSS[rank])  # 저마다 학습으로 돌아왔다고 여깁니다
     if rank == 1:
-        dist.all_reduce(torch.tensor(28.0))  # 다음 평가의 첫 배치
-    return totals, loss.item()
+        add_up(28)  # 다음 평가의 첫 배치
+    return totals, loss
 
 
 (totals_0, loss_0), (totals_1, loss_1) = run_ranks(evaluate_then_train)
@@ -206,13 +202,54 @@ show_table(
 assert totals_0 == [58.0, 61.0, 63.0, 7.5]
 assert (totals_1, loss_1) == ([58.0, 61.0, 63.0], 7.5)
 assert loss_0 == 28.25
+
+# %% [markdown]
+r"""
+첫 노트북에서 본 대로, 집합 통신(collective)은 **몇 번째로 불렀는지**로만 짝을 찾습니다. rank 0의 마지막 배치 7은 rank 1의 손실 0.5와 더해졌고, 그 뒤는 모두 한 칸씩 밀립니다. 오류는 나지 않았습니다. 이것을 고치려고 합니다.
+
+**예측.** 어느 쪽이 이것을 고칠까요?
+
+- a: 평가가 끝나는 곳에 `dist.barrier()`를 둡니다. 먼저 끝난 rank가 거기에서 기다려 줍니다.
+- b: 배치마다 더하지 않고 세기만 하다가, 끝에 한 번 더합니다.
+- c: a도 b도 고칩니다.
+"""
+
+# %% tags=["predict"]
+predict("05-15")
+
+
+# %%
+def wait_at_the_end(rank, world):
+    totals = [add_up(right) for right in RIGHT[rank]]
+    dist.barrier()
+    return totals, add_up(LOSS[rank])
+
+
+def add_once(rank, world):
+    total = add_up(sum(RIGHT[rank]))
+    return total, add_up(LOSS[rank])
+
+
+try:
+    print("기다림:", run_ranks(wait_at_the_end, seconds=2))  # 2초가 지나면 멈춥니다
+    waited = True
+except RankError as error:
+    waited = False
+    print("기다림:", str(error).splitlines()[0])
+print("한 번에:", run_ranks(add_once))
+
+# %% tags=["folded"]
+# 확인: 기다리게 한 것은 멈추고, 한 번에 더한 것은 두 rank에서 옳습니다
+assert not waited
+assert run_ranks(add_once) == [(189.0, 0.75)] * 2
+assert sum(map(sum, RIGHT)) == 189
 reveal("05-15")
 
 # %% [markdown]
 r"""
-집합 통신(collective)에는 이름표가 없습니다. rank마다 **몇 번째로 불렀는지**로만 짝을 찾습니다. 한 번 어긋나면 그 뒤가 모두 한 칸씩 밀립니다. 「손실의 합」의 28.25는 rank 0의 손실 0.25와 rank 1의 다음 평가 28입니다. 짝이 끝내 오지 않으면 멈추지만, 짝이 있으면 이렇게 조용히 섞입니다. 모양이나 자료형이 다른 짝을 늘 알아채는 것도 아닙니다. 알아채게 하려면 환경 변수 `TORCH_DISTRIBUTED_DEBUG=DETAIL`을 줍니다.
+`barrier()`도 집합 통신입니다. rank 1이 넷째로 부른 것은 `barrier()`이고, rank 0이 넷째로 부른 것은 `all_reduce`입니다. 종류가 다른 둘은 짝이 되지 못해, 여기에서는 서로를 기다리다 멈춥니다. 늘 이렇게 알아채는 것은 아닙니다. 앞의 표처럼 같은 종류끼리 만나면 조용히 섞입니다. 몇 번째로 부르는 것이 무엇인지 rank끼리 맞추어 보게 하려면 환경 변수 `TORCH_DISTRIBUTED_DEBUG=DETAIL`을 줍니다.
 
-샘플러가 채우는 까닭이 여기에 있습니다. 채우지 않으려면 **배치마다 부르지 말고 끝에 한 번만** 부르면 됩니다. 몇 배치를 돌았든 모든 rank가 한 번씩 부릅니다. 순전파는 `ddp.module(x)`로 합니다. 배치 정규화가 있는 `ddp(x)`나 FSDP의 순전파는 그 자체가 집합 통신이라, 횟수가 다르면 멈춥니다.
+샘플러가 채우는 까닭이 여기에 있습니다. 채우지 않으려면 끝에 **한 번만** 더합니다. 몇 배치를 돌았든 모든 rank가 한 번씩 부릅니다. 순전파는 `ddp.module(x)`로 합니다. 배치 정규화가 있는 `ddp(x)`나 FSDP의 순전파는 그 자체가 집합 통신이라, 횟수가 다르면 멈춥니다.
 
 ### 연습. `gather_metrics`
 

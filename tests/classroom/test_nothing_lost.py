@@ -16,7 +16,7 @@ import pytest
 from tests.places import ROOT
 from tests.sandbox.processes import command, descendants, left_of, parent
 
-KILLS, ROOM = 12, 10
+KILLS, ROOM = 8, 10
 """Each kill comes before `ROOM` more results are there, however fast the machine is."""
 STUDENTS = KILLS * ROOM + 40
 """Forty more: between a look at the results and the kill some more may come."""
@@ -92,7 +92,7 @@ def results(folder: Path) -> Any:
 
 
 def test_killed_at_random_moments_the_class_gets_the_same_results(tmp_path: Path) -> None:
-    """Twelve times: the grader, a worker or a sandbox server; also before the first result is there.
+    """Eight times: the grader, a worker or a sandbox server; also before the first result is there.
 
     Who was in hand when a worker or a server died is run once more, and has crashed if that one dies too. So a run has
     one worker where those are killed, and three results come in between: the first of them is of who was in hand.

@@ -9,15 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
-from grader.experiments.five_line_step.data import (
-    Batch,
-    cut,
-    device,
-    flat,
-    flat_gradients,
-    loss_fn,
-    make_batches,
-)
+from grader.experiments.five_line_step.data import Batch, cut, device, flat_gradients, loss_fn, make_batches
+from grader.experiments.vectors import flat
 
 PER_MICRO_BATCH = "마이크로 배치마다"
 PER_WINDOW = "구간마다"

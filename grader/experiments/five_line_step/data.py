@@ -1,6 +1,5 @@
 """The data and models of lesson 01's experiments: 8×8 handwritten digits and small classifiers."""
 
-from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.experiments.digits import read_digits
+from grader.experiments.vectors import flat
 
 Batch = tuple[Tensor, Tensor]
 """Inputs and labels."""
@@ -59,11 +59,6 @@ def cut(batch: Batch, sizes: int | list[int]) -> list[Batch]:
     """Split a batch into micro-batches of these sizes (one number: of that size each)."""
     xb, yb = batch
     return list(zip(xb.split(sizes), yb.split(sizes), strict=True))
-
-
-def flat(tensors: Iterable[Tensor]) -> Tensor:
-    """Return a copy of all tensors as one vector in float64, so that two models can be compared at once."""
-    return torch.cat([tensor.detach().flatten() for tensor in tensors]).double()
 
 
 def flat_gradients(model: nn.Module) -> Tensor:

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.experiments.five_line_step.data import Batch, digits, flat, loss_fn, make_batches, make_model
+from grader.experiments.five_line_step.data import Batch, digits, loss_fn, make_batches, make_model
+from grader.experiments.vectors import flat
 
 LINES = {
     "지움": "opt.zero_grad()",

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
-from grader.experiments.five_line_step.data import Batch, flat, loss_fn, make_batches, make_model
+from grader.experiments.five_line_step.data import Batch, loss_fn, make_batches, make_model
+from grader.experiments.vectors import flat
 
 
 def _by_hand(model: nn.Module, batches: Iterable[Batch], lr: float) -> Tensor:

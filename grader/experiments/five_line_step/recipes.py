@@ -6,14 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.experiments.five_line_step.data import (
-    Batch,
-    flat,
-    flat_gradients,
-    loss_fn,
-    make_batches,
-    make_model,
-)
+from grader.experiments.five_line_step.data import Batch, flat_gradients, loss_fn, make_batches, make_model
+from grader.experiments.vectors import flat
 
 
 class RecipeSGD(torch.optim.SGD):

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.experiments.five_line_step.data import device, digits, flat, loss_fn, make_batches, make_model
+from grader.experiments.five_line_step.data import device, digits, loss_fn, make_batches, make_model
+from grader.experiments.vectors import flat
 
 MakeOptimizer = Callable[[Any], torch.optim.Optimizer]
 """Makes an optimizer for parameters."""

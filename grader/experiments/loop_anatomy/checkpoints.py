@@ -15,7 +15,6 @@ from grader.experiments.loop_anatomy.digits import (
     Batch,
     RunConfig,
     device,
-    flat,
     folder,
     loss_fn,
     make_batches,
@@ -26,6 +25,7 @@ from grader.experiments.loop_anatomy.digits import (
     x_train,
     y_train,
 )
+from grader.experiments.vectors import flat
 
 Curve = list[float]
 

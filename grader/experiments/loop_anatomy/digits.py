@@ -1,7 +1,7 @@
 """The digits that lesson 02 trains on, its small model, and how two trainings are compared."""
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.experiments.digits import read_digits
+from grader.experiments.vectors import apart, flat  # noqa: F401 (notebooks import them from here)
 
 Batch = tuple[Tensor, Tensor]
 LossFn = Callable[[Tensor, Tensor], Tensor]
@@ -77,16 +78,6 @@ def digit_loaders(
         DataLoader(training, batch_size, shuffle=True, generator=generator),
         DataLoader(TensorDataset(x_val, y_val), 512, generator=torch.Generator()),
     )
-
-
-def flat(tensors: Iterable[Tensor | None]) -> Tensor:
-    """Return a float64 copy of several tensors in one row, to compare two models at once."""
-    return torch.cat([tensor.detach().flatten() for tensor in tensors if tensor is not None]).double()
-
-
-def apart(first: Tensor, second: Tensor) -> float:
-    """Return the largest difference between two rows of weights."""
-    return (first - second).abs().max().item()
 
 
 @torch.no_grad()

@@ -13,7 +13,6 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from grader.experiments.loop_anatomy.digits import (
     accuracy,
     device,
-    flat,
     loss_fn,
     make_batches,
     make_model,
@@ -22,6 +21,7 @@ from grader.experiments.loop_anatomy.digits import (
     x_train,
     y_train,
 )
+from grader.experiments.vectors import flat
 
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
 OPTIMIZERS: dict[str, MakeOptimizer] = {

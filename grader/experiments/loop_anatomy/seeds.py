@@ -11,7 +11,6 @@ from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from grader.experiments.loop_anatomy.digits import (
     accuracy,
-    flat,
     loss_fn,
     make_batches,
     make_model,
@@ -20,6 +19,7 @@ from grader.experiments.loop_anatomy.digits import (
     x_val_cpu,
     y_train_cpu,
 )
+from grader.experiments.vectors import flat
 
 
 def trained(seed: int, epochs: int = 5) -> tuple[list[float], float]:

@@ -6,16 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.experiments.loop_anatomy.digits import (
-    Batch,
-    apart,
-    device,
-    flat,
-    loss_fn,
-    make_batches,
-    make_model,
-    on_cpu,
-)
+from grader.experiments.loop_anatomy.digits import Batch, device, loss_fn, make_batches, make_model, on_cpu
+from grader.experiments.vectors import apart, flat
 
 
 def amp_by_hand(

@@ -19,7 +19,8 @@ from grader.experiments.sam_accumulation.digits import (
     y_train,
     y_val,
 )
-from grader.experiments.sam_accumulation.vectors import flat, set_weights
+from grader.experiments.sam_accumulation.vectors import set_weights
+from grader.experiments.vectors import flat
 
 SEEDS = range(6)
 NOISY: Mapping[str, float] = {"epochs": 60, "count": 300, "noise": 0.2, "batch_size": 50}

@@ -5,7 +5,8 @@ from torch import Tensor
 
 from grader.experiments.sam_accumulation.digits import device, loss_fn
 from grader.experiments.sam_accumulation.fits import Fitted
-from grader.experiments.sam_accumulation.vectors import flat, set_weights
+from grader.experiments.sam_accumulation.vectors import set_weights
+from grader.experiments.vectors import flat
 
 
 def _gradient(fitted: Fitted) -> Tensor:

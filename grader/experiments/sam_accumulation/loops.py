@@ -19,12 +19,12 @@ from grader.experiments.sam_accumulation.digits import (
 )
 from grader.experiments.sam_accumulation.vectors import (
     cosine,
-    flat,
     gradient_at,
     relative_error,
     set_weights,
     trained_weights,
 )
+from grader.experiments.vectors import flat
 
 Loop = Callable[..., object]
 

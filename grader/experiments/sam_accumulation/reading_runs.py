@@ -20,7 +20,8 @@ from grader.experiments.sam_accumulation.digits import device
 from grader.experiments.sam_accumulation.loops import VectorSAM
 from grader.experiments.sam_accumulation.passages import LengthLoader, collate, dev_set, train_set
 from grader.experiments.sam_accumulation.reader import Reader
-from grader.experiments.sam_accumulation.vectors import flat, set_weights
+from grader.experiments.sam_accumulation.vectors import set_weights
+from grader.experiments.vectors import flat
 from grader.paths import asset_path
 
 KNOBS = ("rho", "lr", "weight_decay")

@@ -23,12 +23,12 @@ from grader.experiments.sam_accumulation.digits import (
 )
 from grader.experiments.sam_accumulation.loops import VectorSAM
 from grader.experiments.sam_accumulation.vectors import (
-    flat,
     gradient_at,
     relative_error,
     set_weights,
     trained_weights,
 )
+from grader.experiments.vectors import flat
 
 
 def mean_of_means(model: nn.Module, w: Tensor, window: Sequence[Batch], shares: Sequence[float]) -> Tensor:

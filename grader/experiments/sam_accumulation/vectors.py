@@ -1,16 +1,12 @@
 """Weights and gradients of a whole model as one vector, which makes the formulas of SAM one line each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from grader.experiments.sam_accumulation.digits import Batch, loss_fn, make_batches
-
-
-def flat(tensors: Iterable[Tensor | None]) -> Tensor:
-    """Return copies of the tensors joined into one float64 vector."""
-    return torch.cat([tensor.detach().flatten() for tensor in tensors if tensor is not None]).double()
+from grader.experiments.vectors import apart, flat  # noqa: F401 (notebooks import them from here)
 
 
 @torch.no_grad()
@@ -35,11 +31,6 @@ def trained_weights(model: nn.Module, seed: int, steps: int, lr: float = 0.5) ->
     for batch in make_batches(seed, steps, batch_size=64):
         w = w - lr * gradient_at(model, w, [batch])
     return w
-
-
-def apart(first: Tensor, second: Tensor) -> float:
-    """Return the largest absolute difference between two vectors."""
-    return (first - second).abs().max().item()
 
 
 def relative_error(vector: Tensor, reference: Tensor) -> float:

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.experiments.several_processes.digits import Batch, flat, make_model, x_train, y_train
+from grader.experiments.several_processes.digits import Batch, make_model, x_train, y_train
+from grader.experiments.vectors import flat
 
 
 def draw_batches(seed: int, count: int, size: int = 32) -> list[Batch]:

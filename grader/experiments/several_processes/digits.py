@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.experiments.digits import read_digits
+from grader.experiments.vectors import flat
 
 Batch = tuple[Tensor, Tensor]
 """Images and their labels."""
@@ -31,11 +32,6 @@ def make_batches(seed: int, count: int, size: int = 64) -> list[Batch]:
         rows = torch.randperm(len(x_train), generator=generator)
         batches += [(x_train[r], y_train[r]) for r in rows.split(size) if len(r) == size]
     return batches[:count]
-
-
-def flat(tensors: Iterable[Tensor]) -> Tensor:
-    """Return the tensors as one vector, without their graph."""
-    return torch.cat([tensor.detach().ravel() for tensor in tensors])
 
 
 def sgd(params: Iterable[Tensor]) -> torch.optim.Optimizer:

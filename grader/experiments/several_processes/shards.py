@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.experiments.several_processes.digits import flat, make_model, x_train, x_val, y_train, y_val
+from grader.experiments.several_processes.digits import make_model, x_train, x_val, y_train, y_val
+from grader.experiments.vectors import flat
 
 Order = Callable[[int, int], Tensor]
 """Gives the numbers that all ranks together read, from a seed and an epoch."""

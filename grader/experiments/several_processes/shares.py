@@ -11,7 +11,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.experiments.several_processes.digits import Batch, flat, loss_fn, make_batches, make_model
+from grader.experiments.several_processes.digits import Batch, loss_fn, make_batches, make_model
+from grader.experiments.vectors import flat
 from grader.paths import asset_path
 
 SHARES = (slice(0, 10), slice(10, 64))

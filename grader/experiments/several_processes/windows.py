@@ -11,7 +11,8 @@ from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
 
-from grader.experiments.several_processes.digits import Batch, flat, loss_fn, make_batches, make_model, sgd
+from grader.experiments.several_processes.digits import Batch, loss_fn, make_batches, make_model, sgd
+from grader.experiments.vectors import flat
 
 MICRO_BATCHES = 4
 MAX_NORM = 0.2
