@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import Any
 
@@ -82,6 +83,7 @@ def _validation_loss(model: nn.Module, inverted: bool) -> float:
     return loss.item()
 
 
+@cache  # the notebook compares some runs more than once
 def spike_run(
     seed: int,
     remedy: str = "",
