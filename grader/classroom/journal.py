@@ -232,6 +232,7 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
         "device": run.device,
         "sandbox": sandbox,
         "lessons": [lesson.id for lesson in run.lessons],
+        "only": list(run.only),
         "added": list(run.added),
         "course": _course_fingerprint(run),
     }
@@ -250,10 +251,12 @@ def _course_fingerprint(run: GradingRun) -> str:
 
 def _as_options(setup: Mapping[str, Any]) -> str:
     """Return the command-line options that produce a setup."""
-    lessons = " ".join(f"--lesson {lesson}" for lesson in setup["lessons"])
+    chosen = [("lesson", lesson) for lesson in setup["lessons"]]
+    chosen += [("exercise", name) for name in setup.get("only", ())]
+    exercises = " ".join(f"--{option} {name}" for option, name in chosen)
     isolation = " --sandbox none" if setup["sandbox"] == "none" else ""
     added = "".join(f" --package {shlex.quote(name)}" for name in setup.get("added", ()))
-    return f"--seed {setup['seed']} --device {setup['device']}{isolation}{added} {lessons}"
+    return f"--seed {setup['seed']} --device {setup['device']}{isolation}{added} {exercises}"
 
 
 def _read_earlier_run(
@@ -332,7 +335,7 @@ def _require_same_setup(setup: Mapping[str, Any], run: GradingRun, sandbox: str,
     """Raise JournalError if the previous run had other options or another course: one class, one way of grading."""
     now = {**_setup(run, sandbox), "run": setup["run"]}
     if (seed_given and setup["seed"] != run.seed) or any(
-        now[key] != setup.get(key) for key in ("device", "sandbox", "lessons", "added")
+        now[key] != setup.get(key, []) for key in ("device", "sandbox", "lessons", "only", "added")
     ):
         raise JournalError(
             f"앞의 채점과 옵션이 달라요. 앞의 채점의 옵션은 {_as_options(setup)} 이에요. "

@@ -6,6 +6,7 @@ run finds them there.
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from grader.base.names import listed
 from grader.cli.terminal import say
 
 if TYPE_CHECKING:
-    from grader.course.course import Course, Lesson
+    from grader.course.course import Course, Exercise
     from grader.course.feedback import ClassResult
     from grader.gradebook.marking import Rules
     from grader.intake.receive import Received
@@ -87,7 +88,7 @@ def receive_class(
     submissions: Path,
     out: Path,
     given: "dict[str, Path | None]",
-    lessons: "Sequence[Lesson]",
+    exercises: "Sequence[Exercise]",
     course: "Course",
 ) -> "tuple[Received, Rules]":
     """Read the submissions and the rules, and keep roster and rules, and the code for the desk, in `out`.
@@ -96,15 +97,15 @@ def receive_class(
         submissions: folder or archive to grade.
         out: the report's folder.
         given: paths of roster, groups and rules as given on the command line, by kept name.
-        lessons: lessons to grade; empty for all.
+        exercises: exercises to grade.
         course: the course, whose names the rules refer to.
 
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
-    from grader.classroom.desk.answers import keep_answers
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
+    from grader.report.kept_answers import keep_answers
 
     require_desk_kept(out, given)
     used = given_or_kept(out, given)
@@ -114,7 +115,7 @@ def receive_class(
     received = receive(submissions, roster, tuple(course.exercises))
     for line in received.notes:
         say(line)
-    _try_rules(rules, received, lessons or course.lessons, course)
+    _try_rules(rules, received, exercises, course)
     keep_files(out, used)
     keep_answers(out, received.submissions, course.exercises)
     return received, rules
@@ -190,8 +191,16 @@ def _age(path: Path) -> str:
     return f"{changed:%Y-%m-%d}에 저장, {ago}"
 
 
-def tell_marks(result: "ClassResult") -> None:
-    """Say how many students have a final mark, and how many of these have a reason written beside it."""
+def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
+    """Say how many students have a final mark and a reason beside it, and who has none or a doubtful one.
+
+    Args:
+        report: the report's folder, with the files given by hand.
+        result: the results as they are now.
+        rules: what the marks were computed by.
+    """
+    from grader.gradebook.marking import taken_as_in_time
+
     marks = [s.mark for s in result.submissions if s.mark is not None]
     if marks:
         changed = sum(bool(mark.reasons) for mark in marks)
@@ -202,6 +211,12 @@ def tell_marks(result: "ClassResult") -> None:
             f"최종 점수: {len(marks):,}명 (만점 {marks[0].max_score:g}). "
             f"까닭이 적힌 학생은 {changed:,}명이에요.{more}"
         )
+    timeless = [submission.student for submission in taken_as_in_time(result, rules.policy)]
+    if timeless:
+        say(
+            f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless)}. 지각을 매기려면 "
+            "'제출 시각' 열이 있는 명단이나 Moodle의 채점표를 --roster로 주고 다시 채점해 주세요."
+        )
     doubtful = [f"{a.person.id} {a.person.name}" for a in result.absent if a.in_doubt and a.mark is None]
     if marks and doubtful:
         say(
@@ -211,7 +226,24 @@ def tell_marks(result: "ClassResult") -> None:
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:
         say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early)}")
+    _tell_misfits(report, result)
     tell_without_mark(result)
+
+
+def _tell_misfits(report: Path, result: "ClassResult") -> None:
+    """Say how many lines of the files given by hand no longer fit the rule that they were written for."""
+    from grader.classroom.desk.people import People
+    from grader.classroom.desk.rubric import misfits
+    from grader.gradebook.hand_files import HAND_FILES
+
+    lines = (line for file in HAND_FILES.values() for line in file.read(report).lines if line.rule)
+    found = Counter(line.exercise for line in misfits(lines, result, People(result)))
+    if found:
+        where = listed([f"{exercise} {number}줄" for exercise, number in found.items()])
+        say(
+            f"다시 채점한 뒤로 적은 까닭과 더는 맞지 않는 줄 {found.total():,}개: {where}. "
+            f"점수에는 그대로 들어 있어요. 보고 지우려면: grader desk {shlex.quote(str(report))}"
+        )
 
 
 def tell_without_mark(result: "ClassResult") -> None:
@@ -228,7 +260,9 @@ def tell_without_mark(result: "ClassResult") -> None:
     )
 
 
-def _try_rules(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]", course: "Course") -> None:
+def _try_rules(
+    rules: "Rules", received: "Received", exercises: "Iterable[Exercise]", course: "Course"
+) -> None:
     """Apply the rules to a class without points, so that a misspelt name is reported before an hour of grading.
 
     Raises:
@@ -240,15 +274,15 @@ def _try_rules(rules: "Rules", received: "Received", lessons: "Iterable[Lesson]"
 
     nothing = tuple(
         Feedback(
-            lesson.id,
+            exercise.lesson,
             exercise.name,
             exercise.title,
             "missing",
             tuple(CheckResult(check.title, check.points, False) for check in exercise.checks),
             "",
         )
-        for lesson in lessons
-        for exercise in lesson.counted
+        for exercise in exercises
+        if exercise.kind == "exercise"
     )
     class_ = ClassResult(0, "", "", tuple(SubmissionResult(s.student, nothing) for s in received.submissions))
     marked(enrolled(class_, received), rules, tuple(course.exercises))

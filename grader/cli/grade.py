@@ -32,6 +32,7 @@ from grader.grading.warm import without_gc_for_good
 
 if TYPE_CHECKING:
     from grader.classroom.journal import Journal
+    from grader.course.course import Course, Lesson
     from grader.grading.grading_run import GradingRun
     from grader.submission.submission import Submission
 
@@ -44,6 +45,9 @@ def grade(
     ],
     out_dir: Annotated[Path, typer.Option("--out", help="결과를 쓸 폴더")] = Path("report"),
     lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")] = None,
+    exercise: Annotated[
+        list[str] | None, typer.Option(help="이 연습만 (여러 번 쓸 수 있어요). 예: train_step")
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="동시에 채점할 제출물 수. 주지 않으면 CPU 코어 수", min=1)
     ] = None,
@@ -97,7 +101,7 @@ def grade(
     from grader.course.reading import load_course
 
     course = load_course()
-    lessons = tuple(course.lesson(key) for key in lesson or ())
+    lessons, only = _chosen(course, lesson or (), exercise or ())
     chosen_device = device_for(device)  # before starting anything that would see a GPU
     from grader.classroom import workers
 
@@ -126,18 +130,19 @@ def grade(
     chosen_seed = _check_options(sandbox, seed, package or ())
     refuse_inside(out_dir, submissions)
     with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
-        received, rules = receive_class(submissions, out_dir, given, lessons, course)
-        students = [submission.student for submission in received.submissions]
         run = GradingRun(
             course,
-            lessons or course.lessons,
+            lessons,
             chosen_seed,
             chosen_device,
             sandbox,
             jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
+            only=only,
             added=tuple(package or ()),
             ray=ray,
         )
+        received, rules = receive_class(submissions, out_dir, given, run.exercises, course)
+        students = [submission.student for submission in received.submissions]
         walls = "none" if sandbox == "none" else "bwrap"
         journal, run = Journal.open(
             out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
@@ -159,8 +164,36 @@ def grade(
         out.print(class_table(result, width=out.width))
         if unread := hidden_entries_note(submissions):
             say(unread)
-        tell_marks(result)
+        tell_marks(out_dir, result, rules)
         say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
+
+
+def _chosen(
+    course: "Course", lessons: Sequence[str], exercises: Sequence[str]
+) -> "tuple[tuple[Lesson, ...], tuple[str, ...]]":
+    """Return the lessons to grade, and the names of the only exercises in them that are; empty for all.
+
+    Args:
+        course: the course.
+        lessons: ids of lessons; empty for those of the exercises, or else for all.
+        exercises: names of exercises.
+
+    Raises:
+        CourseError: there is no such lesson or exercise.
+        CommandError: an exercise gives no points, or is in none of the lessons.
+    """
+    named = [course.exercise(name) for name in dict.fromkeys(exercises)]
+    keys = [course.lesson(key).id for key in lessons] or list(dict.fromkeys(one.lesson for one in named))
+    for one in named:
+        if one.kind != "exercise":
+            raise CommandError(f"점수에 들지 않는 과제라서 이것만 채점할 수 없어요: '{one.name}'")
+        if one.lesson not in keys:
+            raise CommandError(
+                f"'{one.name}' 연습은 레슨 {one.lesson}에 있어요. --lesson을 빼거나 더해 주세요: "
+                f"--lesson {one.lesson}"
+            )
+    graded = tuple(course.lesson(key) for key in keys) or course.lessons
+    return graded, tuple(one.name for one in named)
 
 
 def _check_options(sandbox: str, seed: int | None, packages: Sequence[str]) -> int:
@@ -190,6 +223,7 @@ def _command_again(
     """Return the command that continues this run (`--resume`), or grades what has changed since (`--changed-only`)."""
     chosen = ["--out", str(out_dir), how, "--device", run.device]
     chosen += [word for key in lessons for word in ("--lesson", key)]
+    chosen += [word for name in run.only for word in ("--exercise", name)]
     chosen += [word for name in run.added for word in ("--package", name)]
     chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []
     chosen += ["--ray", run.ray] if run.ray else []

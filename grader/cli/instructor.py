@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from grader.course.course import Course
     from grader.course.feedback import ClassResult
     from grader.gradebook.export.filling import Filled
+    from grader.gradebook.marking import Rules
 
 _REPORT = typer.Argument(help="grader grade가 결과를 쓴 폴더")
 _LESSON = typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")
@@ -58,12 +59,13 @@ def mark(
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     read_result(report)  # first without the lock: refuse a folder without results before locking it
     given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
-    tell_marks(mark_again(report, given))
+    result, rules = mark_again(report, given)
+    tell_marks(report, result, rules)
     say(f"결과: {report / 'index.html'}")
 
 
-def mark_again(report: Path, given: dict[str, Path | None]) -> "ClassResult":
-    """Compute the final marks and write the whole report again.
+def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResult, Rules]":
+    """Compute the final marks, write the whole report again, and return it with the rules that were used.
 
     Args:
         report: the report's folder.
@@ -88,7 +90,7 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "ClassResult":
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)
-    return result
+    return result, rules
 
 
 def export(

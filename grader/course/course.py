@@ -168,6 +168,8 @@ class Exercise:
     copies: tuple[Copy, ...] = ()
     promises: tuple[Promise, ...] = ()
     kind: Kind = "exercise"
+    minutes: int | None = None
+    """Estimated minutes to solve it, as its section in the lesson says; None if it says nothing."""
     load_answer: "Callable[[], str] | None" = field(default=None, compare=False, repr=False)
     """Read the last hint from the lesson's source; None: there is none."""
 

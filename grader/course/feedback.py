@@ -275,7 +275,8 @@ class Feedback:
     printed_in: str = ""
     """Korean title of that scenario."""
     code: str = ""
-    """The learner's whole answer, as it was graded, or the code of it that does not parse; empty if there is none."""
+    """The learner's whole answer, as it was graded, or the code of it that does not parse. Only reports of a class have
+    it (`report.kept_answers`); empty if there is none."""
     code_line: int | None = None
     """Line of its first line, in the cell (or in the .py file); None without code."""
     code_cell: int | None = None

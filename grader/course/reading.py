@@ -164,8 +164,10 @@ def _lesson(entry: _LessonEntry) -> Lesson:
     ]
     if missing:
         raise CourseError(f"연습 문제 이름이 서로 달라요. {'. '.join(missing)}. 이름을 맞춰 주세요.")
+    minutes = {name: spent for part in parts for name, spent in task_minutes(_read(part.source)).items()}
     exercises = tuple(
-        _exercise(name, entry.id, source, described[name], drivers[name]) for name, source in tagged
+        _exercise(name, entry.id, source, described[name], drivers[name], minutes.get(name))
+        for name, source in tagged
     )
     predictions = _predictions(folder / _PREDICTIONS, entry.id)
     return Lesson(
@@ -219,6 +221,20 @@ def reading_minutes(text: str) -> int:
     return minutes
 
 
+def task_minutes(text: str) -> dict[str, int]:
+    """Return the minutes of the exercises in a source: those below the heading of the section that has the cell."""
+    found: dict[str, int] = {}
+    minutes = 0
+    for line in text.split("\n"):
+        if line.startswith("### "):
+            minutes = 0
+        elif (spent := _MINUTES.match(line)) and not minutes:
+            minutes = int(spent[1])
+        elif minutes and (cell := _TAG.match(line)):
+            found[cell[1]] = minutes
+    return found
+
+
 def _predictions(path: Path, lesson: str) -> tuple[Prediction, ...]:
     """Read a lesson's predictions; raise `CourseError` if an id or the choices of one are impossible."""
     if not path.is_file():  # a lesson need not ask for predictions
@@ -263,7 +279,7 @@ def _driver_modules(lesson: str, module: str) -> Mapping[str, str]:
         ) from error
 
 
-def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> Exercise:
+def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str, minutes: int | None) -> Exercise:
     document = _decoded(_read_toml(path), _ExerciseFile, str(path))
     if (document.kind == "bonus") == bool(document.hints):
         rule = "보너스 문제에는 힌트가 없어야 해요" if document.hints else "힌트가 하나도 없어요"
@@ -302,6 +318,7 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str) -> 
         copies,
         promises,
         document.kind,
+        minutes,
         None if document.kind == "bonus" else partial(answer_hint, source, name, document.answer_note),
     )
 

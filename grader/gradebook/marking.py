@@ -94,6 +94,22 @@ def marked(
     return replace(result, submissions=tuple(submissions), absent=tuple(absent), repair=policy.told)
 
 
+def taken_as_in_time(result: ClassResult, policy: Policy | None) -> tuple[SubmissionResult, ...]:
+    """Return the students with a deadline of whom nobody knows when they handed in; they count as being in time.
+
+    Where the system has marked anybody's work as late, it would have marked theirs too: then there are none.
+    """
+    if policy is None or any(s.late for s in result.submissions):
+        return ()
+    return tuple(
+        s
+        for s in result.submissions
+        if not s.handed_in.strip()
+        and policy.lateness(_section(s)).deadline is not None
+        and not (s.mark is not None and s.mark.score is None)
+    )
+
+
 def student_key(submission: SubmissionResult) -> str:
     """Return the key of a student in `known_as`."""
     return f"student {submission.student}"

@@ -33,8 +33,6 @@ from grader.submission.tamper_scan import suspicious_lines
 
 _MAX_UNREAD = 20
 """Maximum number of files listed that could not be read."""
-_MAX_CODE_CHARS = 20_000
-"""Maximum characters kept of one answer; the longest solution has 4,000."""
 
 
 def grade_in_sandbox(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
@@ -97,7 +95,7 @@ def assess_submission(
     feedbacks: list[Feedback] = []
     extras: list[Feedback] = []
     for exercise in run.exercises:
-        feedback = _with_code(judged[exercise.name], submission)
+        feedback = judged[exercise.name]
         others = submission.duplicates(exercise.name)
         if others:
             listed = ", ".join(others)
@@ -120,16 +118,6 @@ def assess_submission(
         extras=tuple(extras),
         unread=tuple(Unread(one.name, one.message) for one in submission.unreadable[:_MAX_UNREAD]),
     )
-
-
-def _with_code(feedback: Feedback, submission: Submission) -> Feedback:
-    """Add the learner's whole answer, for people who read it; of one left as handed out they need none."""
-    source = submission.source_for(feedback.exercise)
-    answer = source.answer(feedback.exercise) if source is not None and feedback.begun else None
-    if answer is None:
-        return feedback
-    text, place = answer
-    return replace(feedback, code=text[:_MAX_CODE_CHARS], code_line=place.line, code_cell=place.cell)
 
 
 def _is_as_handed_out(run: GradingRun, submission: Submission, exercise: Exercise) -> bool:

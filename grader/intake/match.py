@@ -209,7 +209,7 @@ def _with_teammates(
         several = {keys[0]: found[keys[0]].people[0] for keys in of_group.values() if len(keys) > 1}
         return {**found, **shared}, several
     # Among single students' works, some come from one group; where none do, groups may have handed in.
-    looks_shared = len(alone) > 1 and len(alone) == len(of_group)
+    looks_shared = len(alone) == len(of_group)
     doubtful = {key for key in alone if looks_shared or key in named}
     doubtful = {key for key in doubtful if len(groups.members[alone[key]]) > 1}
     return found, {key: found[key].people[0] for key in doubtful}

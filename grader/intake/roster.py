@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -146,7 +146,7 @@ def read_roster(path: Path) -> Roster:
         cells = {field: "" if at is None else one_line(row[at], 200) for field, at in places.items()}
         handed_in, system_name = cells.pop("handed_in"), cells.pop("system_name")
         day = cells.pop("handed_in_day")
-        person = _person(cells)
+        person = None if _is_sum(row, cells["name"]) else _person(cells)
         if person is None:
             if cells["name"] and not cells["id"] and plain_header(cells["name"]) not in _NO_STUDENTS:
                 numberless.append(f"{number}번째 줄 '{cells['name']}'")
@@ -222,6 +222,11 @@ def _person(cells: dict[str, str]) -> Person | None:
     if plain_header(cells["id"]) in _SUMS:
         return None
     return Person(**cells)
+
+
+def _is_sum(row: Sequence[str], name: str) -> bool:
+    """Return True for a row below the students whose count stands in the column of numbers: `합계,,60,`."""
+    return not name and any(plain_header(cell) in _SUMS for cell in row)
 
 
 def full_name(name: str, first: str, last: str) -> str:

@@ -302,12 +302,13 @@ def _make_feedback(
 ) -> Feedback:
     """Return the feedback; it points at the line that raised or, if none did, at `line` of the program.
 
-    If the learner's own `raise` ended the run and a mistake is named, the feedback points at `line`, too: the `raise`
-    does what the condition above it says, so the mistake is in the condition.
+    If the learner's own `raise` ended the run and a named mistake explains it, the feedback points at `line`, too: the
+    `raise` does what the condition above it says, so the mistake is in the condition.
     """
     failure = verdict.failure
     if failure is not None and failure.line is not None:
-        is_raise_of_named_mistake = failure.own and bool(diagnosis.mistakes) and line is not None
+        is_explained = bool(diagnosis.mistakes) and not diagnosis.exception_apart
+        is_raise_of_named_mistake = failure.own and is_explained and line is not None
         if not is_raise_of_named_mistake:
             line = failure.line
     place = origin.place(line)

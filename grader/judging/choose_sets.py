@@ -75,20 +75,32 @@ class SetChooser:
     def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
         """Return those sets that explain most scenarios and change none in which the learner is right.
 
-        The first such set is played whole and made smaller. That is costly, so of later ones only the acting mistakes
-        are played, and their sizes may differ.
+        The first such set is played whole and made smaller. That is costly, so later ones are not made smaller, and
+        are played whole only if no later round can need the plays: the first explains every scenario.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
+        claimed = 0  # what the best candidate's acting mistakes explain; played whole, it may explain more
         for candidate in candidates:
             mistakes = self._drop_unneeded_cheaply(candidate)
-            if not mistakes or (sets and len(candidate.explained) < len(explained)):
+            is_complete = len(explained) == len(self._wrong)
+            if not mistakes or (
+                sets and len(candidate.explained) < (claimed if is_complete else len(explained))
+            ):
                 continue
-            checked = self._check_acting(mistakes) if sets else self._check_whole_and_shrink(mistakes)
+            if is_complete and ids_of(mistakes) in map(ids_of, sets):
+                continue  # another variant of what explains everything already
+            if not sets:
+                checked = self._check_whole_and_shrink(mistakes)
+            elif is_complete:
+                checked = self._check_complete(mistakes)
+            else:
+                checked = self._check_acting(mistakes)
             if checked is None:
                 continue
             if not sets or len(checked.explained) > len(explained):
                 sets, explained = [checked.mistakes], checked.explained
+                claimed = len(candidate.explained)
             elif checked.explained == explained and checked.mistakes not in sets:
                 sets.append(checked.mistakes)
         return ChosenSets(tuple(sets), explained)
@@ -105,6 +117,14 @@ class SetChooser:
             if all(self._oracle.acting_subset_agrees(rest, s) for s in acts_in):
                 mistakes = rest
         return mistakes
+
+    def _check_complete(self, mistakes: MistakeSet) -> Candidate | None:
+        """Return the set if it explains every scenario and changes none in which the learner is right; else None."""
+        agrees = self._oracle.acting_subset_agrees
+        is_complete = all(
+            agrees(mistakes, s) or self._oracle.whole_set_agrees(mistakes, s) for s in self._wrong
+        ) and all(agrees(mistakes, s) for s in self._right)
+        return Candidate(mistakes, tuple(self._wrong)) if is_complete else None
 
     def _check_acting(self, mistakes: MistakeSet) -> Candidate | None:
         """Return the set with the scenarios that its acting mistakes explain.

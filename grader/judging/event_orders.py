@@ -2,15 +2,17 @@
 
 Feedback draws the events of one call as two timelines, the learner's and the solution's. Equal events are paired; those
 without a partner are shown as differences. Clearing the gradients at the end of a call is as right as clearing them at
-its start, so these two are paired, too.
+its start, so these two are paired, too. So is clearing them before or after a forward pass.
 
 Example: the solution does `zero_grad forward backward step`, the learner `forward backward scheduler step zero_grad`.
 All events are paired but `scheduler`. On the solution's timeline `zero_grad` is drawn at the end, too.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from itertools import zip_longest
 
 from grader.course.feedback import Moment
 from grader.observe.trace import Event, Run
@@ -51,7 +53,8 @@ def unpaired_events(run: Run, solution: Run) -> list[Event]:
     unpaired: list[Event] = []
     for call in sorted({event.call for event in run.events}):
         learner_events = [event for event in run.events if event.call == call]
-        paired, _ = _pair_events(learner_events, [event for event in solution.events if event.call == call])
+        solution_events = [event for event in solution.events if event.call == call]
+        paired, _ = _pair_events(learner_events, _swap_with_forward(solution_events, learner_events))
         unpaired += [event for i, event in enumerate(learner_events) if i not in paired]
     return unpaired
 
@@ -94,7 +97,7 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], li
     solution_events = [event for event in solution.events if event.call == call and event.kind != "gradient"]
     if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
         solution_events = _move_clears_to_end(solution_events, learner_events)
-    return learner_events, solution_events
+    return learner_events, _swap_with_forward(solution_events, learner_events)
 
 
 def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
@@ -109,6 +112,33 @@ def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event
     after_step = max((i + 1 for i, event in enumerate(others) if event.kind == "step"), default=len(others))
     orders = ([*others, *clears], [*others[:after_step], *clears, *others[after_step:]])
     return max(orders, key=lambda order: len(_pair_events(learner_events, order)[0]))
+
+
+def _swap_with_forward(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
+    """Return the solution's events with each `zero_grad` on the side of a `forward` on which the learner's stands.
+
+    No gradient is read or written in between, so either order is right.
+    """
+    moved: list[Event] = []
+    pieces = zip_longest(_pieces(solution_events), _pieces(learner_events), fillvalue=list[Event]())
+    for piece, learner_piece in pieces:
+        learner_kinds = [event.kind for event in learner_piece]
+        if Counter(learner_kinds) != Counter(event.kind for event in piece):
+            moved += piece
+            continue
+        of_kind = {kind: iter([e for e in piece if e.kind == kind]) for kind in set(learner_kinds)}
+        moved += [next(of_kind[kind]) for kind in learner_kinds]
+    return moved
+
+
+def _pieces(events: list[Event]) -> list[list[Event]]:
+    """Cut the events behind each one that is neither `zero_grad` nor `forward`."""
+    pieces: list[list[Event]] = [[]]
+    for event in events:
+        pieces[-1].append(event)
+        if event.kind not in {"zero_grad", "forward"}:
+            pieces.append([])
+    return pieces
 
 
 def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> tuple[set[int], set[int]]:

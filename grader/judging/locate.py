@@ -15,7 +15,9 @@ the learner's resembled it, the third way would take that of a `backward`, becau
 """
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from grader.judging.compare_runs import has_same_cause
 from grader.judging.edits import MistakeVariant
@@ -26,7 +28,7 @@ from grader.judging.reference import Reference
 from grader.judging.solution import exercise_source
 from grader.judging.text_location import Location, locate_in_text
 from grader.observe.trace import Trace
-from grader.submission.syntax import definition_of, is_compound, methods, returns
+from grader.submission.syntax import definition_of, is_compound, methods, returns, top_level
 
 
 def locate(
@@ -66,14 +68,21 @@ def _in_a_branch_that_ran(
     A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`.
     """
     ran = {event.line for scenario in mistake.scenarios for event in trace.runs[scenario].events}
-    statements = {
-        node.lineno: ast.unparse(node)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.stmt) and not is_compound(node)
-    }
+    statements = _simple_statements(source)
     written = statements.get(location.line)
     twins = [line for line, text in statements.items() if text == written and line in ran]
     return location if location.line in ran or not twins else replace(location, line=min(twins))
+
+
+@lru_cache(maxsize=1)  # the mistakes of one submission are located one after another
+def _simple_statements(source: str) -> Mapping[int, str]:
+    """Return the text of each statement that holds no others, by its line. Cached: do not modify it."""
+    return {
+        node.lineno: ast.unparse(node)
+        for statement in top_level(source)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.stmt) and not is_compound(node)
+    }
 
 
 def _line_that_raises(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:

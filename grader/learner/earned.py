@@ -127,7 +127,7 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
 
 def describe(following: NextExercise) -> str:
     """Return where an exercise is, as in `연습 2. train_step_extras (레슨 01 한 train step, 약 15분)`."""
-    minutes = "" if following.section.minutes is None else f", 약 {following.section.minutes}분"
+    minutes = "" if following.exercise.minutes is None else f", 약 {following.exercise.minutes}분"
     return f"{following.section.heading} (레슨 {following.lesson.id} {following.lesson.title}{minutes})"
 
 

@@ -1,4 +1,4 @@
-"""Find the next exercise, and its section in the lesson's notebook: heading, minutes, stars, link."""
+"""Find the next exercise, and its section in the lesson's notebook: heading, stars, link."""
 
 import re
 from collections.abc import Container
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from grader.course.course import Course, Exercise, Lesson
 
 _HEADING = re.compile(r"^### (.+)$")
-_MINUTES = re.compile(r"^약 (\d+)분(?: · ([★☆]+))?")
+_STARS = re.compile(r"^약 \d+분 · ([★☆]+)")
 _CELL = re.compile(r'^# %%.*"exercise:(\w+)"')
 
 
@@ -20,7 +20,6 @@ class Section:
 
     heading: str
     """For example `연습 1. train_step`."""
-    minutes: int | None
     stars: str
     """For example `★★☆`; empty if the lesson gives none."""
     link: str
@@ -48,15 +47,15 @@ def section(lesson: Lesson, exercise: str) -> Section:
 @cache
 def _sections(source: Path, notebook: str) -> dict[str, Section]:
     found: dict[str, Section] = {}
-    heading, minutes, stars = "", None, ""
+    heading, stars = "", ""
     for line in source.read_text(encoding="utf-8").splitlines():
         if title := _HEADING.match(line):
-            heading, minutes, stars = title[1].replace("`", ""), None, ""
-        elif (effort := _MINUTES.match(line)) and minutes is None:
-            minutes, stars = int(effort[1]), effort[2] or ""
+            heading, stars = title[1].replace("`", ""), ""
+        elif (effort := _STARS.match(line)) and not stars:
+            stars = effort[1]
         elif cell := _CELL.match(line):
             # Link to the cell's id, which `grader build` sets: JupyterLab cannot find headings whose names are in
             # Hangul.
             link = f"{quote(notebook)}#cell-id=exercise-{cell[1]}"
-            found[cell[1]] = Section(heading, minutes, stars, link)
+            found[cell[1]] = Section(heading, stars, link)
     return found

@@ -4,12 +4,12 @@ The terminal's table (`class_table`) and the class page (`class_page`) both show
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 from typing import Literal
 
 from grader.course.course import Course
-from grader.course.feedback import Feedback, SubmissionResult
+from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import words
 
 SYNTAX_ERROR = "문법 오류"
@@ -31,6 +31,21 @@ def answered(submission: SubmissionResult) -> bool:
 def is_unread(submission: SubmissionResult) -> bool:
     """Return True if nothing of a submission could be graded because it could not be read: it has no score yet."""
     return submission.is_ungraded and not any(map(tried, submission.feedbacks))
+
+
+def without_dropped(result: ClassResult) -> ClassResult:
+    """Return the results without the exercises that the policy drops for everybody: nobody is asked about them."""
+    dropped = [
+        {mark.exercise for mark in s.mark.exercises if mark.dropped}
+        for s in result.submissions
+        if s.mark is not None and s.mark.exercises
+    ]
+    nobodys = set.intersection(*dropped) if dropped else set()
+    submissions = tuple(
+        replace(s, feedbacks=tuple(f for f in s.feedbacks if f.exercise not in nobodys))
+        for s in result.submissions
+    )
+    return replace(result, submissions=submissions) if any(s.feedbacks for s in submissions) else result
 
 
 def only_extras(submission: SubmissionResult) -> tuple[Feedback, ...]:
@@ -115,6 +130,8 @@ class ExerciseFacts:
     nothing: int
     """Students who tried and got no points."""
     untried: int
+    minutes: int | None = None
+    """Estimated minutes to solve it; None if the course says nothing."""
 
     @property
     def tried(self) -> int:
@@ -135,16 +152,19 @@ def exercises_of(submissions: Sequence[SubmissionResult], course: Course) -> lis
             found.setdefault(feedback.exercise, []).append(feedback)
     order = [name for name in course.exercises if name in found]
     order += [name for name in found if name not in course.exercises]
-    return [_exercise(name, found[name]) for name in order]
+    known = course.exercises
+    return [_exercise(name, found[name], known[name].minutes if name in known else None) for name in order]
 
 
-def _exercise(name: str, feedbacks: Sequence[Feedback]) -> ExerciseFacts:
+def _exercise(name: str, feedbacks: Sequence[Feedback], minutes: int | None) -> ExerciseFacts:
     passed = sum(f.status == "passed" for f in feedbacks)
     partly = sum(f.status != "passed" and f.score > 0 for f in feedbacks)
     untried = sum(not tried(f) for f in feedbacks)
     first = feedbacks[0]
     nothing = len(feedbacks) - passed - partly - untried
-    return ExerciseFacts(name, first.title, first.lesson, first.max_score, passed, partly, nothing, untried)
+    return ExerciseFacts(
+        name, first.title, first.lesson, first.max_score, passed, partly, nothing, untried, minutes
+    )
 
 
 def hardest_first(exercises: Iterable[ExerciseFacts]) -> list[ExerciseFacts]:
@@ -269,7 +289,9 @@ def _subject(
     """Return what most students have in common; empty if it is nothing of these."""
     named = mistakes[0].students if mistakes and mistakes[0].id else 0
     unnamed = _unnamed_students(mistakes)
-    if raised and raised.students > max(1, named, unnamed):
+    # Exceptions of many kinds are something in common only if most students have one.
+    shared = 0 if raised is None else raised.students if 2 * raised.students > raised.tried else raised.most
+    if shared > max(1, named, unnamed):
         return "raised"
     if unnamed > max(1, named):
         return "unnamed"

@@ -29,6 +29,7 @@ from grader.report.class_facts import (
     reteach,
     score_bins,
     tried,
+    without_dropped,
 )
 from grader.report.class_scores import scores_of, sections_of
 from grader.report.html import TEMPLATES, page
@@ -94,6 +95,7 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         names: file name of each student's page in `feedback/`, without suffix, in the order of the submissions.
         when: time shown on the page.
     """
+    result = without_dropped(result)
     submissions = result.submissions
     exercises = exercises_of(submissions, course)
     lessons = lessons_of(exercises, course)

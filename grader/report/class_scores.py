@@ -26,9 +26,9 @@ class Scores:
 
     @property
     def whose(self) -> str:
-        """Korean line on which students and which scores these are."""
-        without = f", {self.left_out}은 빼고" if self.left_out else ""
-        return f"낸 학생 {len(self.values)}명의 {self.name}{without}"
+        """Korean sentences on which students and which scores these are."""
+        without = f" {self.left_out}은 뺐어요." if self.left_out else ""
+        return f"낸 학생 {len(self.values)}명의 {self.name}예요.{without}"
 
     @property
     def mean(self) -> float:
@@ -64,7 +64,7 @@ def scores_of(
             values.append(submission.score if mark is None else mark.score or 0.0)
     full = max((s.mark.max_score if final and s.mark else s.max_score for s in submissions), default=0.0)
     parts = ((len(absent), "내지 않은"), (excused, "면제한"), (unread, "채점하지 못한"))
-    left_out = ", ".join(f"{what} {number}명" for number, what in parts if number)
+    left_out = "과 ".join(f"{what} {number}명" for number, what in parts if number)
     return Scores(tuple(sorted(values)), full, final, left_out)
 
 

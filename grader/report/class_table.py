@@ -11,7 +11,14 @@ from rich.text import Text
 
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.report import plain_text, words
-from grader.report.class_facts import count_mistakes, feedback_to_read_first, is_unread, only_extras, tried
+from grader.report.class_facts import (
+    count_mistakes,
+    feedback_to_read_first,
+    is_unread,
+    only_extras,
+    tried,
+    without_dropped,
+)
 from grader.report.class_scores import scores_of
 
 # Numbers of entries shown: students, mistakes, and exercises whose status signs are shown one by one.
@@ -28,6 +35,7 @@ _SENTENCE_CELLS = 40
 
 def class_table(result: ClassResult, width: int = 80) -> RenderableType:
     """Return the table: scores, statuses and the most telling mistake; of a large class only the lowest scores."""
+    result = without_dropped(result)
     submissions = list(result.submissions)
     if not submissions:
         return Text("채점한 학생이 없어요.")

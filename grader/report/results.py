@@ -20,7 +20,7 @@ SCHEMA = "hanstep.results/2"
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
 added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread` and `comments` of a
-submission, `kind`, `because`, `other_name`, `printed`, `printed_in`, `code`, `code_line` and `code_cell` of a feedback,
+submission, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback,
 `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`, `ungraded` and `regrade` of a
 class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person. `score` is always the measured
 score; `mark` is the final one after the policy and marks given by hand, and its `score` is null for a student who is
@@ -139,9 +139,6 @@ def _feedback_to_document(feedback: Feedback) -> dict[str, Any]:
         "notes": list(feedback.notes),
         "printed": None if feedback.printed is None else asdict(feedback.printed),
         "printed_in": feedback.printed_in,
-        "code": feedback.code,
-        "code_line": feedback.code_line,
-        "code_cell": feedback.code_cell,
         "diagnosis": None
         if diagnosis == Diagnosis()
         else {**asdict(diagnosis), "recipe": _recipe_to_document(diagnosis.recipe)},

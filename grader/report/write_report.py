@@ -30,6 +30,7 @@ from grader.report.class_facts import exercises_of, only_extras
 from grader.report.class_page import class_page
 from grader.report.hold_back import as_told, mistake_hints, without_repair
 from grader.report.html import feedback_html, page
+from grader.report.kept_answers import with_code
 from grader.report.plain_text import WHOLE_COMMENT, comment_lines, spreadsheet_cell
 from grader.report.results import dump, write_results
 from grader.report.text import feedback_text
@@ -40,13 +41,14 @@ def write_report(out: Path, result: ClassResult, course: Course, *, when: dateti
 
     Args:
         out: the report's folder; created if missing, files of earlier runs are overwritten.
-        result: the graded class.
+        result: the graded class. Code of its answers is taken from what `keep_answers` kept in `out`.
         course: gives the order and the titles of lessons and exercises.
         when: time shown in `index.html`; default: now.
 
     Raises:
         OSError: the folder cannot be written.
     """
+    result = with_code(result, out)
     names = file_names([s.student for s in result.submissions])
     for submission, name in zip(result.submissions, names, strict=True):
         write_student(out, submission, course, name=name, repair=result.repair)

@@ -11,13 +11,12 @@ _NO_OPTIMIZER = ("sched", "lr", "env", "warmup", "pbar", "bar", "profiler", "pro
 
 
 def _is_average(node: ast.AST) -> bool:
-    """Return True for `d * a + (1 - d) * b`, `a.mul_(d).add_(b, alpha=1 - d)` and `a.lerp_(b, w)`."""
+    """Return True for `d * a + (1 - d) * b`, `a.mul_(d).add_(b, alpha=1 - d)`, `a.lerp_(b, w)` and their like."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return all(_is_product(part) for part in (node.left, node.right)) and any(
-            _is_rest(part) for part in (node.left, node.right)
-        )
+        parts = (node.left, node.right)
+        return all(map(_is_product, parts)) and (any(map(_is_rest, parts)) or _sum_to_one(parts))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr == "lerp_":
+        if node.func.attr in ("lerp_", "lerp"):
             return True
         inner = node.func.value
         multiplied = (
@@ -44,16 +43,31 @@ def _is_rest(product: ast.expr) -> bool:
     )
 
 
+def _sum_to_one(products: tuple[ast.expr, ast.expr]) -> bool:
+    """Return True for `0.98 * a + 0.02 * b`."""
+    factors = [
+        [one.value for one in (part.left, part.right) if isinstance(one, ast.Constant)]
+        for part in products
+        if isinstance(part, ast.BinOp)
+    ]
+    numbers = [own[0] for own in factors if len(own) == 1 and isinstance(own[0], int | float)]
+    return len(numbers) == len(products) and abs(sum(numbers) - 1) < 1e-6
+
+
 def averaging_assignments(file: str) -> list[Place]:
-    """Return the lines that assign `d * a + (1 - d) * b` to an attribute or an entry: not in place."""
+    """Return the lines that assign an average of what they assign to and something else: not in place."""
     whole = tree(file)
     found = []
     for node in ast.walk(whole) if whole is not None else ():
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript | ast.Attribute):
+        if not isinstance(node, ast.Assign) or not any(map(_is_average, ast.walk(node.value))):
             continue
-        if _is_average(node.value):
+        if not isinstance(node.targets[0], ast.Name) or _reads(node.value, node.targets[0].id):
             found.append(Place(file, node.lineno))
     return found
+
+
+def _reads(value: ast.expr, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(value))
 
 
 def _averaging_calls(whole: ast.Module) -> set[str]:

@@ -48,6 +48,10 @@ class ForwardRan(Event):
     rows: "Tensor | None"
     """A hash of each row of the first tensor argument; equal rows have equal hashes."""
     batch: int = 0
+    continuous: bool = False
+    """Rows of real numbers: two samples are hardly equal by chance."""
+    rewritten: bool = False
+    """The first tensor argument is a part of a larger tensor that was written into since the forward before."""
     frozen_parts: int = 0
     """Submodules that are sensitive to the mode (dropout, batch norm) and stand in eval mode."""
     live_parts: int = 0
@@ -145,6 +149,10 @@ class BackwardRan(Event):
     divisor: float | None = None  # the number by which the root was divided last
     spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """A difference that a broadcast made larger, right behind the root: shape of its prediction, and its own."""
+    callers: tuple[Place, ...] = ()
+    """The learner's lines that led to it, innermost first."""
+    summed: tuple[int, ...] = ()
+    """Shape of what the root is a sum of; empty if its last operation is something else."""
     left: frozenset[int] = frozenset()
     """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
 

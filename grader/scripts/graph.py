@@ -154,6 +154,14 @@ def divisor(root: Tensor) -> float | None:
     return float(below) if isinstance(below, Tensor) and below.numel() == 1 else None
 
 
+def summed_shape(root: Tensor) -> tuple[int, ...]:
+    """Return the shape of what a tensor is the sum of; empty if its last operation is something else."""
+    node: Any = root.grad_fn
+    if node is None or operation(node) != "Sum" or not node.next_functions:
+        return ()
+    return _shape(node.next_functions[0][0]) or ()
+
+
 def spread_difference(root: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Look for a mean of squares or of absolute values of a difference that a broadcast has made larger.
 

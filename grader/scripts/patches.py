@@ -6,8 +6,10 @@ original. A wrapper that outlives the watch (a script imported it by name) passe
 
 import contextlib
 import functools
+import inspect
 import os
 import threading
+import types
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -90,6 +92,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
     ("torch:Tensor", "item", "number_read"),
     ("torch:Tensor", "detach", "detached"),
+    ("torch:Tensor", "data", "detached"),
     ("torch", "tensor", "wrapped"),
     ("torch:Tensor", "requires_grad_", "wrapped"),
     ("torch.utils.data:DataLoader", "__init__", "loader_built"),
@@ -106,6 +109,11 @@ TABLE: tuple[tuple[str, str, str], ...] = (
 """Owner (a module, or module:class), attribute, and the handler that is called in its place."""
 
 _MISSING = object()
+
+
+def _getter(attribute: types.GetSetDescriptorType) -> Callable[[Any], Any]:
+    """Return a function that reads an attribute."""
+    return attribute.__get__
 
 
 class Patches:
@@ -138,7 +146,7 @@ class Patches:
             if original is None or (kind and own is _MISSING and owner.__name__ != "Tensor"):
                 continue  # a release without it, or a class that inherits it
             self._replaced.append((owner, name, own))
-            setattr(owner, name, self._wrapper(original, self._handlers[handler]))
+            setattr(owner, name, self._replacement(original, self._handlers[handler]))
         self._removable = [
             register_optimizer_step_pre_hook(self._quiet(self._hooks["step_began"])),
             register_optimizer_step_post_hook(self._quiet(self._hooks["step_ended"])),
@@ -162,6 +170,12 @@ class Patches:
 
     def _observed(self) -> bool:
         return self._active and self._where == (os.getpid(), threading.get_ident())
+
+    def _replacement(self, original: Any, handler: Handler) -> Any:
+        """Return what is put in the place of a function, or of an attribute that is computed."""
+        if inspect.isgetsetdescriptor(original):
+            return property(self._wrapper(_getter(original), handler), original.__set__)
+        return self._wrapper(original, handler)
 
     def _wrapper(self, function: Callable[..., Any], handler: Handler) -> Callable[..., Any]:
         @functools.wraps(function)

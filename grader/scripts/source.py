@@ -50,7 +50,21 @@ def enclosing_tests(place: Place) -> list[tuple[Place, str]]:
         if isinstance(node, ast.If) and node.lineno <= place.line <= (node.end_lineno or 0)
     ]
     judged = [_judged(whole, node) for node in sorted(found, key=lambda node: -node.lineno)]
-    return [(Place(place.file, node.lineno, place.function), ast.unparse(node)) for node in judged]
+    return [
+        (Place(place.file, node.lineno, place.function), ast.unparse(_returned(whole, node)))
+        for node in judged
+    ]
+
+
+def _returned(whole: ast.Module, test: ast.expr) -> ast.expr:
+    """Return what a called function of the file returns, if it does nothing else; else the test itself."""
+    if not isinstance(test, ast.Call):
+        return test
+    name = ast.unparse(test.func).rsplit(".", 1)[-1]
+    for node in ast.walk(whole):
+        if isinstance(node, ast.FunctionDef) and node.name == name and isinstance(node.body[-1], ast.Return):
+            return node.body[-1].value or test
+    return test
 
 
 def _judged(whole: ast.Module, branch: ast.If) -> ast.expr:
@@ -166,11 +180,28 @@ def gradient_sums(file: str) -> list[Place]:
     scopes: list[ast.AST] = [node for node in ast.walk(whole) if isinstance(node, ast.FunctionDef)]
     found = set()
     for node in ast.walk(whole):
-        if not (isinstance(node, ast.expr) and _sums_gradients(node)):
+        if not (_becomes_gradient(node) if isinstance(node, ast.stmt) else _sums_gradients(node)):
             continue
         around = [one for one in scopes if one.lineno <= node.lineno <= (one.end_lineno or 0)]  # type: ignore[attr-defined]
         if not _divides(max(around, key=lambda one: one.lineno) if around else whole):  # type: ignore[attr-defined]
-            found.add(node.lineno)
+            found.add(node.lineno)  # type: ignore[attr-defined]
+    return [Place(file, line) for line in sorted(found)]
+
+
+def gradient_clearings(file: str) -> list[Place]:
+    """Return the lines that clear one gradient: `w.grad.zero_()`, `w.grad = None`."""
+    whole = tree(file)
+    found = set()
+    for node in ast.walk(whole) if whole is not None else ():
+        if isinstance(node, ast.Assign):
+            ends = any(ast.unparse(one).endswith(".grad") for one in node.targets)
+            clears = ends and ast.unparse(node.value) == "None"
+        else:
+            method = node.func if isinstance(node, ast.Call) else None
+            named = isinstance(method, ast.Attribute) and method.attr == "zero_"
+            clears = isinstance(method, ast.Attribute) and named and _is_gradient(method.value)
+        if clears:
+            found.add(node.lineno)  # type: ignore[attr-defined]
     return [Place(file, line) for line in sorted(found)]
 
 
@@ -199,7 +230,16 @@ def _is_gradient(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and ast.unparse(node).endswith((".grad", ".grad.data"))
 
 
-def _sums_gradients(node: ast.expr) -> bool:
+def _becomes_gradient(node: ast.stmt) -> bool:
+    """Return True for a sum that becomes a gradient, `p.grad = sum(…)`, and for `total += p.grad`."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.Add) and _is_gradient(node.value)
+    if not isinstance(node, ast.Assign) or not _is_gradient(node.targets[0]):
+        return False
+    return isinstance(node.value, ast.Call) and ast.unparse(node.value.func).rsplit(".", 1)[-1] == "sum"
+
+
+def _sums_gradients(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     called = ast.unparse(node.func)

@@ -23,6 +23,8 @@ class ParameterFacts:
     born_in_forward: bool = False
     unregistered: bool = False
     """No module that ran holds it; name and place are those of the outermost module that has it."""
+    owner_kind: str = ""
+    """Of a parameter in a plain list or dictionary: the class of the module that keeps it."""
     in_tree: bool = False
     """Belongs to `parameters()` of an outermost module that ran, at the end of the watch."""
     reached: int = 0

@@ -28,6 +28,7 @@ SETUP = {
     "device": "cpu",
     "sandbox": "bwrap",
     "lessons": ["01"],
+    "only": [],
     "added": [],
 }
 NAMES = ("김하윤", "박지우", "이서준")
@@ -495,13 +496,14 @@ def test_the_seed_of_the_killed_run_goes_on(tmp_path: Path, submissions: Class) 
     assert lines_of(path)[0] == SETUP
 
 
-@pytest.mark.parametrize("other", ["seed", "device", "lessons", "sandbox"])
+@pytest.mark.parametrize("other", ["seed", "device", "lessons", "only", "sandbox"])
 def test_other_options_are_told_and_not_mixed(tmp_path: Path, submissions: Class, other: str) -> None:
     """The message holds the options to type; with them the run goes on."""
     path = killed_after(tmp_path / "out", submissions[0])
     changed = {
         "seed": replace(RUN, seed=8),
         "device": replace(RUN, device="cuda"),
+        "only": replace(RUN, only=("train_step",)),
         "lessons": replace(RUN, lessons=(*RUN.lessons, replace(RUN.lessons[0], id="02"))),
         "sandbox": RUN,
     }[other]

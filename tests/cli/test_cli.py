@@ -180,7 +180,10 @@ def test_the_command_that_resumes_asks_for_the_same(
     monkeypatch.setattr(grade_class, "grade_class", grade)
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
-    for out, options in (("a", "--sandbox none"), ("b", "--sandbox none --lesson 01 --package numpy")):
+    for out, options in (
+        ("a", "--sandbox none"),
+        ("b", "--sandbox none --lesson 01 --exercise fit --package numpy"),
+    ):
         words = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / out), "--device", "cpu"]
         words += [*options.split(), "--resume"]
         status, said = ended(*words)

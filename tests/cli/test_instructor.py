@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,60 @@ def test_from_canvas_and_back(ended: Ended, tmp_path: Path) -> None:
     assert exported() == second, (
         "a regrade finds roster, policy and marks by hand where the first run kept them"
     )
+
+
+def test_only_the_exercises_that_were_set_are_graded(ended: Ended, tmp_path: Path) -> None:
+    """Nobody reads that an exercise nobody was to do is missing, and the full mark is theirs."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "김하늘.py").write_text(SGD, encoding="utf-8")
+    arguments = ("grade", tmp_path / "class", "--out", tmp_path / "out", "--sandbox", "none", "--seed", "7")
+    code, said = ended(*arguments, "--exercise", "sgd_update")
+    assert code == 0, said
+    assert "모두 통과 1명" in said
+    (student,) = from_json((tmp_path / "out" / "results.json").read_bytes()).submissions
+    assert [f.exercise for f in student.feedbacks] == ["sgd_update"]
+    assert student.score == student.max_score
+    assert "zero_gradients" not in (tmp_path / "out" / "feedback" / "김하늘.html").read_text(encoding="utf-8")
+    code, said = ended(*arguments, "--changed-only")
+    assert code == 2
+    assert "--lesson 01 --exercise sgd_update" in said
+    (tmp_path / "policy.toml").write_text('[drop]\nexercises = ["fit"]\n')
+    code, said = ended(*arguments, "--exercise", "sgd_update", "--policy", tmp_path / "policy.toml")
+    assert code == 0, "the course knows the exercise, though nobody is asked about it"
+
+
+def test_rules_of_the_desk_that_fit_no_more_are_told(ended: Ended, report: Path) -> None:
+    """The second passed after grading again, and the third is not there; one's own line has no rule to fit."""
+    (report / "overrides.csv").write_text(
+        "학번,연습,점수,까닭,규칙\n"
+        "20240002,fit,+1,부분 점수,실수:missing-zero-grad\n"
+        "20240001,train,+1,부분 점수,실수:missing-zero-grad\n"
+        "20240002,train,9,구두 시험,\n20240003,train_step,1,결석,\n",
+        encoding="utf-8",
+    )
+    (report / "comments.csv").write_text(
+        "학번,연습,코멘트,규칙\n20240001,fit,잘했어요,묶음:0123456789\n", encoding="utf-8"
+    )
+    code, said = ended("mark", report)
+    assert code == 0, said
+    assert "더는 맞지 않는 줄 2개: fit 2줄. 점수에는 그대로 들어 있어요." in said
+    assert f"grader desk {report}" in said
+    (report / "comments.csv").unlink()
+    (report / "overrides.csv").write_text(
+        "학번,연습,점수,까닭\n20240002,fit,+1,부분 점수\n", encoding="utf-8"
+    )
+    assert "맞지 않는" not in ended("mark", report)[1]
+
+
+def test_a_deadline_without_times_is_told(ended: Ended, report: Path, tmp_path: Path) -> None:
+    class_ = graded.a_class()
+    in_time = tuple(replace(s, late=False) for s in class_.submissions)
+    write_report(report, replace(class_, submissions=in_time), samples.course())
+    (tmp_path / "policy.toml").write_text("[late]\ndeadline = 2026-03-20T23:59:00\nper_day = 10\n")
+    code, said = ended("mark", report, "--policy", tmp_path / "policy.toml")
+    assert code == 0, said
+    assert "언제 냈는지 몰라서 제때 낸 것으로 센 학생 3명: 20240001_김하늘" in said
+    assert "--roster로 주고 다시 채점해 주세요." in said
 
 
 def test_each_export_is_written_beside_the_results(ended: Ended, report: Path) -> None:

@@ -164,6 +164,7 @@ def test_parts_come_in_the_order_of_their_numbers(root: Path) -> None:
     ]
     assert [exercise.name for exercise in lesson.exercises] == ["add", "sub"]
     assert lesson.minutes == 40
+    assert [exercise.minutes for exercise in lesson.exercises] == [15, 15]
 
 
 def test_a_course_is_what_its_files_say(root: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from grader.base.errors import HanstepError
 from grader.cli.class_inputs import read_rules
 from grader.course.feedback import Absent, ClassResult, Mark, Person
-from grader.gradebook.marking import Rules, marked
+from grader.gradebook.marking import Rules, marked, taken_as_in_time
 from grader.gradebook.overrides import read_overrides
 from grader.gradebook.policy import read_policy
 from grader.report.results import from_json, to_json
@@ -420,3 +420,19 @@ def test_readmes_policy_is_one(tmp_path: Path) -> None:
     policy = read_policy(tmp_path / "policy.toml")
     assert policy.lateness("B").deadline != policy.late.deadline
     assert policy.lateness("B").per_day == policy.late.per_day == 10
+
+
+def test_who_is_taken_as_in_time_without_a_time_is_known(tmp_path: Path) -> None:
+    """With a deadline and no time, nobody would be late: that is said, unless the system marks late work itself."""
+    policy = rules(
+        tmp_path, "[late]\nper_day = 10\n[late.sections.B]\ndeadline = 2026-03-20T23:59:00\n"
+    ).policy
+    class_ = graded.a_class()
+    in_time = replace(class_, submissions=tuple(replace(s, late=False) for s in class_.submissions))
+    assert [s.student for s in taken_as_in_time(in_time, policy)] == ["20240002_이서준"]
+    assert taken_as_in_time(class_, policy) == (), "the system marks who is late"
+    assert taken_as_in_time(in_time, None) == ()
+    timed = tuple(replace(s, handed_in="2026-03-21 10:00") for s in in_time.submissions)
+    assert taken_as_in_time(replace(in_time, submissions=timed), policy) == ()
+    excused = tuple(replace(s, mark=Mark(None, 20.0)) for s in in_time.submissions)
+    assert taken_as_in_time(replace(in_time, submissions=excused), policy) == ()

@@ -197,6 +197,15 @@ def test_one_of_each_group_handed_in_under_ones_own_name(tmp_path: Path) -> None
     assert {person.id for person in doubtful.absent} == {"20191235", "20201777", "00123456"}
 
 
+def test_the_only_group_of_a_class_is_in_doubt_too(tmp_path: Path) -> None:
+    """One handed in for three: the two others must not get a zero without a word."""
+    roster = ROSTER.replace("2조", "").replace("불꽃 팀", "")
+    found = received(tmp_path, SINGLE, roster)
+    assert ids(found) == ["20190001", "20191234", "20201001"]
+    assert found.absent_in_doubt == {"20191235"}
+    assert any("한 사람만 낸 제출물: 김하늘 (101)" in line for line in found.notes)
+
+
 def test_groups_in_the_roster_change_nothing_where_students_hand_in_alone(tmp_path: Path) -> None:
     found = received(tmp_path, {**SINGLE, "이서준_102_9004_hw.py": CODE})
     assert ids(found) == ["20190001", "20191234", "20191235", "20201001"]

@@ -50,6 +50,15 @@ def test_what_cannot_be_used_is_said(data: bytes, said: str, tmp_path: Path) -> 
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize("row", ["합계,60,,", "총원,60,,명", ",60,,계"])
+def test_a_count_below_the_students_is_nobody(row: str, tmp_path: Path) -> None:
+    """Some portals write it into the column of student numbers."""
+    (tmp_path / "roster.csv").write_text(
+        f"순번,학번,이름,비고\n1,20201001,박지우,\n{row}\n", encoding="utf-8"
+    )
+    assert [person.id for person in read_roster(tmp_path / "roster.csv").people] == ["20201001"]
+
+
 def test_no_file_and_a_folder(tmp_path: Path) -> None:
     for path in (tmp_path / "none.csv", tmp_path):
         with pytest.raises(TableError, match="명단 파일을 읽을 수 없어요"):

@@ -55,6 +55,7 @@ def test_what_is_not_drawn_does_not_choose_the_call() -> None:
         ("zero_grad forward backward step zero_grad", AT_START),
         ("forward backward step zero_grad scheduler", "zero_grad forward backward step scheduler"),
         ("forward backward step scheduler zero_grad", "zero_grad forward backward step scheduler"),
+        ("forward zero_grad backward step " * 3, f"{AT_START} " * 3),
     ],
 )
 def test_where_the_gradients_are_cleared_is_no_difference(yours: str, expected: str) -> None:

@@ -120,7 +120,7 @@ def test_every_exercise_has_its_place_and_minutes(name: str) -> None:
     exercise = COURSE.exercise(name)
     found = section(COURSE.lesson(exercise.lesson), name)
     assert name in found.heading
-    assert found.minutes
+    assert exercise.minutes
     assert re.fullmatch("[★☆]{3}", found.stars)
     notebook, _, cell = found.link.partition("#cell-id=")
     document = json.loads((ROOT / "lessons" / "any" / notebook).resolve().read_text(encoding="utf-8"))

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from grader.course.feedback import ClassResult, Feedback
+import pytest
+
+from grader.course.feedback import ClassResult, Feedback, SubmissionResult
+from grader.report import kept_answers
 from grader.report.answer_code import answer_lines
-from grader.report.results import from_json, to_json
+from grader.report.results import from_json
 from grader.report.write_report import write_report
-from grader.submission.submission import read_submission
+from grader.submission.submission import read_files, read_submission
 from tests.intake.downloads import write
 from tests.report import samples
 from tests.report.parsed import Parsed
@@ -45,13 +48,35 @@ def test_an_exception_stands_at_its_line() -> None:
     assert answer_lines(replace(raised, error=None))[-1].told == ("문법 오류",)
 
 
-def test_it_is_kept_in_the_results() -> None:
-    kept = from_json(to_json(result(with_code()))).submissions[0].feedbacks[0]
-    assert (kept.code.replace("\u202e", ""), kept.code_line, kept.code_cell) == (
-        CODE.replace("\u202e", ""),
-        4,
-        3,
-    )
+PROGRAM = "import torch\n\ndef train_step(model):\n    return 1\n"
+BROKEN = "import torch\n\n\ndef train_step(model):\n    loss = (\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "first", "last"), [(PROGRAM, 3, "    return 1"), (BROKEN, 4, "    return 1")]
+)
+def test_it_stands_in_one_file_and_every_report_finds_it_there(
+    program: str, first: int, last: str, tmp_path: Path
+) -> None:
+    """Not in the results as well; code that does not parse has the lines of its file, too."""
+    (tmp_path / "hw.py").write_text(program, encoding="utf-8")
+    starter = replace(samples.named_mistake(), exercise="fit", begun=False)
+    student = SubmissionResult("김하윤", (samples.named_mistake(), starter))
+    graded = ClassResult(7, "cpu", "bwrap", (student,))
+    submission = read_files(tmp_path / "hw.py", "김하윤", ("train_step", "fit"))
+    out = tmp_path / "report"
+    out.mkdir()
+    kept_answers.keep_answers(out, [submission], ("train_step", "fit"))
+    for _ in range(2):
+        write_report(out, graded, samples.course())
+        page = (out / "feedback" / "김하윤.html").read_text(encoding="utf-8")
+        assert page.count("낸 코드 전체") == 1
+        assert 'id="code-train_step"' in page
+        text = (out / "results.json").read_text(encoding="utf-8")
+        assert "def train_step" not in text
+        graded = from_json(text)
+    lines = answer_lines(kept_answers.with_code(graded, out).submissions[0].feedbacks[0])
+    assert (lines[0].number, lines[0].text, lines[-1].text) == (first, "def train_step(model):", last)
 
 
 def test_the_students_page_has_it_and_the_map_leads_there(tmp_path: Path) -> None:

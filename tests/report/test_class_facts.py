@@ -155,6 +155,25 @@ def test_exceptions_come_first_where_most_students_have_one() -> None:
     assert "예외" not in reteach(count_mistakes(students[3:]), exercises, count_raised(students[3:]))
 
 
+def test_scattered_exceptions_do_not_hide_a_mistake_that_many_make() -> None:
+    """Five exceptions of five kinds are nothing to explain again; three who make one mistake are."""
+    kinds = [
+        replace(samples.raised(), error=f"{kind}Error: x")
+        for kind in ("Type", "Name", "Value", "Key", "Index")
+    ]
+    raising = [SubmissionResult(f"r{n}", (one,)) for n, one in enumerate(kinds)]
+    named = [SubmissionResult(f"m{n}", (samples.named_mistake(),)) for n in range(3)]
+    passed = [SubmissionResult(f"p{n}", (samples.passed(),)) for n in range(4)]
+    students = [*raising, *named, *passed]
+    exercises = exercises_of(students, samples.course())
+    told = reteach(count_mistakes(students), exercises, count_raised(students))
+    assert "3명이 한 실수인" in told
+    assert (
+        also_stuck(count_mistakes(students), count_raised(students))
+        == "코드에서 예외가 난 학생 5명도 있어요."
+    )
+
+
 def test_mistakes_without_a_name_come_first_where_most_students_make_one() -> None:
     students = [SubmissionResult(str(n), (samples.unknown(),)) for n in range(3)]
     told = reteach(count_mistakes(students), exercises_of(students, samples.course()), count_raised(students))

@@ -9,7 +9,15 @@ from datetime import datetime
 import pytest
 
 from grader.base.file_names import file_names
-from grader.course.feedback import Absent, ClassResult, Diagnosis, Mark, Person, SubmissionResult
+from grader.course.feedback import (
+    Absent,
+    ClassResult,
+    Diagnosis,
+    ExerciseMark,
+    Mark,
+    Person,
+    SubmissionResult,
+)
 from grader.report.class_page import class_page
 from tests.report import samples
 from tests.report.parsed import Parsed
@@ -147,6 +155,27 @@ def test_a_row_shows_every_exercise_and_says_it_in_words() -> None:
     assert "".join(re.findall(r"<i class=\"\w+\">(.)</i>", row)) == "✗✗✗✗✓✗!"
     assert "실패 4, 통과 1, 예외 1, 시간 초과 1" in row
     assert 'aria-hidden="true"' in row
+
+
+def test_exercises_that_the_policy_drops_for_everybody_are_not_on_the_page() -> None:
+    """Nobody was to do them: no empty column, nobody kept from having passed everything."""
+    passed = samples.passed_all("가")
+    dropped = passed.feedbacks[0].exercise
+    missing = replace(passed.feedbacks[0], status="missing")
+    marks = tuple(ExerciseMark(f.exercise, 1.0, 1.0, dropped=f.exercise == dropped) for f in passed.feedbacks)
+    student = replace(
+        passed, feedbacks=(missing, *passed.feedbacks[1:]), mark=Mark(100.0, 100.0, marks, ("까닭",))
+    )
+    page = page_of(class_of(student, replace(student, student="나")))
+    assert "모두 통과2명" in parsed(page).text
+    assert f">{dropped}<" not in page
+    one = replace(student, student="다", mark=Mark(100.0, 100.0))
+    assert "모두 통과3명" in parsed(page_of(class_of(student, student, one))).text
+    kept = tuple(replace(mark, dropped=False) for mark in marks)
+    other = replace(student, student="라", mark=Mark(80.0, 100.0, kept))
+    assert "모두 통과0명" in parsed(page_of(class_of(student, other))).text, (
+        "one's own lowest is not everybody's"
+    )
 
 
 def test_who_needs_a_look_is_listed_first() -> None:

@@ -11,7 +11,9 @@ from axe_playwright_python.sync_playwright import Axe
 
 from grader.base.file_names import file_names
 from grader.course.feedback import ClassResult, Feedback, Mark, Person
+from grader.report.class_facts import exercises_of, lessons_of
 from grader.report.class_page import class_page
+from grader.report.mistake_map import mistake_maps
 from grader.report.plain_text import JOINER
 from grader.report.write_report import write_report
 from tests.browser import running_browser
@@ -270,6 +272,48 @@ def test_a_section_alone_is_one_press_away(opened: Opened) -> None:
     assert page.locator("#section").input_value() == "s1"
     page.get_by_role("button", name="조건 지우기").click()
     assert page.get_by_role("status").inner_text() == "300명 모두"
+
+
+def test_the_map_of_one_section_counts_only_its_students(opened: Opened) -> None:
+    """Cells, rows and names follow the section, and the table does too; without one everything is back."""
+    page = opened("sections")
+    result = of_sections(300)
+
+    def numbers() -> dict[str, int]:
+        return {
+            button.get_attribute("popovertarget"): int(button.locator("span").last.inner_text())
+            for button in page.locator(".map button").all()
+            if button.is_visible()
+        }
+
+    def sums() -> list[str]:
+        return [cell.inner_text() for cell in page.locator(".map td.sum").all() if cell.is_visible()]
+
+    before = numbers(), sums()
+    page.locator("#map-section").select_option("s1")
+    own = replace(result, submissions=tuple(s for s in result.submissions if s.person.section == "나"))
+    begun = [
+        one
+        for one in lessons_of(exercises_of(own.submissions, samples.course()), samples.course())
+        if one.begun
+    ]
+    (map_,) = mistake_maps(own.submissions, begun)
+    rows = (*map_.named, *map_.others)
+    assert sorted(numbers().values()) == sorted(len(c.sightings) for row in rows for c in row.cells.values())
+    assert sorted(sums()) == sorted(f"{row.students}명" for row in rows)
+    assert page.get_by_role("status").inner_text() == "300명 가운데 100명"
+    page.locator(".map button").first.click()
+    box = page.locator("[popover]:popover-open")
+    names = [one.inner_text() for one in box.locator("li a:not(.code)").all() if one.is_visible()]
+    assert names
+    assert {s.person.section for s in result.submissions if s.student in names} == {"나"}
+    left = box.locator(".unnamed")
+    rest = int(left.inner_text()) if left.is_visible() else 0
+    assert len(names) + rest == int(box.locator(".count").inner_text())
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="조건 지우기").click()
+    assert (numbers(), sums()) == before
+    assert page.locator("#map-section").input_value() == ""
 
 
 def test_three_hundred_students_are_short_on_a_phone(opened: Opened) -> None:

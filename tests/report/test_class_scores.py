@@ -1,5 +1,6 @@
 """An average says which students and which scores it is of; sections are compared by the same scores."""
 
+import re
 from dataclasses import replace
 
 from grader.course.feedback import Absent, ClassResult, Mark, Person, Unread
@@ -18,7 +19,7 @@ def test_measured_scores_of_those_who_could_be_graded() -> None:
     scores = scores_of((PASSED, ZERO, BROKEN), (NOBODY,))
     assert scores.values == (0.0, FULL)
     assert scores.mean == scores.median == FULL / 2
-    assert scores.whose == "낸 학생 2명의 채점 점수, 내지 않은 1명, 채점하지 못한 1명은 빼고"
+    assert scores.whose == "낸 학생 2명의 채점 점수예요. 내지 않은 1명과 채점하지 못한 1명은 뺐어요."
 
 
 def test_final_marks_where_there_are_any() -> None:
@@ -30,12 +31,12 @@ def test_final_marks_where_there_are_any() -> None:
     )
     scores = scores_of(students)
     assert (scores.values, scores.full) == ((20.0, 80.0), 100.0)
-    assert scores.whose == "낸 학생 2명의 최종 점수, 면제한 1명, 채점하지 못한 1명은 빼고"
+    assert scores.whose == "낸 학생 2명의 최종 점수예요. 면제한 1명과 채점하지 못한 1명은 뺐어요."
     assert scores_of(students, final=False).values == (0.0, 0.0, FULL)
 
 
 def test_everybody_counted_is_said_shortly() -> None:
-    assert scores_of((PASSED,)).whose == "낸 학생 1명의 채점 점수"
+    assert scores_of((PASSED,)).whose == "낸 학생 1명의 채점 점수예요."
 
 
 def a_class() -> ClassResult:
@@ -69,7 +70,8 @@ def test_the_page_compares_and_filters_them() -> None:
     text = parsed(page).text
     assert "분반 비교" in text
     assert "B<b>" not in page
-    assert page.count('data-section="s0"') == 1 + 3
-    assert page.count('data-section="s2"') == 1 + 2
+    for key, students in (("s0", 3), ("s2", 2)):
+        assert len(re.findall(rf'<tr [^>]*data-section="{key}"', page)) == students
+        assert page.count(f'<button class="plain scripted-only" data-section="{key}"') == 1
     assert '<option value="s2">B&lt;b&gt;</option>' in page
-    assert "평균과 중앙값은 낸 학생 6명의 채점 점수, 내지 않은 1명은 빼고 계산했어요." in text
+    assert "평균과 중앙값은 낸 학생 6명의 채점 점수예요. 내지 않은 1명은 뺐어요." in text

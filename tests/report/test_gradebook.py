@@ -88,7 +88,7 @@ def test_class_page_says_how_it_was_graded(report: Path) -> None:
         "격리 bwrap",
         "2026-03-02 09:30",
         "gradebook.csv",
-        "낸 학생 8명의 채점 점수, 채점하지 못한 1명은 빼고",
+        "낸 학생 8명의 채점 점수예요. 채점하지 못한 1명은 뺐어요.",
         "15.8 / 28점",
         "9명",
     ):

@@ -1,11 +1,14 @@
 """Statistics of exercises, by examples that can be computed in the head."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from grader.course.feedback import CheckResult, Diagnosis, Feedback, NamedMistake, SubmissionResult
+from grader.report.class_page import class_page
 from grader.report.item_facts import frequent_pairs, item_facts
+from tests.report import samples
 from tests.report.samples import MISSING_ZERO_GRAD, NO_DIVISION
 from tests.report.test_class_page import class_of, page_of, parsed
 
@@ -51,6 +54,16 @@ def test_pairs_of_mistakes_in_one_exercise() -> None:
     assert (pair.exercise, pair.students) == ("a", 2)
     assert set(pair.titles) == {MISSING_ZERO_GRAD.titles[0], NO_DIVISION.titles[0]}
     assert frequent_pairs((both, alone), 5) == [], "one student is no pattern"
+
+
+def test_the_page_shows_the_minutes_that_the_lesson_expects() -> None:
+    exercise = replace(samples.course().exercises["train_step"], minutes=15)
+    (lesson,) = samples.course().lessons
+    course = replace(samples.course(), lessons=(replace(lesson, exercises=(exercise,)),))
+    result = class_of(student(answer("train_step", 4), answer("accumulate", 2)))
+    text = parsed(class_page(result, course, ["s"], datetime(2026, 3, 1))).text
+    assert "train_step 약 15분" in text
+    assert text.count("약 ") == 1, "the course says nothing of the other"
 
 
 def test_the_page_shows_them() -> None:

@@ -65,7 +65,7 @@ def test_the_page_counts_them_apart() -> None:
     assert "채점하지 못한 제출 1개" in read
     assert COMMAND in read
     assert "hw.7z" in read
-    assert "낸 학생 1명의 채점 점수, 채점하지 못한 1명은 빼고" in read
+    assert "낸 학생 1명의 채점 점수예요. 채점하지 못한 1명은 뺐어요." in read
 
 
 def test_a_zero_is_not_in_the_queue() -> None:

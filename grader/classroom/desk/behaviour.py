@@ -12,6 +12,7 @@ from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
 from grader.report.plain_text import without_code_marks
 
+UNREADABLE = "읽을 수 없는 파일"
 _LAST = {"passed": 1, "missing": 2}
 """Statuses whose groups stand at the end: they need the least reading."""
 
@@ -74,6 +75,8 @@ def groups_of(submissions: Sequence[SubmissionResult], exercise: str) -> list[Gr
 
 def _title(feedback: Feedback) -> str:
     """Return one Korean line: the mistakes, or where an unnamed one shows first."""
+    if feedback.status == "unreadable":  # each has a file and a reason of its own
+        return UNREADABLE
     summary, first = words.summary(feedback), feedback.diagnosis.first_difference
     if summary == words.DIFFERS and first is not None:
         summary = words.first_place(first)

@@ -9,7 +9,6 @@ from typing import Any
 
 from grader.base.errors import HanstepError
 from grader.classroom.desk import rubric
-from grader.classroom.desk.answers import Answer, Answers, Line
 from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
 from grader.classroom.desk.card_tree import card_tree
 from grader.classroom.desk.changes import Changes, DeskError, Edited
@@ -19,6 +18,7 @@ from grader.gradebook.hand_files import COMMENTS, HAND_FILES, OVERRIDES, HandLin
 from grader.gradebook.marking import Rules, marked
 from grader.report import words
 from grader.report.html import feedback_html
+from grader.report.kept_answers import Answer, Answers, Line
 from grader.report.plain_text import clean, one_line, points, without_code_marks
 from grader.report.results import from_json
 
@@ -201,11 +201,11 @@ class Desk:
             raise DeskError("무엇을 지울지 알 수 없어요. 페이지를 새로 고쳐 주세요.")
         name = _text(request, "exercise")
         said = tuple(_text(request, field) for field in ("score", "text", "rule"))
-        misfits = request.get("only_misfits") is True
+        everything = request.get("only_misfits") is not True
 
         def wanted(line: HandLine) -> bool:
             same = line.exercise == name and (line.score, line.text, line.rule) == said
-            return same and not (misfits and self._fits(line))
+            return same and (everything or bool(self._misfits_among([line])))
 
         done = self._changes.edit(
             "remove", file, rubric.removing(wanted), {"exercise": name, "rule": said[2]}
@@ -329,19 +329,16 @@ class Desk:
             policy = None
         return sample.max_score if policy is None else policy.points.get(name, sample.max_score)
 
-    def _fits(self, line: HandLine) -> bool:
-        student = self._loaded.people.student_of(line)
-        return student is not None and rubric.fits(
-            line.rule, self._loaded.result.submissions[student], line.exercise
-        )
+    def _misfits_among(self, lines: Sequence[HandLine]) -> list[HandLine]:
+        return rubric.misfits(lines, self._loaded.result, self._loaded.people)
 
     def _misfits(self) -> Counter[str]:
-        """Return how many lines fit no more, by exercise: of students who were graded again, or are gone."""
+        """Return how many lines fit no more, by exercise."""
         try:
             lines = [line for file in HAND_FILES.values() for line in self._changes.read(file)]
         except HanstepError:  # told as a problem
             lines = []
-        return Counter(line.exercise for line in lines if line.exercise and not self._fits(line))
+        return Counter(line.exercise for line in self._misfits_among(lines))
 
     def _written(self, name: str) -> list[dict[str, Any]]:
         """Return what has been written about an exercise: equal lines together, with those that fit no more."""
@@ -354,7 +351,7 @@ class Desk:
         told = []
         for (file_name, score, text, rule), lines in found.items():
             students = [loaded.people.student_of(line) for line in lines]
-            misfits = [line for line in lines if not self._fits(line)]
+            misfits = self._misfits_among(lines)
             missing = {*rubric.meant_by(rule, loaded.result.submissions, name)} - {*students}
             told.append(
                 {

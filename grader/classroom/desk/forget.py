@@ -14,12 +14,12 @@ from pathlib import Path
 from grader.base.file_names import file_names
 from grader.base.files import write_whole
 from grader.base.tables import csv_text, read_table, student_number
-from grader.classroom.desk.answers import NAME as ANSWERS
 from grader.classroom.desk.changes import LOG, Changes, DeskError
 from grader.classroom.journal import COMPLETE, UNFINISHED
 from grader.course.feedback import ClassResult, Person
 from grader.gradebook.hand_files import HAND_FILES
 from grader.gradebook.marking import known_as, student_key
+from grader.report.kept_answers import NAME as ANSWERS
 from grader.report.plain_text import one_line
 
 _TABLES = ("roster", "groups", "extensions", *(name.removesuffix(".csv") for name in HAND_FILES))

@@ -5,12 +5,12 @@ mistake, `묶음:1a2b3c4d5e` for a group of answers that behave alike, empty for
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from grader.classroom.desk.behaviour import behaviour_key, feedback_on
 from grader.classroom.desk.changes import DeskError, Edited, is_change
 from grader.classroom.desk.people import People
-from grader.course.feedback import SubmissionResult
+from grader.course.feedback import ClassResult, SubmissionResult
 from grader.gradebook.hand_files import HandLine, Sheet
 from grader.gradebook.overrides import parse_score
 from grader.report.plain_text import clean, one_line, points
@@ -30,6 +30,16 @@ def fits(rule: str, submission: SubmissionResult, exercise: str) -> bool:
     if rule.startswith(GROUP):
         return rule.removeprefix(GROUP) == behaviour_key(feedback)
     return True
+
+
+def misfits(lines: Iterable[HandLine], result: ClassResult, people: People) -> list[HandLine]:
+    """Return the lines that fit no more: about students who were graded again, or are gone."""
+
+    def misfit(line: HandLine) -> bool:
+        student = people.student_of(line)
+        return student is None or not fits(line.rule, result.submissions[student], line.exercise)
+
+    return [line for line in lines if line.exercise and misfit(line)]
 
 
 def meant_by(rule: str, submissions: Sequence[SubmissionResult], exercise: str) -> list[int]:

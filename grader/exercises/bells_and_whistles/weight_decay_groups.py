@@ -49,7 +49,7 @@ class _Reader(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.character = nn.Embedding(5, 4)
+        self.embedding = nn.Embedding(5, 4)
         self.position = nn.Parameter(torch.zeros(1, 3, 4))
         self.head = nn.Linear(4, 5)
 
@@ -173,7 +173,7 @@ def _embedding(stage: Stage) -> None:
 
     A wrong program spares embeddings, as some recipes do.
     """
-    _record_decays(stage, _Reader(), ["character.weight", "position"])
+    _record_decays(stage, _Reader(), ["embedding.weight", "position"])
 
 
 @driver.scenario("frozen", "얼린 매개변수")

@@ -84,14 +84,16 @@ def _nothing(stage: Stage) -> None:
 
 @driver.scenario("large", "수천만 개", check="edges", atol=0.05)
 def _large(stage: Stage) -> None:
-    """Count numbers that float32 cannot count one by one. A wrong program sums them in float32.
+    """Count numbers that float32 cannot count one by one. A wrong program sums or divides them in float32.
 
     What was returned is multiplied by the total, so one item more or less is a difference of 1, 20 times the tolerance;
     float64 rounds by less than 1e-7.
     """
-    # The totals are exact in float32, so that an error in the right answers cannot be hidden by one in them.
-    draw, total = stage.env.draw("large"), 2**26
-    most, few = 2 * draw.whole(9_000_000, 10_000_000) + 1, 2 * draw.whole(1, 30)
+    # The totals are exact in float32, so that an error in the right answers cannot be hidden by one in them. All right
+    # answers are 12k + 5. As float32 they become 12k + 4, one too few; divided by the total in float32, too, they round
+    # to what is half an answer too few. So the two wrong programs differ.
+    draw, total = stage.env.draw("large"), 3 * 2**24
+    most, few = 12 * draw.whole(1_500_000, 1_650_000) + 5, 12 * draw.whole(1, 5)
     values = _call(stage, [(most, total - 64), (few, 64)])
     # Only the last digits are recorded, because tolerances grow with the numbers: a right value gives `few` + 10.
     stage.recorder.array("돌려준 값 × 전체 개수의 끝자리", [as_number(v) * total - most + 10 for v in values])

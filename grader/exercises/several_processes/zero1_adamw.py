@@ -163,10 +163,11 @@ def _cleared(stage: Stage) -> None:
     ranks = _train(stage, **_SETTINGS)
     for rank in ranks:
         stage.recorder.call(rank.optimizer.zero_grad)
-    left: list[Any] = [
-        [index for index, p in enumerate(rank.parameters) if p.grad is not None] for rank in ranks
-    ]
-    stage.recorder.fact("`.grad`가 남은 매개변수의 번호, rank마다", left)
+    # Not their numbers: a rank that clears only its own leaves those of others, and who owns what is free.
+    left = [(rank, p) for rank in ranks for p in rank.parameters if p.grad is not None]
+    left_of_own = [p for rank, p in left if p in rank.optimizer.state]
+    stage.recorder.fact("맡은 매개변수에 `.grad`가 남음", yes_or_no(bool(left_of_own)))
+    stage.recorder.fact("맡지 않은 매개변수에 `.grad`가 남음", yes_or_no(len(left) > len(left_of_own)))
     stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in ranks[0].parameters])
 
 

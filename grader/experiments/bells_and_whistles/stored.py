@@ -19,16 +19,17 @@ SEEDS = 6
 
 
 @cache
-def _stored() -> dict[str, list[Run]]:
+def stored_runs(folder: str = "schedule_runs") -> dict[str, list[Run]]:
+    """Return the measured trainings of a folder of `assets/data` by their keys."""
     stored: dict[str, list[Run]] = json.loads(
-        asset_path("data", "schedule_runs", "runs.json").read_text(encoding="utf-8")
+        asset_path("data", folder, "runs.json").read_text(encoding="utf-8")
     )
     return stored
 
 
 def six_seeds(key: str, run: Callable[[int], Run], *, live: int) -> list[Run]:
     """Call run(seed) for the first `live` seeds and read what the others came to; `key` names the training."""
-    runs = [run(seed) for seed in range(live)] + _stored()[key][live:]
+    runs = [run(seed) for seed in range(live)] + stored_runs()[key][live:]
     assert len(runs) == SEEDS
     return runs
 

@@ -69,16 +69,23 @@ def printed_by(text: str, seed: int = 0) -> str:
     return out.getvalue().rstrip()
 
 
-def result_of(text: str, seed: int = 0) -> float | str:
-    """Return the number that the script prints last, or the exception that ended it."""
-    last = printed_by(text, seed).splitlines()[-1]
+def result_in(printed: str) -> float | str:
+    """Return the number that a script printed last, or the exception that ended it."""
+    last = printed.splitlines()[-1]
     return float(last.removeprefix("결과 ")) if last.startswith("결과 ") else last
+
+
+def result_of(text: str, seed: int = 0) -> float | str:
+    """Run the script and return its result (`result_in`)."""
+    return result_in(printed_by(text, seed))
 
 
 def xray(script: Path) -> str:
     """Return the card that `grader xray SCRIPT` prints, without what the script itself prints."""
     command = [sys.executable, "-m", "grader", "xray", str(script)]
-    environment = os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "90", "NO_COLOR": "1"}
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
+    # A notebook's kernel asks every program for colours; the card is printed as plain text.
+    environment = {name: value for name, value in os.environ.items() if "COLOR" not in name}
+    environment |= {"PYTHONIOENCODING": "utf-8", "COLUMNS": "90", "TERM": "dumb"}
+    done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8", env=environment)
     begin, end = done.stderr.find("╭"), done.stderr.rfind("╯")
     return done.stderr[begin : end + 1] if begin >= 0 else done.stderr

@@ -247,7 +247,7 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
     elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
         kind = "name"
     elif is_quotient(new) or is_quotient(old):
-        kind = "divisor"
+        kind = "divisor" if is_quotient(old) else "undivided"
     elif (
         isinstance(old, ast.Compare)
         and isinstance(new, ast.Compare)
@@ -345,9 +345,9 @@ def _quotients_and_products(
         extra = _DIVISOR_COST + _COST_PER_DIVISOR * index
         extra += _INTERMEDIATE_DIVISOR_COST * isinstance(node, ast.Assign)
         extra -= _UNREAD_DIVISOR_BONUS * is_unread
-        yield _replacement_draft(
-            definition, value, ast.BinOp(value, ast.Div(), divisor), cost + extra, "divisor"
-        )
+        quotient = ast.BinOp(value, ast.Div(), divisor)
+        kind: Kind = "divisor" if is_quotient(value) else "undivided"
+        yield _replacement_draft(definition, value, quotient, cost + extra, kind)
         product = ast.BinOp(value, ast.Mult(), divisor)
         yield _replacement_draft(definition, value, product, cost + extra + _PRODUCT_COST, "operator")
 

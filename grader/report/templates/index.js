@@ -1,5 +1,5 @@
 "use strict";
-// Sorts, searches and filters the table of students; without this script the table is there whole.
+// Sorts, searches and filters the table of students and the map of mistakes; without this script both are there whole.
 (() => {
   const $ = (id) => document.getElementById(id);
   // Rows shown at once: a class of thousands stays quick, and one of hundreds short on a phone.
@@ -53,7 +53,56 @@
     $("more").parentElement.hidden = found <= limit;
     $("more").textContent = `${Math.min(PAGE, found - limit)}명 더 보기 (${found - limit}명 남음)`;
   };
-  const anew = () => { limit = PAGE; show(); };
+  // The map of one section: of each cell the table's rows tell who is in it.
+  const keysOf = new Map(rows.map((row) => [row, listed(row.dataset.at)]));
+  const maps = [...document.querySelectorAll("section:has(> .map)")].map((part) => ({
+    rows: [...part.querySelectorAll(".map tbody tr, .map tfoot tr")].map((row) => ({
+      row,
+      cells: [...row.querySelectorAll("button")].map((button) => ({ button, key: button.getAttribute("popovertarget").slice(2) })),
+    })),
+  }));
+  let drawn = "";
+  const drawMaps = (section) => {
+    if (section === drawn) return;
+    drawn = section;
+    const inside = rows.filter((row) => !section || row.dataset.section === section);
+    const counts = new Map();
+    for (const row of inside) for (const key of keysOf.get(row)) counts.set(key, (counts.get(key) || 0) + 1);
+    for (const map of maps) {
+      const most = Math.max(1, ...map.rows.flatMap(({ cells }) => cells.map(({ key }) => counts.get(key) || 0)));
+      for (const { row, cells } of map.rows) {
+        for (const { button, key } of cells) {
+          const n = counts.get(key) || 0;
+          button.hidden = !n;
+          button.className = `heat-${Math.min(4, Math.ceil((4 * n) / most))}`;
+          button.lastElementChild.textContent = n;
+          button.setAttribute("aria-label", `${button.dataset.name} ${n}명, 누구인지 보기`);
+          drawNames($(`at${key}`), section, n);
+        }
+        const keys = new Set(cells.map(({ key }) => key));
+        const students = inside.filter((one) => keysOf.get(one).some((key) => keys.has(key))).length;
+        row.querySelector(".sum").textContent = `${students}명`;
+        row.hidden = !students;
+      }
+    }
+  };
+  const drawNames = (box, section, n) => {
+    const names = [...box.querySelectorAll(".names li")];
+    for (const name of names) name.hidden = Boolean(section) && name.dataset.section !== section;
+    const left = n - names.filter((name) => !name.hidden).length;
+    box.querySelector(".count").textContent = n;
+    const more = box.querySelector(".unnamed");
+    if (!more) return;
+    more.textContent = left;
+    more.parentElement.hidden = !left;
+  };
+
+  const anew = () => {
+    limit = PAGE;
+    show();
+    if ($("map-section")) $("map-section").value = $("section").value;
+    drawMaps($("section").value);
+  };
 
   const sort = (head) => {
     const down = head.getAttribute("aria-sort") === "ascending";
@@ -82,6 +131,10 @@
   $("stuck").addEventListener("change", anew);
   $("kind").addEventListener("change", anew);
   $("section").addEventListener("change", anew);
+  $("map-section")?.addEventListener("change", () => {
+    $("section").value = $("map-section").value;
+    anew();
+  });
   $("clear").addEventListener("click", () => {
     for (const id of ["search", "stuck", "kind", "section"]) $(id).value = "";
     anew();

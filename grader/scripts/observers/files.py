@@ -91,7 +91,9 @@ class FileObserver:
                 taken.restored = True
             serial = None if taken is None else taken.serial
             if isinstance(args[0], nn.Module):
-                for tensor in args[0].parameters():
+                for name, tensor in args[0].named_parameters():
+                    if isinstance(given, dict) and name not in given:
+                        continue  # `strict=False` leaves it as it was
                     watch.facts.parameters[watch.parameter(tensor)].loaded = True
             watch.add(StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial))
         return done

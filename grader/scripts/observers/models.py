@@ -18,7 +18,7 @@ from grader.scripts.facts import (
     NumberRead,
     PartWithoutGrad,
 )
-from grader.scripts.fingerprint import first_tensor, row_hashes
+from grader.scripts.fingerprint import first_tensor, is_continuous, row_hashes
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -34,6 +34,10 @@ _MOST_CUTS = 4
 _LOOKED_AT = 4
 _MOST_CALLERS = 8
 _MOST_ENTRIES = 1 << 20
+_SEVERAL = 3
+"""A tensor so many times as large as a batch holds a data set, not a buffer for one batch."""
+_DISTINCT = 3
+"""Distinct entries of a row from which on equal rows are no chance."""
 
 
 class ModelObserver:
@@ -49,6 +53,8 @@ class ModelObserver:
         self._setting_mode = False
         self._copying = False
         self._input: tuple[Tensor, int] | None = None
+        self._versions: dict[int, int] = {}
+        """By id of a tensor whose parts were inputs: how often it had been written into."""
         self._changed: list[weakref.ref[Tensor]] = []
         self._cuts: Counter[Place | None] = Counter()
         self._without: Counter[int] = Counter()
@@ -108,6 +114,7 @@ class ModelObserver:
                 autocast=lowered,
                 rows=None if given is None else row_hashes(given),
                 batch=0 if given is None else len(given),
+                continuous=given is not None and is_continuous(given, _DISTINCT),
                 live_parts=sum(part.training for part in parts),
             )
             event.frozen_parts = len(parts) - event.live_parts
@@ -161,7 +168,16 @@ class ModelObserver:
         rows = event.rows
         if rows is not None and len(rows) > 1 and given.stride(0) != 0:
             event.repeated_row = bool((rows == rows[0]).all())
+        event.rewritten = self._is_rewritten(given)
         self._input = None if given.is_inference() else (given, given._version)
+
+    def _is_rewritten(self, given: Tensor) -> bool:
+        """Return True if a tensor is a part of one that was written into since the forward before saw a part of it."""
+        whole = given._base
+        if whole is None or given.is_inference() or whole.numel() < _SEVERAL * given.numel():
+            return False
+        before, self._versions[id(whole)] = self._versions.get(id(whole)), whole._version
+        return before is not None and before < whole._version
 
     def _look_for_changes(self, event: ForwardRan, given: Tensor, version: int) -> None:
         """Note whether the forward wrote into its input, and whether that input outlives it."""
@@ -205,6 +221,7 @@ class ModelObserver:
         watch = self._watch
         alive = [one for born in list(watch.births.values()) if (one := born[0]()) is not None]
         for module in alive:
+            self._look_for_loose_parameters(module)
             born = self.birth(module)
             for name, tensor in module.named_parameters():
                 number = watch.parameters.find(tensor)
@@ -215,6 +232,20 @@ class ModelObserver:
                     continue
                 about.name, about.module_kind, about.unregistered = name, type(module).__name__, True
                 about.module_place, about.module_serial, about.born_in_forward = born[1:]
+
+    def _look_for_loose_parameters(self, module: nn.Module) -> None:
+        """Name the parameters that a module keeps in a plain list or dictionary, by their attribute."""
+        watch = self._watch
+        for name, held in list(vars(module).items()):
+            parts = list(held.values()) if isinstance(held, dict) else held
+            if name.startswith("_") or not isinstance(parts, list | tuple):
+                continue
+            for tensor in parts:
+                number = watch.parameters.find(tensor) if isinstance(tensor, nn.Parameter) else None
+                about = None if number is None else watch.facts.parameters[number]
+                if about is not None and not about.name:
+                    about.name, about.module_kind, about.unregistered = name, "Parameter", True
+                    about.owner_kind = type(module).__name__
 
     def _module(self, module: nn.Module) -> int:
         watch = self._watch

@@ -106,6 +106,8 @@ class UpdateObserver:
                 forwards=tuple(sorted(set(found.forwards))),
                 divisor=graph.divisor(roots[0]) if roots else None,
                 spread=graph.spread_difference(roots[0]) if roots else None,
+                summed=graph.summed_shape(roots[0]) if roots else (),
+                callers=_callers(),
                 retain=bool(kwargs.get("retain_graph")),
                 forward=None if watch.last_forward is None else watch.last_forward.serial,
                 in_step=bool(watch.in_steps),
@@ -302,7 +304,7 @@ class UpdateObserver:
                 window=read.window,
                 rates=rates(optimizer),
                 graphs_alive=len({backward for backward, _ in self._tokens}),
-                callers=tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS]),
+                callers=_callers(),
             )
         )
 
@@ -392,6 +394,11 @@ class UpdateObserver:
             kind = str(region.fast_dtype).removeprefix("torch.")
             self._watch.add(AutocastEntered(dtype=kind, enabled=bool(region._enabled)))
         return done
+
+
+def _callers() -> tuple[Place, ...]:
+    """Return the learner's lines that led to the running one, innermost first, without it."""
+    return tuple(place_of(one.f_code, one.f_lineno) for one in own_frames()[1:_MOST_CALLERS])
 
 
 def _spent_groups(given: Any) -> tuple[int, ...]:

@@ -27,6 +27,11 @@ def nodes(file: str, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
             yield node
 
 
+def nodes_of(root: ast.AST, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+    """Iterate over the nodes of some kinds below a node, and itself."""
+    return (node for node in ast.walk(root) if isinstance(node, kinds))
+
+
 def around(place: Place, *kinds: type[ast.AST]) -> list[ast.AST]:
     """Return the nodes of some kinds whose lines enclose a place, innermost first."""
     found = [node for node in nodes(place.file, *kinds) if _encloses(node, place.line)]

@@ -8,6 +8,30 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
 
 _COUNTERS = {"range", "trange", "count"}
+_GATHERING = ("append", "extend", "add_", "update", "cat", "concatenate")
+
+
+def _counts_only(loop: ast.For) -> bool:
+    """Return True for a loop over numbers that cut no batches from data: `for step in range(100)`."""
+    if not _COUNTERS & _reading.words(loop.iter):
+        return False
+    cuts = [one.slice for one in ast.walk(loop) if isinstance(one, ast.Subscript)]
+    numbers = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    return not any(_reading.reads(cut, name) for cut in cuts for name in numbers)
+
+
+def _gathered(loop: ast.For) -> set[str]:
+    """Return the names that a loop adds to: `preds += …`, `preds.append(…)`, `preds = preds + …`."""
+    found = set()
+    for one in ast.walk(loop):
+        if isinstance(one, ast.AugAssign):
+            found |= {below.id for below in ast.walk(one.target) if isinstance(below, ast.Name)}
+        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            if one.func.attr in _GATHERING and isinstance(one.func.value, ast.Name):
+                found.add(one.func.value.id)
+        elif isinstance(one, ast.Assign):
+            found |= {name for name in _reading.bound(one) if _reading.reads(one.value, name)}
+    return found
 
 
 def _overwritten(loop: ast.For) -> Iterator[tuple[ast.Assign, str]]:
@@ -40,7 +64,7 @@ def _after(scope: ast.AST, loop: ast.For) -> Iterator[tuple[ast.Assign | ast.Ret
     """Iterate over what follows a loop and averages a comparison of two names that only the loop binds."""
     inside = {
         one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-    }
+    } - _gathered(loop)
     for block in _reading.blocks(scope):
         holding = next((i for i, one in enumerate(block) if loop in ast.walk(one)), None)
         if holding is None or (loop is not block[holding] and not isinstance(block[holding], ast.With)):
@@ -63,7 +87,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         for scope in _reading.nodes(file, ast.FunctionDef, ast.Module):
             loops = [one for one in ast.walk(scope) if isinstance(one, ast.For)]
             for loop in loops:
-                if _COUNTERS & _reading.words(loop.iter):
+                if _counts_only(loop):
                     continue
                 ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
                 trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))

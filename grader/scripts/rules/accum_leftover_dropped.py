@@ -29,6 +29,24 @@ def _guard(backward: BackwardRan, step: Stepped) -> Place | None:
     return place
 
 
+def _moved(first: BackwardRan, second: BackwardRan, optimizer: int) -> bool:
+    return first.weights.get(optimizer) != second.weights.get(optimizer)
+
+
+def _perturbs(facts: Facts, backward: BackwardRan, optimizer: int) -> bool:
+    """Return True if the weights are moved by hand before the next step: the first pass of SAM."""
+    for event in facts.events[backward.serial + 1 :]:
+        if isinstance(event, Stepped) and event.optimizer == optimizer:
+            return False
+        if (
+            isinstance(event, BackwardRan)
+            and optimizer in event.contributed
+            and _moved(backward, event, optimizer)
+        ):
+            return True
+    return False
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     backwards = {one.number: one for one in facts.of(BackwardRan)}
     for optimizer in facts.optimizers:
@@ -41,7 +59,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
         dropped: list[int] = []
         times = 0
         for cleared in facts.of(Cleared):
-            gone = [n for n in cleared.dropped.get(optimizer.number, ()) if _kind(backwards[n]) in kinds]
+            gone = [
+                n
+                for n in cleared.dropped.get(optimizer.number, ())
+                if _kind(backwards[n]) in kinds and not _perturbs(facts, backwards[n], optimizer.number)
+            ]
             if gone and not _skipped_by_scaler(facts, cleared, backwards[gone[0]].serial):
                 dropped += gone
                 times += 1

@@ -4,7 +4,7 @@ import ast
 import linecache
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, FileSaved, StateLoaded, StateTaken
+from grader.scripts.facts import Facts, FileSaved, ForwardRan, StateLoaded, StateTaken
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -44,7 +44,66 @@ def _mended(place: Place) -> tuple[str, str] | None:
     return (line, line.replace(text, f"copy.deepcopy({text})")) if line.count(text) == 1 and text else None
 
 
+def _kept_models(facts: Facts) -> Iterator[tuple[Place, str]]:
+    """Iterate over the lines that keep the trained model itself where it was better, and its name.
+
+    Of a model that the loop around the line makes anew, the best one is kept rightly.
+    """
+    called = {one.place for one in facts.of(ForwardRan) if one.grad and one.place is not None}
+    for file in _reading.files(facts):
+        trained = {
+            ast.unparse(call.func)
+            for call in _reading.nodes(file, ast.Call)
+            if isinstance(call, ast.Call) and any(_stands_on(call, place, file) for place in called)
+        }
+        for made in _reading.nodes(file, ast.Assign):
+            assert isinstance(made, ast.Assign)
+            place, name = _reading.at(file, made), ast.unparse(made.value)
+            if name not in trained or not isinstance(made.value, ast.Name | ast.Attribute):
+                continue
+            loops = _reading.around(place, *_reading.LOOPS)
+            kept = "best" in _reading.words(made.targets[0]) and _judged(place)
+            if kept and loops and not _made_anew(loops[0], name):
+                yield place, name
+
+
+def _stands_on(call: ast.Call, place: Place, file: str) -> bool:
+    return place.file == file and call.lineno <= place.line <= (call.end_lineno or 0)
+
+
+def _made_anew(loop: ast.AST, name: str) -> bool:
+    """Return True if a loop binds a name."""
+    return any(
+        isinstance(one, ast.Name | ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and ast.unparse(one) == name
+        for one in ast.walk(loop)
+    )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    for place, name in _kept_models(facts):
+        yield Finding(
+            place=place,
+            sentence=Said(
+                f"가장 좋은 모델을 복사하지 않고 `{name}` 자체에 이름만 하나 더 붙였어요. 학습을 계속하면 이것도 함께 "
+                "바뀌어요.",
+                f"The best model is `{name}` itself under another name, not a copy: it changes with further training.",
+            ),
+            evidence=Said(
+                f"읽어 보니 이 줄은 더 좋을 때 `{name}`을 그대로 남겨요. 지켜보는 동안 업데이트가 {facts.updates}번 "
+                "있었어요.",
+                f"From reading: where it was better this line keeps `{name}` as it is; {facts.updates} updates were "
+                "watched.",
+            ),
+            mend=Said(
+                f"복사해서 남기세요: `copy.deepcopy({name})`.", f"Keep a copy: `copy.deepcopy({name})`."
+            ),
+        )
+    yield from _states(facts)
+
+
+def _states(facts: Facts) -> Iterator[Finding]:
     taken = [one for one in facts.of(StateTaken) if one.kind == "module" and one.shares and one.place]
     for place in dict.fromkeys(one.place for one in taken):
         assert place is not None

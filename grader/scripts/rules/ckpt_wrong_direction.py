@@ -75,7 +75,8 @@ def direction(file: str, value: ast.expr, best: ast.expr, line: int) -> str:
             if _reading.counts_right(made[-1].value):
                 return "high"
             made_by = made[-1].value
-            said |= _reading.words(_reading.called(made_by)) if isinstance(made_by, ast.Call) else set()
+            for call in _reading.nodes_of(made_by, ast.Call):
+                said |= _reading.words(_reading.called(call))
     high, low = bool(said & _HIGH), bool(said & _LOW)
     return "" if high == low else "high" if high else "low"
 

@@ -198,6 +198,47 @@ def _partly(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _again(facts: Facts) -> Iterator[Finding]:
+    """Find lines that clip what was just clipped, while what another optimizer reads is never clipped."""
+    pairs = []
+    before: Clipped | None = None
+    for event in facts.events:
+        if isinstance(event, Clipped):
+            if before is not None and before.place != event.place and before.parameters == event.parameters:
+                pairs.append(event)
+            before = event
+        elif isinstance(event, BackwardRan | Stepped):
+            before = None
+    clipped = frozenset[int]().union(*(one.parameters for one in facts.of(Clipped)))
+    free = [
+        one
+        for one in facts.optimizers
+        if len(facts.steps(one.number)) >= _FEWEST and one.parameters and not one.parameters & clipped
+    ]
+    for place in dict.fromkeys(one.place for one in pairs):
+        count = sum(one.place == place for one in pairs)
+        if count < _FEWEST or not free:
+            continue
+        yield Finding(
+            place=place,
+            sentence=Said(
+                f"바로 앞에서 클리핑한 매개변수를 다시 클리핑해요. 다른 {free[0].kind} 옵티마이저의 매개변수는 한 번도 "
+                "클리핑하지 않아요.",
+                f"This clips the parameters that were clipped just before, and those of the other {free[0].kind} "
+                "optimizer are never clipped.",
+            ),
+            evidence=Said(
+                f"이 줄의 클리핑 {count}번이 모두, 그사이에 `backward()`도 `step()`도 없이 같은 매개변수를 받았어요.",
+                f"{count} times this line was given the same parameters as the clipping before, with no backward() or "
+                "step() in between.",
+            ),
+            mend=Said(
+                "이 줄에 다른 옵티마이저의 매개변수를 주세요.",
+                "Give this line the other optimizer's parameters.",
+            ),
+        )
+
+
 def _with_gradients(facts: Facts) -> frozenset[int]:
     return frozenset(one.number for one in facts.parameters if one.reached)
 
@@ -221,6 +262,7 @@ def _next(facts: Facts, clip: Clipped) -> Stepped | None:
 def _wrong_or_part(facts: Facts) -> Iterator[Finding]:
     yield from _others(facts)
     yield from _partly(facts)
+    yield from _again(facts)
 
 
 RULES = [

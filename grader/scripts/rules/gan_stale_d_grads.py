@@ -29,12 +29,22 @@ def _foreign(facts: Facts, backwards: dict[int, BackwardRan], step: Stepped) -> 
     return None
 
 
+def _after_others(facts: Facts, steps: list[Stepped]) -> Iterator[Stepped]:
+    """Iterate over the steps before which another optimizer stepped since the one before: only there can it be."""
+    before = -1
+    for step in steps:
+        between = facts.between(before, step.serial)
+        if any(isinstance(one, Stepped) and one.optimizer != step.optimizer for one in between):
+            yield step
+        before = step.serial
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     if len(facts.optimizers) < 2:
         return
     backwards = {one.number: one for one in facts.of(BackwardRan)}
     for optimizer in facts.optimizers:
-        steps = [step for step in facts.steps(optimizer.number) if step.recipe]
+        steps = [step for step in _after_others(facts, facts.steps(optimizer.number)) if step.recipe]
         stale = [(step, old) for step in steps if (old := _foreign(facts, backwards, step))]
         if len(stale) < _FEWEST or len(stale) < 0.8 * len(steps):
             continue

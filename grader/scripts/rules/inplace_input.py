@@ -39,18 +39,30 @@ def _root(node: ast.AST) -> str:
 
 
 def _line(facts: Facts, kind: str) -> Place | None:
-    for file in _reading.files(facts):
-        for owner in _reading.nodes(file, ast.ClassDef):
-            assert isinstance(owner, ast.ClassDef)
-            for method in owner.body if owner.name == kind else ():
-                if not isinstance(method, ast.FunctionDef) or method.name != "forward":
-                    continue
-                given = method.args.args[1].arg if len(method.args.args) > 1 else ""
-                for block in _reading.blocks(method):
-                    for one in block:
-                        simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
-                        if simple and _writes(one, given):
-                            return _reading.at(file, one, "forward")
+    """Return the line of a forward that writes into its input: of the class itself, or else of another, its part."""
+    for part in (False, True):
+        for file in _reading.files(facts):
+            for owner in _reading.nodes(file, ast.ClassDef):
+                assert isinstance(owner, ast.ClassDef)
+                if (owner.name != kind) is part and (place := _in_class(file, owner)) is not None:
+                    return place
+    return None
+
+
+def _in_class(file: str, owner: ast.ClassDef) -> Place | None:
+    for method in owner.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "forward" and len(method.args.args) > 1:
+            return _first_write(file, method, {method.args.args[1].arg})
+    return None
+
+
+def _first_write(file: str, function: ast.AST, names: set[str]) -> Place | None:
+    """Return the first simple statement below a node that writes into one of some names."""
+    for block in _reading.blocks(function):
+        for one in block:
+            simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+            if simple and any(_writes(one, name) for name in names):
+                return _reading.at(file, one, getattr(function, "name", ""))
     return None
 
 
@@ -102,16 +114,65 @@ def _sample_line(facts: Facts, kind: str, name: str) -> Place | None:
                     if isinstance(one, ast.Assign) and f"self.{name}[" in ast.unparse(one.value)
                     for target in _reading.bound(one)
                 }
-                for block in _reading.blocks(method):
-                    for one in block:
-                        simple = isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
-                        if simple and any(_writes(one, whole) for whole in taken):
-                            return _reading.at(file, one, method.name)
+                place = _first_write(file, method, taken)
+                if place is not None:
+                    return place
+    return None
+
+
+def _in_slices(facts: Facts) -> Iterator[Finding]:
+    """Find slices of a data set that a line writes into before the model sees them."""
+    ran = [one for one in facts.of(ForwardRan) if one.training and one.grad]
+    written = sum(one.rewritten for one in ran)
+    place = _slice_line(facts)
+    if written < max(_FEWEST, 0.8 * (len(ran) - 1)) or place is None:
+        return
+    yield Finding(
+        place=place,
+        sentence=Said(
+            "데이터에서 잘라 낸 조각은 복사본이 아니라서, 이 줄이 데이터 자체를 바꿔요. 에폭마다 더 변해요.",
+            "A slice of the data is no copy, so this line changes the data itself, more with every epoch.",
+        ),
+        evidence=Said(
+            f"학습하는 순전파 {len(ran)}번 가운데 {written}번의 앞에서, 배치가 잘려 나온 텐서에 쓰기가 있었어요.",
+            f"Before {written} of {len(ran)} training forwards the tensor that their batch is a part of was written "
+            "into.",
+        ),
+        mend=Said("먼저 복사하세요: `x = x.clone()`.", "Copy first: `x = x.clone()`."),
+    )
+
+
+def _slice_line(facts: Facts) -> Place | None:
+    """Return the line that writes into a slice, or into a parameter of a function, that was not bound anew before."""
+    for file in _reading.files(facts):
+        for function in _reading.nodes(file, ast.FunctionDef):
+            assert isinstance(function, ast.FunctionDef)
+            names = {one.arg for one in function.args.args} - {"self"}
+            bound = {
+                one.id
+                for one in ast.walk(function)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            }
+            if (place := _first_write(file, function, names - bound)) is not None:
+                return place
+        for loop in _reading.nodes(file, ast.For):
+            assert isinstance(loop, ast.For)
+            cut = {
+                name
+                for one in loop.body
+                if isinstance(one, ast.Assign)
+                and isinstance(one.value, ast.Subscript)
+                and any(isinstance(part, ast.Slice) for part in ast.walk(one.value.slice))
+                for name in _reading.bound(one)
+            }
+            if (place := _first_write(file, loop, cut)) is not None:
+                return place
     return None
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _in_dataset(facts)
+    yield from _in_slices(facts)
     for module in facts.modules:
         ran = [one for one in facts.of(ForwardRan) if one.module == module.number and one.training]
         changed = [one for one in ran if one.input_changed and one.input_lasts]

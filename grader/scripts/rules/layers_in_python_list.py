@@ -1,16 +1,32 @@
 """Layers that work in the forward but are registered nowhere: they are kept in a plain list or dictionary."""
 
+import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.rules.unheld_parameters import unheld
+from grader.scripts.things import ParameterFacts
+
+
+def _made(facts: Facts, one: ParameterFacts) -> Place | None:
+    """Return the line that makes the list of a parameter: `self.weights = …` in its module's class."""
+    for file in _reading.files(facts):
+        for owner in _reading.nodes(file, ast.ClassDef):
+            if isinstance(owner, ast.ClassDef) and owner.name == one.owner_kind:
+                for made in ast.walk(owner):
+                    if isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) == f"self.{one.name}":
+                        return _reading.at(file, made)
+    return None
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
     lost = [one for one in unheld(facts) if one.unregistered and not one.in_tree and not one.loaded]
-    for place in dict.fromkeys(one.module_place for one in lost):
-        these = [one for one in lost if one.module_place == place]
+    places = {one.number: _made(facts, one) if one.owner_kind else one.module_place for one in lost}
+    for place in dict.fromkeys(places.values()):
+        these = [one for one in lost if places[one.number] == place]
         if not facts.updates or place is None:
             continue
         kinds = ", ".join(dict.fromkeys(one.module_kind for one in these))

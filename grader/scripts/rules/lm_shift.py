@@ -120,14 +120,28 @@ def _by_name(file: str) -> Iterator[ast.AST]:
             yield node
 
 
-def _shifted_line(facts: Facts) -> Place | None:
-    """Return the line where labels are shifted by hand: it cuts off the first place."""
+def _begins_one_later(cut: ast.Slice) -> bool:
+    """Return True for `[1:]` and for `[i + 1 : …]`."""
+    lower = cut.lower
+    if isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Add):
+        return isinstance(lower.right, ast.Constant) and lower.right.value == 1
+    return isinstance(lower, ast.Constant) and lower.value == 1 and cut.upper is None
+
+
+def _within(place: Place, function: ast.AST) -> bool:
+    return function.lineno <= place.line <= function.end_lineno  # type: ignore[attr-defined,no-any-return]
+
+
+def _shifted_line(facts: Facts, places: list[Place]) -> Place | None:
+    """Return the line where labels are shifted by hand: not the one in the functions of these losses."""
     found = []
     for file in _reading.files(facts):
         for node in _reading.nodes(file, ast.Slice):
-            lower = getattr(node, "lower", None)
-            if isinstance(lower, ast.Constant) and lower.value == 1 and getattr(node, "upper", None) is None:
+            if isinstance(node, ast.Slice) and _begins_one_later(node):
                 found.append(_reading.at(file, node))
+    shifting = [one for place in places for one in _reading.around(place, ast.FunctionDef)[:1]]
+    outside = [one for one in found if not any(_within(one, function) for function in shifting)]
+    found = outside or found
     named = [
         one for one in found if _reading.words(linecache.getline(one.file, one.line)) & {"labels", "label"}
     ]
@@ -172,7 +186,7 @@ def _double_shift(facts: Facts) -> Iterator[Finding]:
         if len(two) < len(these):
             continue
         yield Finding(
-            place=_shifted_line(facts) or place,
+            place=_shifted_line(facts, [] if place is None else [place]) or place,
             sentence=Said(
                 "`labels`를 손으로 한 칸 밀었는데 모델이 안에서 또 밀어서, 다음 토큰이 아니라 그다음 토큰을 배워요.",
                 "The labels are shifted by hand and the model shifts them again, so it learns the token after "

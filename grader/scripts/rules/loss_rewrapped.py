@@ -1,9 +1,12 @@
 """The loss is put into a new tensor: it asks for gradients, but no graph leads from it to the model."""
 
+import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 
 _FEWEST = 3
 
@@ -17,6 +20,19 @@ def without_gradients(facts: Facts, backward: BackwardRan) -> bool:
         if isinstance(event, ForwardRan):
             ran.append(event)
     return bool(ran) and not any(one.grad for one in ran)
+
+
+def _asking(facts: Facts) -> Place | None:
+    """Return the only line that makes a tensor with `requires_grad=True`, such as `Variable(…)`; else None."""
+    found = [
+        _reading.at(file, call)
+        for file in _reading.files(facts)
+        for call in _reading.nodes(file, ast.Call)
+        if isinstance(call, ast.Call) and _reading.called(call) != "Parameter"
+        for word in call.keywords
+        if word.arg == "requires_grad" and isinstance(word.value, ast.Constant) and word.value.value is True
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _in_part(facts: Facts) -> Iterator[Finding]:
@@ -66,7 +82,7 @@ def _whole(facts: Facts) -> Iterator[Finding]:
         if all(without_gradients(facts, one) for one in cut):
             continue  # that is what cuts the loss from the model
         yield Finding(
-            place=cut[-1].wrapped or place,
+            place=cut[-1].wrapped or _asking(facts) or place,
             sentence=Said(
                 "손실을 새 텐서로 감싸서 모델과 이어진 그래프가 끊겨요. `backward()`는 조용히 끝나지만 "
                 "어느 매개변수도 그레이디언트를 받지 못해요.",

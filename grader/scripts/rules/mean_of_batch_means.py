@@ -67,9 +67,13 @@ def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | No
                     return one
             if not listed and isinstance(below, ast.Name) and below.id in _counters(loop):
                 return one
-        elif listed and isinstance(one, ast.Call) and _reading.called(one) in _MEANS:
+        elif listed and isinstance(one, ast.Call) and _is_plain_mean(one):
             return one
     return None
+
+
+def _is_plain_mean(call: ast.Call) -> bool:
+    return _reading.called(call) in _MEANS and not any(word.arg == "weights" for word in call.keywords)
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

@@ -1,13 +1,12 @@
 """Gradients are not cleared: what one step has read is read again by the next."""
 
-import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.ledger import MOST_IN_RECIPE
-from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.source import gradient_clearings
 from grader.scripts.things import OptimizerFacts
 
 _WHOLE = 0.5
@@ -57,7 +56,7 @@ def _in_closures(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
         number = optimizer.number
         inner = [one for one in facts.of(BackwardRan) if one.in_step and number in one.contributed][1:]
-        kept = [one for one in inner if one.held_before.get(number, 0.0) > 0]
+        kept = [one for one in inner if one.held_before.get(number, 0.0) != 0]  # NaN, too
         if len(kept) < _FEWEST or len(kept) < len(inner):
             continue
         norms = kept[-1].norms.get(number, 0.0), kept[-1].held_before[number]
@@ -93,7 +92,7 @@ def _by_hand(facts: Facts) -> Iterator[Finding]:
         return
     reached = {number for one in backwards for number in one.reached}
     file = facts.script if backwards[-1].place is None else backwards[-1].place.file
-    cleared = _clearing_lines(file)
+    cleared = gradient_clearings(file)
     names = [facts.parameters[number].name or str(facts.parameters[number].shape) for number in kept[:3]]
     yield Finding(
         place=cleared[-1] if cleared and len(kept) < len(reached) else backwards[-1].place,
@@ -113,17 +112,6 @@ def _by_hand(facts: Facts) -> Iterator[Finding]:
             "After the update set `p.grad = None` for every parameter.",
         ),
     )
-
-
-def _clearing_lines(file: str) -> list[Place]:
-    """Return the lines that clear one gradient: `w.grad.zero_()`, `w.grad = None`."""
-    found = [
-        one
-        for one in _reading.nodes(file, ast.Call, ast.Assign)
-        if (_reading.called(one) == "zero_" and ".grad" in ast.unparse(one))
-        or (isinstance(one, ast.Assign) and ast.unparse(one.targets[0]).endswith(".grad"))
-    ]
-    return [_reading.at(file, one) for one in found]
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

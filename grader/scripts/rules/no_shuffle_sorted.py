@@ -1,12 +1,16 @@
 """A training loader gives sorted data without shuffling: each class comes in one stretch."""
 
+import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from grader.scripts.facts import BackwardRan, BatchLoaded, Event, Facts, LoaderEnded
+from grader.scripts.facts import BackwardRan, BatchLoaded, Event, Facts, ForwardRan, LoaderEnded, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 
 _FEWEST, _SMALLEST = 4, 4
+_CLASSES = ("cross_entropy", "nll_loss")
 
 
 def trained_batches(facts: Facts, loader: int) -> list[BatchLoaded]:
@@ -55,21 +59,62 @@ def _find(facts: Facts) -> Iterator[Finding]:
             continue
         if single < 0.8 * len(classes) and not _in_stretches(labelled, len(every)):
             continue
-        yield Finding(
-            place=loader.built,
-            sentence=Said(
-                "데이터가 클래스 순서로 놓여 있는데 섞지 않아서, 배치마다 한 클래스만 보고 배워요.",
-                "The data is sorted by class and not shuffled, so whole stretches of batches hold one class only.",
-            ),
-            evidence=Said(
-                f"학습 배치 {len(classes)}개 가운데 {single}개에 클래스가 하나뿐이었고, 나머지에는 순서가 이웃한 "
-                f"클래스뿐이었어요 (클래스는 모두 {len(every)}개)."
-                if single < len(classes)
-                else f"학습 배치 {len(classes)}개에 모두 클래스가 하나뿐이었어요 (클래스는 모두 {len(every)}개).",
-                f"{single} of {len(classes)} training batches held a single class (of {len(every)} classes).",
-            ),
-            mend=Said("`DataLoader(..., shuffle=True)`", "`DataLoader(..., shuffle=True)`"),
-        )
+        yield _told(loader.built, single, len(classes), len(every))
+    if not facts.loaders:
+        yield from _cut_by_hand(facts)
+
+
+def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find batches of one class each that a script without a loader cuts in the same order again and again."""
+    passed: dict[tuple[int, ...], int] = {}
+    classes: list[set[int]] = []
+    last: ForwardRan | None = None
+    for event in facts.events:
+        if isinstance(event, ForwardRan):
+            last = event if event.grad else None
+        elif (
+            isinstance(event, LossComputed) and event.grad and event.targets is not None and last is not None
+        ):
+            if event.name in _CLASSES and last.rows is not None and last.batch >= _SMALLEST:
+                key = tuple(last.rows.tolist())
+                passed[key] = passed.get(key, 0) + 1
+                classes.append(set(event.targets.tolist()))
+                place = last.place
+            last = None
+    every = set().union(*classes) if classes else set()
+    single = sum(len(one) == 1 for one in classes)
+    again = len(passed) >= _FEWEST and min(passed.values()) >= 1 and max(passed.values()) >= 2
+    if not again or len(every) < 2 or single < 0.8 * len(classes) or len(passed) > 0.6 * len(classes):
+        return
+    yield _told(_cut_line(place), single, len(classes), len(every))
+
+
+def _cut_line(place: Place | None) -> Place | None:
+    """Return the first line of the loop around a forward that cuts a slice; the forward's if none does."""
+    for loop in _reading.around(place, *_reading.LOOPS)[:1] if place is not None else []:
+        assert place is not None
+        lines = [one.lineno for one in ast.walk(loop) if isinstance(one, ast.Slice)]
+        if lines:
+            return Place(place.file, min(lines), place.function)
+    return place
+
+
+def _told(place: Place | None, single: int, count: int, every: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            "데이터가 클래스 순서로 놓여 있는데 섞지 않아서, 배치마다 한 클래스만 보고 배워요.",
+            "The data is sorted by class and not shuffled, so whole stretches of batches hold one class only.",
+        ),
+        evidence=Said(
+            f"학습 배치 {count}개 가운데 {single}개에 클래스가 하나뿐이었고, 나머지에는 순서가 이웃한 "
+            f"클래스뿐이었어요 (클래스는 모두 {every}개)."
+            if single < count
+            else f"학습 배치 {count}개에 모두 클래스가 하나뿐이었어요 (클래스는 모두 {every}개).",
+            f"{single} of {count} training batches held a single class (of {every} classes).",
+        ),
+        mend=Said("`DataLoader(..., shuffle=True)`", "`DataLoader(..., shuffle=True)`"),
+    )
 
 
 RULE = Rule(

@@ -3,6 +3,7 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
@@ -11,6 +12,7 @@ from grader.scripts.rules import _reading
 
 _FEWEST, _SMALLEST = 4, 4
 _KEEPING = ("append", "push", "add", "store", "put", "remember", "extend", "insert")
+_SHARING = ("from_numpy", "as_tensor", "asarray")
 _STATES = {"state", "obs", "observation", "next", "frame", "frames", "s", "s2"}
 
 
@@ -47,6 +49,13 @@ def _buffers(facts: Facts) -> Iterator[tuple[str, ast.AST, str]]:
                 yield file, holder, name
 
 
+def _shared(node: ast.AST) -> ast.AST:
+    """Return what a tensor is made of that shares its memory: `buffer` of `torch.from_numpy(buffer)`."""
+    if _reading.called(node) in _SHARING and isinstance(node, ast.Call) and len(node.args) == 1:
+        return node.args[0]
+    return node
+
+
 def _given_away(facts: Facts) -> Place | None:
     """Return the line where a buffer that is filled in place is returned, yielded or kept without a copy."""
     for file, holder, name in _buffers(facts):
@@ -57,7 +66,7 @@ def _given_away(facts: Facts) -> Place | None:
             elif _reading.called(node) in _KEEPING and isinstance(node, ast.Call):
                 given = [e for one in node.args for e in (one.elts if isinstance(one, ast.Tuple) else [one])]
             local = isinstance(node, ast.Return) and not name.startswith("self.")
-            if not local and any(ast.unparse(one) == name for one in given):
+            if not local and any(ast.unparse(_shared(one)) == name for one in given):
                 return _reading.at(file, node)
     return None
 
@@ -196,7 +205,32 @@ def _rebound(place: Place | None) -> Place | None:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     found = list(_equal_rows(facts))
-    yield from found or list(_equal_batches(facts)) or _stuck(facts)
+    yield from found or list(_equal_batches(facts)) or list(_stuck(facts)) or _repeating(facts)
+
+
+def _repeating(facts: Facts) -> Iterator[Finding]:
+    """Find updates that mostly use the batch of the one before, while a buffer is handed out without a copy."""
+    place = _given_away(facts)
+    last = [facts.backward(max(step.recipe)).forward for step in facts.steps() if step.recipe]
+    found = [facts.events[serial] for serial in last if serial is not None]
+    keys = [tuple(one.rows.tolist()) for one in found if isinstance(one, ForwardRan) and one.rows is not None]
+    same = sum(before == after for before, after in pairwise(keys))
+    if place is None or len(keys) < 2 * _FEWEST or same < 0.5 * (len(keys) - 1):
+        return
+    yield Finding(
+        place=place,
+        sentence=Said(
+            "이 버퍼를 복사하지 않고 내보낸 다음 다시 채워서, 먼저 내보낸 배치들이 나중 것으로 바뀌어요.",
+            "This buffer is handed out without a copy and filled again, so earlier batches turn into later ones.",
+        ),
+        evidence=Said(
+            f"업데이트 {len(keys)}번 가운데 {same}번이 바로 앞의 것과 똑같은 배치로 이루어졌어요.",
+            f"{same} of {len(keys)} updates were made with exactly the batch of the one before.",
+        ),
+        mend=Said(
+            "내보낼 때 복사하세요: `.copy()`나 `.clone()`.", "Hand out a copy: `.copy()` or `.clone()`."
+        ),
+    )
 
 
 RULE = Rule(

@@ -59,20 +59,36 @@ def _names(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
+def _evaluating(facts: Facts, file: str) -> Iterator[ast.AST]:
+    """Iterate over the loops in which the model is evaluated, and the functions that such lines call."""
+    for loop in _reading.nodes(file, ast.For):
+        ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
+        trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
+        if ran and not (trains and all(one.grad for one in ran)):
+            yield loop
+    places = dict.fromkeys(one.place for one in facts.of(ForwardRan) if not one.grad and one.place)
+    called = {
+        _reading.called(call)
+        for place in places
+        if place is not None and place.file == file
+        for statement in _reading.around(place, ast.For, ast.Expr, ast.Assign, ast.AugAssign, ast.Return)[:1]
+        for call in _reading.nodes_of(statement, ast.Call)
+    }
+    for function in _reading.nodes(file, ast.FunctionDef):
+        inside = any(_reading.runs_in(function, one, file) for one in facts.of(ForwardRan))
+        if isinstance(function, ast.FunctionDef) and function.name in called and not inside:
+            yield function
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     share = _ignored(facts)
     if share < _LEAST:
         return
     told: set[tuple[str, int]] = set()
     for file in _reading.files(facts):
-        for loop in _reading.nodes(file, ast.For):
-            assert isinstance(loop, ast.For)
-            ran = [one for one in facts.of(ForwardRan) if _reading.runs_in(loop, one, file)]
-            trains = any(_reading.runs_in(loop, one, file) for one in facts.of(BackwardRan))
-            if not ran or (trains and all(one.grad for one in ran)):
-                continue
+        for loop in _evaluating(facts, file):
             for statement in (one for block in _reading.blocks(loop) for one in block):
-                if not isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr):
+                if not isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return):
                     continue
                 pairs = _reading.compares(statement)
                 if len(pairs) != 1 or not _reading.counts_right(statement) or _masked(statement):

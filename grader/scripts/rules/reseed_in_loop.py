@@ -4,7 +4,15 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from grader.scripts.facts import BatchLoaded, Facts, ForwardRan, LoaderBegan, OptimizerBuilt, Seeded
+from grader.scripts.facts import (
+    BackwardRan,
+    BatchLoaded,
+    Facts,
+    ForwardRan,
+    LoaderBegan,
+    OptimizerBuilt,
+    Seeded,
+)
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -94,7 +102,47 @@ def _draws(place: Place) -> bool:
     return any(_reading.calls(loop, *_DRAWING) for loop in _reading.around(place, *_reading.LOOPS)[:1])
 
 
+def _generators(facts: Facts) -> Iterator[Finding]:
+    """Find a generator of the script's own that a training loop seeds with one number in every update."""
+    backwards = [one for one in facts.of(BackwardRan) if one.place is not None]
+    for place in dict.fromkeys(one.place for one in backwards):
+        assert place is not None
+        for loop in _reading.around(place, *_reading.LOOPS)[:1]:
+            for call in (one for made in loop.body for one in _seeding(made)):  # type: ignore[attr-defined]
+                count = sum(one.place == place for one in backwards)
+                if count >= _FEWEST:
+                    yield Finding(
+                        place=_reading.at(place.file, call),
+                        sentence=Said(
+                            "난수 생성기의 시드를 업데이트마다 같은 수로 다시 정해서, 매번 똑같은 난수가 나와요.",
+                            "The generator is seeded with the same number in every update, so each draws the same.",
+                        ),
+                        evidence=Said(
+                            f"읽어 보니 이 줄은 `backward()`를 {count}번 부른 반복문 안에 있어요.",
+                            f"From reading: this line stands in the loop that called backward() {count} times.",
+                        ),
+                        mend=Said(
+                            "생성기는 반복문 앞에서 한 번만 만들고 시드를 정하세요.",
+                            "Make and seed the generator once, before the loop.",
+                        ),
+                    )
+
+
+def _seeding(statement: ast.stmt) -> list[ast.Call]:
+    """Return the calls of a plain statement that seed a generator with a fixed number."""
+    if not isinstance(statement, ast.Assign | ast.Expr):
+        return []
+    return [
+        call
+        for call in _reading.calls(statement, "manual_seed", "default_rng", "RandomState")
+        if call.args
+        and isinstance(call.args[0], ast.Constant)
+        and ("Generator" in ast.unparse(call.func) or _reading.called(call) != "manual_seed")
+    ]
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _generators(facts)
     passes, again = _same_passes(facts)
     seeds = [one for one in facts.of(Seeded) if one.package == "torch" and one.seed is not None]
     for seed in dict.fromkeys(one.seed for one in seeds):

@@ -8,6 +8,7 @@ from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
 from grader.scripts.things import OptimizerFacts
 
+_OPTIMIZER = {"optim", "optimizer", "opt", "optimiser"}
 _PROGRESS = {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations", "it"}
 
 
@@ -24,6 +25,11 @@ def _goes_on(facts: Facts, loaded: FileLoaded) -> bool:
     )
 
 
+def _keeps_optimizer(loaded: FileLoaded) -> bool:
+    """Return True if the file has an entry for an optimizer's state, by its name."""
+    return any(_OPTIMIZER & _reading.words(key) for key in loaded.keys)
+
+
 def _key(node: ast.AST) -> str | None:
     given: ast.AST | None = None
     if isinstance(node, ast.Subscript):
@@ -37,9 +43,10 @@ def _resumed(facts: Facts) -> Iterator[tuple[StateLoaded, FileLoaded, OptimizerF
     """Iterate over weights that were loaded to go on training, with the optimizer that did."""
     for file in facts.of(FileLoaded):
         later = facts.events[file.serial :]
-        if not _goes_on(facts, file) and not any(
+        restored = any(
             isinstance(one, StateLoaded) and one.kind in ("optimizer", "scheduler") for one in later
-        ):
+        )
+        if not _goes_on(facts, file) and not restored and not _keeps_optimizer(file):
             continue
         weights = next((one for one in later if isinstance(one, StateLoaded) and one.kind == "module"), None)
         if weights is None:
@@ -58,6 +65,7 @@ def _has_state(optimizer: OptimizerFacts) -> bool:
 
 def _no_optimizer(facts: Facts) -> Iterator[Finding]:
     for weights, file, optimizer in _resumed(facts):
+        goes_on = _goes_on(facts, file)
         given = any(
             one.kind == "optimizer" and one.owner == optimizer.number for one in facts.of(StateLoaded)
         )
@@ -65,6 +73,7 @@ def _no_optimizer(facts: Facts) -> Iterator[Finding]:
             continue
         yield Finding(
             place=weights.place,
+            severity=None if goes_on else "warning",
             sentence=Said(
                 f"가중치만 불러오고 {optimizer.kind}의 상태는 불러오지 않아서, 이어서 하는 학습이 "
                 f"빈 모멘트로 시작해요.",

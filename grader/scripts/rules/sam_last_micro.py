@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 
 _FEWEST = 3
 
@@ -18,6 +19,13 @@ def passes(facts: Facts, step: Stepped, since: int) -> tuple[list[BackwardRan], 
                 found.append([])
             found[-1].append(event)
     return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _own_line(first: BackwardRan, second: BackwardRan) -> Place | None:
+    """Return the line of the second pass: where it parts from the first if both go through one function."""
+    if second.place != first.place:
+        return second.place
+    return next((one for one in second.callers if one not in first.callers), second.place)
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -38,7 +46,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             continue
         _, first, second = short[-1]
         yield Finding(
-            place=second[0].place,
+            place=_own_line(first[-1], second[0]),
             sentence=Said(
                 f"SAM의 첫 번째 그레이디언트는 마이크로배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 "
                 "그레이디언트는 "

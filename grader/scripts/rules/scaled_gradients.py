@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from grader.scripts.facts import (
+    AutocastEntered,
     BackwardRan,
     Clipped,
     Event,
@@ -117,11 +118,16 @@ def _bypassed(facts: Facts) -> Iterator[Finding]:
 
 def _autocast(facts: Facts, backward: BackwardRan) -> str | None:
     """Return the type to which autocast lowered a forward since the backward before; the last one's if several."""
+    outside = False
     for event in reversed(facts.events[: backward.serial]):
         if isinstance(event, BackwardRan | Stepped):
             return None
-        if isinstance(event, ForwardRan) and event.grad and event.autocast is not None:
-            return event.autocast
+        if isinstance(event, AutocastEntered) and event.enabled and not outside:
+            return event.dtype  # entered within the forward, as by a decorator
+        if isinstance(event, ForwardRan) and event.grad:
+            if event.autocast is not None:
+                return event.autocast
+            outside = True
     return None
 
 

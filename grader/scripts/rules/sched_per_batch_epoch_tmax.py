@@ -10,6 +10,8 @@ from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
 _FEWEST, _SOON = 20, 0.5
+_NOTHING = 1e-3
+"""Share of the first rate with which hardly anything is learnt."""
 _OF_EPOCHS = ("StepLR", "MultiStepLR", "LinearLR", "PolynomialLR", "LambdaLR")
 _UPDATES = {"step", "steps", "len", "iters", "iter", "iterations", "batch", "batches", "updates"}
 
@@ -33,11 +35,14 @@ def _runs_out(facts: Facts) -> Iterator[Finding]:
             or len(steps) < max(_FEWEST, 0.8 * len(own))
         ):
             continue
-        fallen = next((n for n, one in enumerate(steps) if one.after[0] <= 0.2 * steps[0].before[0]), None)
-        if fallen is None or fallen > _SOON * len(steps) or not _counts_epochs(scheduler.built):
+        counts_epochs = _counts_epochs(scheduler.built)
+        low = (0.2 if counts_epochs else _NOTHING) * steps[0].before[0]
+        fallen = next((n for n, one in enumerate(steps) if one.after[0] <= low), None)
+        if fallen is None or fallen > _SOON * len(steps):
             continue
         yield Finding(
             place=steps[-1].place,
+            severity=None if counts_epochs else "warning",
             sentence=Said(
                 "에폭 수로 정한 스케줄을 배치마다 움직여서, 학습 초반에 학습률이 끝까지 내려가 버려요.",
                 "A schedule that counts epochs is stepped after every batch, so the rate has fallen to its end early "
@@ -45,11 +50,11 @@ def _runs_out(facts: Facts) -> Iterator[Finding]:
             ),
             evidence=Said(
                 f"업데이트 {len(own)}번 동안 {len(steps)}번 움직였고, {fallen + 1}번째에 벌써 학습률이 "
-                f"{steps[0].before[0]:g}에서 {steps[fallen].after[0]:.3g}로 내려갔어요. 읽어 보니 스케줄러를 만들 때 "
-                "에폭 수를 주었어요.",
+                f"{steps[0].before[0]:g}에서 {steps[fallen].after[0]:.3g}로 내려갔어요."
+                + (" 읽어 보니 스케줄러를 만들 때 에폭 수를 주었어요." if counts_epochs else ""),
                 f"{len(steps)} scheduler steps in {len(own)} updates; at step {fallen + 1} the rate had fallen from "
-                f"{steps[0].before[0]:g} to {steps[fallen].after[0]:.3g}. From reading: the scheduler is given a "
-                "number of epochs.",
+                f"{steps[0].before[0]:g} to {steps[fallen].after[0]:.3g}."
+                + (" From reading: the scheduler is given a number of epochs." if counts_epochs else ""),
             ),
             mend=Said(
                 "`scheduler.step()`을 에폭이 끝날 때로 옮기세요.",

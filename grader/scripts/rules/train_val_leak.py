@@ -7,7 +7,7 @@ from grader.scripts.facts import Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules._evaluations import Batches, batches, rows
+from grader.scripts.rules._evaluations import Batches, batches, rows, slices
 
 _FEWEST, _LEAST = 5, 0.02
 _SPLITS = ("train_test_split", "random_split", "split", "Subset")
@@ -17,6 +17,7 @@ _DOUBLING = {
     *("concatenate", "concat", "vstack", "cat", "repeat", "repeat_interleave", "tile", "resample"),
     *("oversample", "duplicate", "replicate", "upsample", "balance", "augment", "choice", "ConcatDataset"),
 }
+_SCORES = {"acc", "accuracy", "val", "valid", "validation", "test", "evaluate"}
 _DOUBLED = {word for name in _DOUBLING for word in _reading.words(name)}
 
 
@@ -49,6 +50,11 @@ def _simple(statement: ast.stmt) -> bool:
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _cut_by_hand(facts)
+    yield from _of_loaders(facts)
+
+
+def _of_loaders(facts: Facts) -> Iterator[Finding]:
     found = batches(facts)
     trained_on = {_origin(facts, one.loader) for one in found.trained}
     overlaps = []
@@ -92,6 +98,56 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "one side.",
             ),
         )
+
+
+def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find evaluations of slices some rows of which were trained on: neither all of them nor all that were trained."""
+    for one in slices(facts):
+        both = one.own & one.trained
+        partly = len(both) < len(one.own) and len(both) < len(one.trained)
+        if not partly or len(both) < max(_FEWEST, _LEAST * len(one.own)) or not _held_out(one.place):
+            continue
+        yield Finding(
+            place=_split_line(facts) or one.place,
+            severity="warning",
+            sentence=Said(
+                "검증하는 행 가운데 일부로 학습도 해요. 나눈 두 부분이 겹치는지 보세요.",
+                "Some rows of the evaluation are trained on, too: do the two parts of the split overlap?",
+            ),
+            evidence=Said(
+                f"{one.place.line}번째 줄에서 평가한 서로 다른 {len(one.own)}행 가운데 {len(both)}행이 학습 배치에도 "
+                "있었어요.",
+                f"{len(both)} of the {len(one.own)} distinct rows evaluated in line {one.place.line} were in training "
+                "batches, too.",
+            ),
+            mend=Said("겹치지 않게 나누세요.", "Split without overlap."),
+        )
+
+
+def _held_out(place: Place) -> bool:
+    """Return True if a line makes a score of held-out data: not the value of a state, as in Q-learning."""
+    around = _reading.around(place, ast.FunctionDef, ast.With, ast.Expr, ast.Assign)
+    said = set().union(*map(_reading.words, around)) if around else set()
+    return bool(said & _SCORES) or any(map(_reading.counts_right, around))
+
+
+def _split_line(facts: Facts) -> Place | None:
+    """Return the only line that cuts two slices of one thing: `perm[:240], perm[200:]`."""
+    found = []
+    for file in _reading.files(facts):
+        for one in _reading.nodes(file, ast.Assign):
+            cuts = [
+                ast.unparse(cut.value)
+                for cut in ast.walk(one)
+                if isinstance(cut, ast.Subscript) and _is_cut(cut)
+            ]
+            if len(cuts) >= 2 and len(set(cuts)) < len(cuts):
+                found.append(_reading.at(file, one))
+    return found[0] if len(found) == 1 else None
+
+
+def _is_cut(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
 
 
 def _origin(facts: Facts, loader: int) -> tuple[Place | None, int]:

@@ -85,6 +85,8 @@ def _unfrozen(facts: Facts) -> list[ParameterFacts]:
     backwards = [one for one in facts.of(BackwardRan) if one.reached]
     found = []
     for parameter in unheld(facts):
+        if parameter.module_serial is not None and _optimizer_before(facts, parameter.module_serial):
+            continue  # made later, not unfrozen
         place = next(one.place for one in reversed(backwards) if parameter.number in one.reached)
         reached = [parameter.number in one.reached for one in backwards if one.place == place]
         without = reached.index(True)

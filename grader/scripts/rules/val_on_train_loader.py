@@ -8,7 +8,7 @@ from grader.scripts.facts import BatchLoaded, Facts, ForwardRan, LoaderBegan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules._evaluations import batches, rows
+from grader.scripts.rules._evaluations import batches, rows, slices
 
 _HELD_OUT = {"val", "valid", "validation", "validate", "dev", "test", "heldout"}
 _AFTER = 4
@@ -56,7 +56,30 @@ def _said_there(site: Place) -> set[str]:
     return _reading.words(text) | _reading.words(name)
 
 
+def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
+    """Find lines that call the score of training rows one of held-out data, where nothing else is evaluated."""
+    found = list(slices(facts))
+    for one in found:
+        clean = [other for other in found if not other.own & other.trained]
+        said = _said_there(one.place)
+        if clean or one.at_once or not one.own <= one.trained or "train" in said or not said & _HELD_OUT:
+            continue
+        yield Finding(
+            place=one.place,
+            sentence=Said(
+                "검증 점수라고 하는 이 값을 학습한 데이터로 재요. 새 데이터에서 얼마나 맞는지는 알 수 없어요.",
+                "This score is called one of held-out data and is measured on the data of the training.",
+            ),
+            evidence=Said(
+                f"이 줄에서 평가한 서로 다른 {len(one.own)}행이 모두 학습 배치에 있었어요.",
+                f"All {len(one.own)} distinct rows evaluated here were in training batches.",
+            ),
+            mend=Said("학습하지 않은 행으로 평가하세요.", "Evaluate rows that are not trained on."),
+        )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _cut_by_hand(facts)
     found = batches(facts)
     trained = {one.loader for one in found.trained}
     again = [one for one in found.evaluated if one.loader in trained]

@@ -2,9 +2,24 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.facts import BackwardRan, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules._steps import FEWEST, idle_steps, last_clearing, step_within
+from grader.scripts.source import gradient_clearings
+
+
+def _cleared_by_hand(facts: Facts, step: Stepped) -> Place | None:
+    """Return the line between a step and the backward before it that clears gradients without `zero_grad`."""
+    backward = next((one for one in reversed(list(facts.of(BackwardRan))) if one.serial < step.serial), None)
+    if backward is None or backward.place is None or step.place is None:
+        return None
+    found = [
+        one
+        for one in gradient_clearings(backward.place.file)
+        if backward.place.line <= one.line <= step.place.line and step.place.file == one.file
+    ]
+    return found[-1] if found else None
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -15,11 +30,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
             for one in facts.of(BackwardRan)
             if idle.optimizer in one.contributed and step_within(facts, one, idle.optimizer)
         ]
-        if len(pairs) < FEWEST or len(early) > len(pairs) / 2:
+        by_hand = _cleared_by_hand(facts, idle.steps[-1]) if not pairs and not early else None
+        if by_hand is None and (len(pairs) < FEWEST or len(early) > len(pairs) / 2):
             continue
-        step, clearing = pairs[-1]
+        step = idle.steps[-1]
         yield Finding(
-            place=clearing.place,
+            place=by_hand or pairs[-1][1].place,
             sentence=Said(
                 "`backward()`가 만든 그레이디언트를 `step()`이 읽기 전에 지워서, 모델이 전혀 배우지 못해요.",
                 "The gradients are cleared after backward() and before step() reads them, so nothing is learnt.",

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from grader.classroom.desk.answers import keep_answers
 from grader.classroom.desk.desk import Desk
 from grader.classroom.desk.server import serve
 from grader.cli.desk import rules_in
 from grader.cli.instructor import mark_again
 from grader.course.feedback import ClassResult
+from grader.report.kept_answers import keep_answers
 from grader.report.results import write_results
 from grader.submission.submission import Submission, read_files
 from tests.report import samples

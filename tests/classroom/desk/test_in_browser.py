@@ -190,3 +190,43 @@ def test_no_more_is_drawn_than_can_be_read(opened: Opened) -> None:
     page = opened(samples.large_class(100))
     assert page.locator("#programs article").count() <= 6
     assert page.evaluate("document.querySelectorAll('*').length") < 1_500
+
+
+def test_what_is_typed_while_a_view_loads_gets_where_it_belongs(opened: Opened) -> None:
+    """A slow server must not make `+1` a series of commands, nor judge the group that was there before."""
+    page = opened(samples.large_class(24))
+    page.route("**/api/answers*", lambda route: (page.wait_for_timeout(600), route.continue_()))
+    page.keyboard.press("j")
+    page.keyboard.press("s")
+    page.keyboard.type("-1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("c")
+    page.keyboard.type("xju")
+    page.keyboard.press("Control+Enter")
+    wait(page, "6명에게 적었어요")
+    expect(page.locator("#title")).to_contain_text("통과")
+    lines = (page.report / "overrides.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert len(lines) == 6
+    assert all(",-1,xju,묶음:" in line for line in lines)
+    assert page.inner_text("#round") == "0/2 묶음"
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_keys_work_after_a_scope_was_clicked(opened: Opened) -> None:
+    """Only the arrows belong to the radio buttons; what is written twice is told as such."""
+    page = opened(samples.large_class(24))
+    page.locator("#scopes input").nth(1).click()
+    page.keyboard.press("s")
+    page.keyboard.type("+1")
+    assert page.input_value("#score") == "+1"
+    page.get_by_label("까닭이나 코멘트").fill("한 문장")
+    page.keyboard.press("Control+Enter")
+    wait(page, "명에게 적었어요")
+    page.locator("#scopes input").nth(1).click()
+    page.get_by_label("점수").fill("+1")
+    page.get_by_label("까닭이나 코멘트").fill("한 문장")
+    page.keyboard.press("Control+Enter")
+    wait(page, "이미 똑같이 적혀 있어요")
+    page.locator("#scopes input").first.click()
+    page.keyboard.press("j")
+    expect(page.locator("#title")).to_contain_text("통과")

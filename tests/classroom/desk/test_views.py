@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.desk.answers import Answers, keep_answers
 from grader.classroom.desk.card_tree import TAGS, card_tree
 from grader.course.feedback import Person
 from grader.report.html import feedback_html
+from grader.report.kept_answers import Answers, keep_answers
 from grader.report.results import from_json, write_results
 from grader.submission.submission import read_files
 from tests.classroom.desk.running import desk_over, write_class
@@ -27,6 +27,19 @@ def test_answers_that_behave_alike_are_one_group(tmp_path: Path) -> None:
     assert len(found["programs"]) == 6
     rest = desk.answers("train_step", groups[0]["key"], 18)["programs"]
     assert len(rest) == found["total"] - 18
+
+
+def test_a_group_of_files_that_cannot_be_read_has_no_name_of_one_of_them(tmp_path: Path) -> None:
+    students = tuple(
+        replace(
+            s, feedbacks=tuple(replace(f, message=f"{s.student}.hwp: 읽을 수 없어요.") for f in s.feedbacks)
+        )
+        for s in (samples.all_of("가", "unreadable"), samples.all_of("나", "unreadable"))
+    )
+    result = replace(samples.large_class(4), submissions=students)
+    write_class(tmp_path / "out", result, tmp_path / "work")
+    (group,) = desk_over(tmp_path / "out").exercise("train_step")["groups"]
+    assert (group["title"], group["students"]) == ("읽을 수 없는 파일", 2)
 
 
 def test_the_whole_code_is_there_with_its_mark_and_its_place(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-# mistakes: drops-leftover, clips-first-pass-only, last-batch-only, unlisted(does not reset the sum of losses after a window)
+# mistakes: drops-leftover, clips-first-pass-only, last-batch-only, losses-not-reset
 # lines: 15, 19, 22, 26
 # hidden:
 from torch.nn.utils import clip_grad_norm_

@@ -1,5 +1,5 @@
-# mistakes: unlisted(calls len on a generator), empty-window-steps, ignores-ignore-index, mean-of-means
-# lines: 9, 16, 13, 14
+# mistakes: unlisted(calls len on a generator), empty-window-steps, ignores-ignore-index, mean-of-means, other-exception
+# lines: 9, 16, 13, 14, 17
 # hidden:
 import torch.nn.functional as F
 

@@ -1,5 +1,5 @@
-# mistakes: leaves-eval-mode, one-lr-for-all-groups, clip-after-warmup-late
-# lines: 56, 13, 48
+# mistakes: leaves-eval-mode, one-lr-for-all-groups, clip-after-warmup-late, ends-in-callback-mode
+# lines: 56, 13, 48, 63
 import math
 
 import torch

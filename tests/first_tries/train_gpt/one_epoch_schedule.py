@@ -1,5 +1,5 @@
-# mistakes: schedule-ends-after-one-epoch, tokens-start-anew, clip-after-warmup-late, leaves-eval-mode
-# lines: 51, 57, 68, 40
+# mistakes: schedule-ends-after-one-epoch, tokens-start-anew, clip-after-warmup-late, leaves-eval-mode, ends-in-callback-mode
+# lines: 51, 57, 68, 40, 82
 # note: if warmup_steps >= len(train_loader) - 1, mistake 1 makes the rate at s == warmup_steps min_lr and all but hides 3
 
 import math

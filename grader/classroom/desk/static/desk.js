@@ -32,10 +32,10 @@ async function answer(address, options = {}) {
 }
 
 let fading = 0;
-function tell(text) {
+function tell(text, stays = false) {
   at("told").textContent = text;
   clearTimeout(fading);
-  fading = setTimeout(() => { at("told").textContent = ""; }, 6000);
+  if (!stays) fading = setTimeout(() => { at("told").textContent = ""; }, 6000);
 }
 
 // Acts run one after the other, so that each finds the page as the one before left it. Never call it from inside an act.
@@ -176,9 +176,9 @@ function showWritten() {
     const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
     return writtenItem(entry, ruleName(entry.rule), {
-      remove: () => change("take_back", same, "명의 것을 지웠어요"),
-      removeMisfits: () => change("take_back", { ...same, only_misfits: true }, "명의 것을 지웠어요"),
-      extend: () => change("judge", { exercise: exercise.name, scope, target, score: entry.score, text: entry.text }, "명에게 적었어요"),
+      remove: () => attempt(() => takeBack(same)),
+      removeMisfits: () => attempt(() => takeBack({ ...same, only_misfits: true })),
+      extend: () => attempt(() => judge({ exercise: exercise.name, scope, target, score: entry.score, text: entry.text })),
     });
   });
   at("written").replaceChildren(...items);
@@ -207,31 +207,31 @@ async function refresh() {
   }
 }
 
-async function change(path, values, said) {
-  return attempt(async () => {
-    const done = await send(path, values);
-    const left = done.left_alone ? ` 이미 점수를 정했거나 누구인지 알 수 없는 ${done.left_alone}명은 그대로 두었어요.` : "";
-    const count = done.added || done.removed;
-    tell(count ? `${count}${said}.${left} 되돌리려면 u` : `바뀐 것이 없어요.${left}`);
-    await showClass();
-    await refresh();
-    const { chosen } = state; // marks beside the names have changed
-    const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0 });
-    if (state.programs.length <= view.programs.length) {
-      state.programs = view.programs;
-      at("programs").replaceChildren();
-      addPrograms(view.programs, 0);
-      choose(chosen, false);
-    }
-    return count > 0;
-  });
+const judge = (values) => change("judge", values, "명에게 적었어요", "이미 똑같이 적혀 있어요.");
+const takeBack = (values) => change("take_back", values, "명의 것을 지웠어요", "지울 것이 없어요.");
+
+async function change(path, values, said, nothing) {
+  const done = await send(path, values);
+  const left = done.left_alone ? ` 이미 점수를 정했거나 누구인지 알 수 없는 ${done.left_alone}명은 그대로 두었어요.` : "";
+  const count = done.added || done.removed;
+  if (count) tell(`${count}${said}.${left} 되돌리려면 u`);
+  else tell(left ? `바뀐 것이 없어요.${left}` : nothing);
+  await showClass();
+  await refresh();
+  const { chosen } = state; // marks beside the names have changed
+  const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0 });
+  if (state.programs.length <= view.programs.length) {
+    state.programs = view.programs;
+    at("programs").replaceChildren();
+    addPrograms(view.programs, 0);
+    choose(chosen, false);
+  }
 }
 
-async function write() {
-  const radio = at("scopes").querySelector("input:checked");
-  const target = radio.dataset.target ?? at("student").value;
-  const values = { exercise: state.exercise.name, scope: radio.dataset.scope, target, score: at("score").value, text: at("text").value };
-  if (!values.text.trim()) {
+// What is typed is taken at once, and whom it is for when its turn comes: a view that was asked for before is there then.
+function write() {
+  const typed = { score: at("score").value, text: at("text").value };
+  if (!typed.text.trim()) {
     tell("까닭이나 코멘트를 한 문장으로 적어 주세요. 학생도 읽는 글이에요.");
     at("text").focus();
     return;
@@ -239,11 +239,17 @@ async function write() {
   at("score").value = "";
   at("text").value = "";
   at("title").focus(); // the next key is a command again
-  const done = await change("judge", values, "명에게 적었어요");
-  if (done === null) {
-    at("score").value = values.score;
-    at("text").value = values.text;
-  }
+  attempt(async () => {
+    const radio = at("scopes").querySelector("input:checked");
+    const target = radio.dataset.target ?? at("student").value;
+    try {
+      await judge({ exercise: state.exercise.name, scope: radio.dataset.scope, target, ...typed });
+    } catch (error) {
+      at("score").value = typed.score;
+      at("text").value = typed.text;
+      throw error;
+    }
+  });
 }
 
 async function see() {
@@ -287,9 +293,8 @@ const KEYS = {
   ArrowLeft: () => turn(-1),
   x: see,
   u: undo,
-  s: () => at("score").focus(),
-  c: () => at("text").focus(),
 };
+const FIELDS = { s: "score", c: "text" }; // entered at once: what is typed while a view loads belongs there
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select");
@@ -298,11 +303,12 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     return at("form").requestSubmit();
   }
-  if (typing || event.target.type === "radio" || event.ctrlKey || event.metaKey || event.altKey || !at("keys").checked) return undefined;
-  const run = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
-  if (!run || !state.group) return undefined;
+  const choosing = event.target.type === "radio" && event.key.startsWith("Arrow");
+  if (typing || choosing || event.ctrlKey || event.metaKey || event.altKey || !at("keys").checked) return undefined;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (!state.group || !(key in KEYS || key in FIELDS)) return undefined;
   event.preventDefault();
-  return attempt(run);
+  return key in FIELDS ? at(FIELDS[key]).focus() : attempt(KEYS[key]);
 });
 
 const onClick = (id, run) => at(id).addEventListener("click", () => attempt(run));
@@ -312,7 +318,7 @@ onClick("see", see);
 onClick("undo", undo);
 onClick("more", showMore);
 onClick("publish", async () => {
-  tell("모든 결과에 반영하고 있어요.");
+  tell("모든 결과에 반영하고 있어요.", true);
   at("publish").disabled = true;
   try {
     tell((await send("publish")).said);

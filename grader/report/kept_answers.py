@@ -1,23 +1,26 @@
 """Keep the code of a graded class beside its results, so that people can read what was graded.
 
-`grade` writes the file; the desk reads it. It holds the program as it was graded, with the place of each line in the
-learner's file, and code that does not parse.
+`grade` writes the file; the students' pages and the desk are made with it. It holds the program as it was graded, with
+the place of each line in the learner's file, and code that does not parse. The results do not repeat it.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from grader.base.files import write_whole
+from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.submission.source_file import SourceFile
 from grader.submission.submission import Submission
 
 NAME = "answers.jsonl"
 """Name of the file in the report's folder; one JSON line for each student."""
+_MAX_CODE_CHARS = 20_000
+"""Maximum characters of an answer on the student's page; the longest solution has 4,000."""
 _MAX_LINE = 2**24
 """Maximum bytes read of a line; an answer typically takes 10 kB."""
 
@@ -76,10 +79,10 @@ def _json_line(submission: Submission, exercises: tuple[str, ...]) -> str:
 
 def _definition(source: SourceFile, exercise: str) -> dict[str, Any]:
     """Return where the definition stands in the program, or its text if it does not parse; and its fingerprint."""
-    problem = source.problem_for(exercise)
-    if problem is not None:
-        place, texts = source.nearest_place(problem.line), problem.text.strip("\n").split("\n")
-        return {"broken": [place.cell, texts], "digest": _digest(texts)}
+    if source.problem_for(exercise) is not None and (attempt := source.answer(exercise)) is not None:
+        text, place = attempt
+        texts = text.split("\n")
+        return {"broken": [place.cell, place.line, texts], "digest": _digest(texts)}
     first, last = source.spans.get(exercise, (1, len(source.places)))
     texts = source.text.split("\n")[first - 1 : last]
     begin, end = source.nearest_place(first), source.nearest_place(last)
@@ -142,16 +145,48 @@ class Answers:
 
     def of(self, student: str, exercise: str) -> Answer | None:
         """Return the student's code for an exercise; None if nothing was handed in for it, or nothing was kept."""
+        return self.all_of(student, (exercise,)).get(exercise)
+
+    def all_of(self, student: str, exercises: Iterable[str]) -> dict[str, Answer]:
+        """Return the student's code for these exercises, of those for which there is any."""
         if student not in self._places:
-            return None
+            return {}
         with self._path.open("rb") as file:
             file.seek(self._places[student])
             line = file.readline(_MAX_LINE)
         with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
             entry = json.loads(line)
-            own = entry["exercises"].get(exercise)
-            return None if own is None else _answer(entry["files"][own["file"]], own)
-        return None
+            found = ((name, entry["exercises"].get(name)) for name in exercises)
+            return {name: _answer(entry["files"][own["file"]], own) for name, own in found if own is not None}
+        return {}
+
+
+def with_code(result: ClassResult, out: Path) -> ClassResult:
+    """Return the results with the code of each answer, as it was kept in `out`, for the pages.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    answers = Answers(out)
+
+    def completed(submission: SubmissionResult) -> SubmissionResult:
+        kept = answers.all_of(submission.student, [f.exercise for f in submission.all_feedback])
+        feedbacks, extras = (
+            tuple(_with_answer(feedback, kept.get(feedback.exercise)) for feedback in those)
+            for those in (submission.feedbacks, submission.extras)
+        )
+        return replace(submission, feedbacks=feedbacks, extras=extras)
+
+    return replace(result, submissions=tuple(map(completed, result.submissions))) if answers else result
+
+
+def _with_answer(feedback: Feedback, answer: Answer | None) -> Feedback:
+    """Add the learner's whole answer, for people who read it; of one left as handed out they need none."""
+    if answer is None or not answer.own or not feedback.begun:
+        return feedback
+    code = "\n".join(line.text for line in answer.own)
+    first = answer.own[0]
+    return replace(feedback, code=code[:_MAX_CODE_CHARS], code_line=first.line, code_cell=first.cell)
 
 
 def _answer(file: dict[str, Any], own: dict[str, Any]) -> Answer:
@@ -159,8 +194,8 @@ def _answer(file: dict[str, Any], own: dict[str, Any]) -> Answer:
         Line(cell, first + i, text) for cell, first, texts in file["parts"] for i, text in enumerate(texts)
     ]
     if "broken" in own:
-        cell, texts = own["broken"]
-        broken = tuple(Line(cell, i, text) for i, text in enumerate(texts, start=1))
+        cell, first, texts = own["broken"]
+        broken = tuple(Line(cell, i, text) for i, text in enumerate(texts, start=first))
         return Answer(str(file["name"]), broken, _trimmed(lines))
     places = [[line.cell, line.line] for line in lines]
     first, last = (places.index(place) for place in own["span"])

@@ -1,0 +1,283 @@
+"""Driver of `adamw_step_`, which does by hand the step of `torch.optim.AdamW`.
+
+Promises of the exercise, and the scenarios that check them:
+    the update is torch's: `updates`, `large-eps`, `defaults`
+    the arguments' defaults are torch's: `defaults`
+    a parameter whose gradient is None stays, and its state with it: `pause`, `others`, `keys`
+    a parameter that joins late is corrected by its own count: `late`
+    the state holds the count and both averages under the parameter's number: `state`, `keys`, `dtypes`
+    nothing is remembered but what is in the state: `resumed`
+    gradients stay as they are: `gradients`; there is no graph: `graph`; parameters are moved in place: `leaves`
+
+The contract of all exercises adds: nothing is printed (`quiet`).
+
+Scenarios about something other than the update compare the function with itself (`record_alike`), so that a wrong
+update costs the points of `update` only.
+"""
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.fixtures.usual import record_alike
+from grader.exercises.fixtures.witnesses import gradients_of_next_backward
+from grader.observe.play import Driver, Stage
+from grader.observe.values import type_name
+from grader.observe.wording import yes_or_no
+
+driver = Driver("adamw_step_")
+
+_SHAPES = ((4, 3), (3,), (), (2, 5))
+"""Shapes of the parameters; one is a scalar."""
+_SETTINGS: Mapping[str, Any] = {"lr": 0.05, "betas": (0.8, 0.95), "eps": 1e-12, "weight_decay": 0.4}
+"""Arguments of the update, none of them its default: a decay that shows after one update, and an eps that does not."""
+
+State = dict[Any, Any]
+"""What the learner's function keeps between calls."""
+Gradients = list[Tensor | None]
+"""A gradient, or None, for each parameter."""
+
+
+def _parameters(stage: Stage, shapes: Sequence[tuple[int, ...]] = _SHAPES) -> list[nn.Parameter]:
+    """Return parameters of these shapes, the same ones at each call."""
+    generator = stage.env.generator("values")
+    return [nn.Parameter(_noise(shape, generator).to(stage.env.device)) for shape in shapes]
+
+
+def _gradients(
+    stage: Stage, params: Sequence[nn.Parameter], number: int, without: Iterable[int] = ()
+) -> Gradients:
+    """Return the gradients of the update of this number; None for the parameters in `without`."""
+    drawn = [
+        _noise(p.shape, stage.env.generator(f"gradient {number} {at}")).to(p.device, p.dtype)
+        for at, p in enumerate(params)
+    ]
+    return [None if at in without else gradient for at, gradient in enumerate(drawn)]
+
+
+def _noise(shape: Sequence[int], generator: torch.Generator) -> Tensor:
+    return torch.randn(tuple(shape), generator=generator, dtype=torch.float64)
+
+
+def _call(
+    stage: Stage,
+    params: Sequence[nn.Parameter],
+    grads: Sequence[Tensor | None],
+    state: State,
+    **settings: Any,
+) -> None:
+    """Call the learner's function with these arguments, and with `_SETTINGS` unless there are others.
+
+    The gradients are hidden from the recorder, which would count a changed one in every scenario; `gradients` looks.
+    """
+    student, chosen = stage.student("adamw_step_"), settings or _SETTINGS
+    stage.recorder.call(lambda: student(params, grads, state, **chosen))
+
+
+def _flat(params: Iterable[Tensor]) -> Tensor:
+    """Return a copy of the values as one vector."""
+    return torch.cat([p.detach().double().ravel() for p in params])
+
+
+def _moved_values(before: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """Return the values from before the call if any has changed since, else zeros: the witness that the call worked."""
+    return before * bool((before != _flat(params)).any())
+
+
+# ---- the update ----------------------------------------------------------------------------------
+
+
+def _update(stage: Stage, updates: int, scale: float = 1.0, **settings: Any) -> None:
+    """Record the parameters after each of several updates, with gradients of about this size."""
+    params, state = _parameters(stage), State()
+    stage.recorder.watch(nn.ParameterList(params))
+    for number in range(updates):
+        gradients = [g if g is None else g * scale for g in _gradients(stage, params, number)]
+        _call(stage, params, gradients, state, **settings)
+
+
+@driver.scenario("updates", "업데이트 열두 번", check="update")
+def _updates(stage: Stage) -> None:
+    """Update twelve times, with a rate that falls. A wrong program forgets a correction, or decays at another place."""
+    params, state = _parameters(stage), State()
+    stage.recorder.watch(nn.ParameterList(params))
+    for number in range(12):
+        settings = {**_SETTINGS, "lr": 0.05 / (1 + number)}
+        _call(stage, params, _gradients(stage, params, number), state, **settings)
+
+
+@driver.scenario("large-eps", "eps가 클 때", check="update")
+def _large_eps(stage: Stage) -> None:
+    """Update three times with a large eps. A wrong program adds it inside the root, or before the correction."""
+    _update(stage, 3, **{**_SETTINGS, "eps": 0.3})
+
+
+@driver.scenario("defaults", "기본값", check="update")
+def _defaults(stage: Stage) -> None:
+    """Update with the defaults and tiny gradients, where eps counts. A wrong program has other defaults."""
+    _update(stage, 3, 1e-8, lr=0.05)
+
+
+# ---- parameters without a gradient ---------------------------------------------------------------
+
+
+@driver.scenario("pause", "그레이디언트가 한 번 None이던 매개변수", check="none")
+def _pause(stage: Stage) -> None:
+    """Update twice, with a call between in which no parameter has a gradient, and once more without that call.
+
+    A wrong program decays the parameter in between, counts the call, or takes None as zero.
+    """
+    after: list[Tensor] = []
+    before = _flat(_parameters(stage))
+    for has_pause in (True, False):
+        params, state = _parameters(stage), State()
+        for number in (0, 1):
+            _call(stage, params, _gradients(stage, params, number), state)
+            if has_pause and number == 0:
+                _call(stage, params, [None] * len(params), state)
+        after.append(_flat(params))
+    record_alike(stage.recorder, "쉬었을 때와 쉬지 않았을 때의 매개변수", after[0], after[1], before)
+
+
+@driver.scenario("late", "늦게 들어온 매개변수", check="none")
+def _late(stage: Stage) -> None:
+    """Let one parameter join after three updates, and update it once more alone, in a list of its own.
+
+    A wrong program corrects it by the count of the others.
+    """
+    params, state = _parameters(stage), State()
+    alone, own_state = [_parameters(stage)[1]], State()
+    before = _flat(alone)
+    for number in range(5):
+        _call(stage, params, _gradients(stage, params, number, without=(1,) if number < 3 else ()), state)
+        if number >= 3:
+            _call(stage, alone, _gradients(stage, params, number)[1:2], own_state)
+    record_alike(stage.recorder, "함께일 때와 혼자일 때의 매개변수", _flat([params[1]]), _flat(alone), before)
+
+
+@driver.scenario("others", "None 뒤에 있는 매개변수", check="none")
+def _others(stage: Stage) -> None:
+    """Update with the first gradient None, and update the remaining parameters alone. A wrong program stops at None."""
+    params, rest = _parameters(stage), _parameters(stage)[1:]
+    before = _flat(rest)
+    _call(stage, params, _gradients(stage, params, 0, without=(0,)), State())
+    _call(stage, rest, _gradients(stage, params, 0)[1:], State())
+    record_alike(
+        stage.recorder, "None 뒤의 매개변수와 혼자일 때의 매개변수", _flat(params[1:]), _flat(rest), before
+    )
+
+
+# ---- the state -----------------------------------------------------------------------------------
+
+
+@driver.scenario("state", "상태에 든 값", check="state")
+def _state_values(stage: Stage) -> None:
+    """Update three times and record what the state holds. A wrong program keeps corrected averages, or other ones."""
+    params, state = _parameters(stage), State()
+    for number in range(3):
+        _call(stage, params, _gradients(stage, params, number), state)
+    for number in range(len(params)):
+        for key in ("exp_avg", "exp_avg_sq"):
+            stage.recorder.array(f"{number}번 매개변수의 {key}", state[number][key].detach().ravel())
+    counts: list[Any] = [float(state[number]["step"]) for number in range(len(params))]
+    stage.recorder.fact("매개변수마다 움직인 횟수", counts)
+
+
+@driver.scenario("keys", "상태의 키", check="state")
+def _keys(stage: Stage) -> None:
+    """Update twice, with one parameter that never has a gradient, and record the keys.
+
+    A wrong program makes a state for it all the same, or finds states by something else than the number.
+    """
+    params, state = _parameters(stage), State()
+    before = _flat(params)
+    for number in range(2):
+        _call(stage, params, _gradients(stage, params, number, without=(2,)), state)
+    keys: list[Any] = sorted(str(key) if isinstance(key, int | str) else type_name(key) for key in state)
+    stage.recorder.claim("상태의 키", keys, _moved_values(before, params))
+    inner: list[Any] = sorted({str(key) for kept in state.values() if isinstance(kept, dict) for key in kept})
+    stage.recorder.claim("매개변수마다 든 것의 키", inner, _moved_values(before, params))
+
+
+@driver.scenario("dtypes", "float32 매개변수", check="state")
+def _dtypes(stage: Stage) -> None:
+    """Update two float32 parameters, and record dtypes and shapes.
+
+    A wrong program keeps its averages in another dtype.
+    """
+    params = [nn.Parameter(p.detach().float()) for p in _parameters(stage)[:2]]
+    before, state = _flat(params), State()
+    _call(stage, params, _gradients(stage, params, 0), state)
+    kept = [state[number][key] for number in range(2) for key in ("exp_avg", "exp_avg_sq")]
+    described: list[Any] = [str(t.dtype).removeprefix("torch.") + str([*t.shape]) for t in (*params, *kept)]
+    stage.recorder.claim("매개변수와 상태의 dtype과 모양", described, _moved_values(before, params))
+
+
+@driver.scenario("resumed", "이어서 학습하기", check="state")
+def _resumed(stage: Stage) -> None:
+    """Update twice; copy parameters and state, as a checkpoint does, and update the copy twice; then without copying.
+
+    A wrong program finds states by the tensors, remembers them elsewhere, or starts them anew.
+    """
+    after: list[Tensor] = []
+    before = _flat(_parameters(stage))
+    for is_copied in (True, False):
+        params, state = _parameters(stage), State()
+        for number in range(4):
+            if is_copied and number == 2:
+                params, state = copy.deepcopy((params, state))
+            _call(stage, params, _gradients(stage, params, number), state)
+        after.append(_flat(params))
+    record_alike(stage.recorder, "복사해 이어 간 매개변수와 끊지 않은 매개변수", after[0], after[1], before)
+    # A program that starts anew in each call is the same with and without the copy: its average is the last gradient's.
+    stage.recorder.fact("0번 매개변수가 움직인 횟수", float(state[0]["step"]))
+
+
+# ---- what must stay ------------------------------------------------------------------------------
+
+
+@driver.scenario("gradients", "그레이디언트의 값", check="kept")
+def _gradients_stay(stage: Stage) -> None:
+    """Update once and record whether the gradients stayed. A wrong program adds the decay to them, or scales them."""
+    params = _parameters(stage)
+    before, gradients = _flat(params), _gradients(stage, params, 0)
+    _call(stage, params, gradients, State())
+    pairs = zip(gradients, _gradients(stage, params, 0), strict=True)
+    stays = all(now is not None and given is not None and torch.equal(now, given) for now, given in pairs)
+    stage.recorder.claim("그레이디언트가 그대로", yes_or_no(stays), _moved_values(before, params))
+
+
+@driver.scenario("graph", "계산 그래프가 붙은 그레이디언트", check="kept")
+def _graph(stage: Stage) -> None:
+    """Update with gradients that have a graph, as `create_graph=True` gives. A wrong program keeps it in the state."""
+    params, state = _parameters(stage), State()
+    before = _flat(params)
+    sources = [None if g is None else g.requires_grad_() for g in _gradients(stage, params, 0)]
+    _call(stage, params, [None if source is None else source * 1.0 for source in sources], state)
+    tensors = [value for kept in state.values() for value in kept.values() if isinstance(value, Tensor)]
+    has_graph = any(t.grad_fn is not None for t in (*params, *tensors))
+    stage.recorder.claim("남은 계산 그래프", yes_or_no(has_graph), _moved_values(before, params))
+
+
+@driver.scenario("leaves", "잎(leaf) 텐서로 남는 매개변수", check="kept")
+def _leaves(stage: Stage) -> None:
+    """Update once and make another backward pass. A wrong program leaves parameters that cannot be trained."""
+    params = _parameters(stage)
+    before, given = _flat(params), [*params]
+    _call(stage, params, _gradients(stage, params, 0), State())
+    is_same = len(params) == len(given) and all(p is q for p, q in zip(params, given, strict=True))
+    stage.recorder.claim("리스트에 든 텐서가 그대로", yes_or_no(is_same), _moved_values(before, given))
+    stage.recorder.array("다음 역전파의 그레이디언트", gradients_of_next_backward(stage.env, given))
+
+
+@driver.scenario("quiet", "화면 출력", check="kept")
+def _quiet(stage: Stage) -> None:
+    """Record whether the call prints anything."""
+    params = _parameters(stage)
+    before = _flat(params)
+    _call(stage, params, _gradients(stage, params, 0), State())
+    printed = yes_or_no(stage.recorder.print_count > 0)
+    stage.recorder.claim("print를 부름", printed, _moved_values(before, params))

@@ -1,0 +1,125 @@
+"""Driver of `baseline_loss`, which returns the smallest mean loss of a model that does not see its inputs.
+
+Promises of the exercise, and the scenarios that check them:
+    squared errors for real targets: `real`, `offset`, `single`
+    cross entropy for class numbers: `classes`; classes that never occur: `gaps`
+    targets of -100 are not counted: `ignored`
+    a float is returned, and nothing printed: `types`, `quiet`; the targets stay: every scenario
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from grader.exercises.fixtures.returned import FLOAT32_ATOL, type_witness
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.values import as_number, type_name
+from grader.observe.wording import yes_or_no
+
+driver = Driver("baseline_loss")
+
+_IGNORED = -100
+
+
+def _record(stage: Stage, title: str, targets: Iterable[Tensor]) -> None:
+    """Call the learner's function with each tensor, and record what it returns as one array."""
+    student = stage.student("baseline_loss")
+    stage.recorder.array(title, [as_number(stage.recorder.call(student, one)) for one in targets])
+
+
+def _real(env: Env, salt: str, length: int) -> Tensor:
+    """Return random targets in float64, about as far apart as their mean is from 0."""
+    return 1.5 + 2 * torch.randn(length, generator=env.generator(salt), dtype=torch.float64)
+
+
+def _classes(env: Env, counts: Iterable[int]) -> Tensor:
+    """Return class numbers in a random order: the number k as often as `counts` says for k."""
+    numbers = [number for number, count in enumerate(counts) for _ in range(count)]
+    return torch.tensor(numbers)[torch.randperm(len(numbers), generator=env.generator("order"))]
+
+
+@driver.scenario("real", "실수인 정답", atol=FLOAT32_ATOL)
+def _real_targets(stage: Stage) -> None:
+    """Give few targets and many.
+
+    A wrong program divides by one target less, which shows where there are few, or returns a root or a sum.
+    """
+    draw = stage.env.draw("lengths")
+    lengths = (draw.whole(3, 5), draw.whole(40, 60))
+    _record(stage, "제곱 오차", (_real(stage.env, f"real {length}", length) for length in lengths))
+
+
+@driver.scenario("offset", "평균이 먼 정답", check="real", atol=FLOAT32_ATOL)
+def _far_from_zero(stage: Stage) -> None:
+    """Give targets whose mean is far from 0.
+
+    A wrong program predicts 0, and returns the mean of the squares.
+    """
+    _record(stage, "제곱 오차", [_real(stage.env, "far", 20) + stage.env.draw("offset").real(4.0, 9.0)])
+
+
+@driver.scenario("single", "정답 하나", check="real", atol=FLOAT32_ATOL)
+def _one_target(stage: Stage) -> None:
+    """Give a single target, which a model without inputs hits, and then two.
+
+    A wrong program that divides by one target less returns NaN. The two targets keep a program out that returns 0.
+    """
+    _record(stage, "제곱 오차", [_real(stage.env, "one", 1), _real(stage.env, "two", 2)])
+
+
+@driver.scenario("classes", "클래스의 번호", atol=FLOAT32_ATOL)
+def _class_numbers(stage: Stage) -> None:
+    """Give class numbers of unlike frequencies, each of which occurs.
+
+    A wrong program takes all classes to be equally frequent, or another logarithm.
+    """
+    draw = stage.env.draw("counts")
+    counts = [draw.whole(1, 3), draw.whole(4, 8), draw.whole(9, 20), draw.whole(2, 30)]
+    _record(stage, "교차 엔트로피", [_classes(stage.env, counts), _classes(stage.env, counts[:2])])
+
+
+@driver.scenario("gaps", "나오지 않는 번호", check="classes", atol=FLOAT32_ATOL)
+def _missing_classes(stage: Stage) -> None:
+    """Give class numbers some of which never occur.
+
+    A wrong program takes the logarithm of 0, and returns NaN.
+    """
+    draw = stage.env.draw("gaps")
+    _record(stage, "교차 엔트로피", [_classes(stage.env, [0, draw.whole(2, 6), 0, 0, draw.whole(7, 12)])])
+
+
+@driver.scenario("ignored", "세지 않는 정답", atol=FLOAT32_ATOL)
+def _ignored_targets(stage: Stage) -> None:
+    """Give class numbers with -100 among them.
+
+    A wrong program counts them as a class of their own, or among those that it divides by.
+    """
+    draw = stage.env.draw("ignored")
+    targets = _classes(stage.env, [draw.whole(2, 5), draw.whole(6, 11), draw.whole(3, 9)])
+    holes = torch.full((draw.whole(4, 9),), _IGNORED)
+    _record(stage, "교차 엔트로피", [torch.cat([holes, targets]), torch.cat([targets[:-1], holes])])
+
+
+@driver.scenario("types", "반환 타입")
+def _types(stage: Stage) -> None:
+    """Record the types of what is returned for either kind of targets.
+
+    A wrong program returns a tensor. The witness is a number of the seed's, if the values for two lists of targets
+    differ: a program that always returns the same has not looked at them.
+    """
+    student = stage.student("baseline_loss")
+    targets = (_real(stage.env, "types", 7), _real(stage.env, "others", 7), _classes(stage.env, [2, 3]))
+    values = [stage.recorder.call(student, one) for one in targets]
+    has_looked = as_number(values[0]) != as_number(values[1])
+    seeded = float(targets[0].sum()) if has_looked else 0.0
+    stage.recorder.claim(
+        "반환 타입", [type_name(value) for value in values], type_witness(float, values, seeded)
+    )
+
+
+@driver.scenario("quiet", "출력", check="types")
+def _quiet(stage: Stage) -> None:
+    """Record whether a call prints anything."""
+    stage.recorder.call(stage.student("baseline_loss"), _real(stage.env, "quiet", 5))
+    stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))

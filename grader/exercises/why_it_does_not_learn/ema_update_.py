@@ -1,0 +1,226 @@
+"""Driver of `ema_update_`, which moves an average of the weights towards the present ones.
+
+Promises of the exercise, and the scenarios that check them:
+    parameters become d times the average and 1 - d times the present value: `early`, `late`, `frozen`, `tied`
+    d is the smaller of the decay and (1 + step) / (10 + step), and is returned as a float: `ratio`
+    buffers are copied, whole numbers and those that no file holds too: `buffers`, `hidden`
+    the average's tensors are its own and are changed in place: `own`
+    no graph is built: `graph`
+    the model's values stay, and modes, `requires_grad` and `.grad` of both: `stays`, `settings`
+
+The contract of all exercises adds: nothing is printed (`quiet`).
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.fixtures.classifiers import (
+    FEATURES,
+    Net,
+    fill_gradients,
+    flat_weights,
+    holds_gradients,
+    initialize,
+    norm_dropout_mlp,
+)
+from grader.observe.play import Driver, Stage
+from grader.observe.wording import yes_or_no
+
+driver = Driver("ema_update_")
+
+
+def _models(stage: Stage) -> tuple[Net, Net]:
+    """Return an average and a model of the same structure, with different weights and buffers."""
+    average, model = norm_dropout_mlp(stage.env, "average"), norm_dropout_mlp(stage.env, "model")
+    for number, one in enumerate((average, model)):
+        _train(stage, one, -1 - number)
+    return average, model
+
+
+def _train(stage: Stage, model: nn.Module, number: int) -> None:
+    """Change all parameters and buffers, as a step of training would; `number` tells one step from another."""
+    generator = stage.env.generator(f"step {number}")
+    with torch.no_grad():
+        for tensor in chain(model.parameters(), model.buffers()):
+            noise = torch.rand(tensor.shape, generator=generator, dtype=torch.float64).to(tensor.device)
+            tensor.add_(noise if tensor.is_floating_point() else (1 + 9 * noise).to(tensor.dtype))
+
+
+def _call(stage: Stage, average: nn.Module, model: nn.Module, decay: float, step: int) -> Any:
+    """Call the learner's function and return its result."""
+    return stage.recorder.call(stage.student("ema_update_"), average, model, decay, step)
+
+
+def _moved(before: Tensor, average: nn.Module) -> Tensor:
+    """Return the weights from before the call if any has changed since, else zeros: the witness that it worked."""
+    return before * bool((before != flat_weights(average)).any())
+
+
+# ---- the average ---------------------------------------------------------------------------------
+
+
+def _follow(stage: Stage, average: Net, model: Net, first: int = 0, decay: float = 0.6) -> None:
+    """Record the average's parameters after each of six calls, between which the model is trained."""
+    stage.recorder.watch(average)
+    for step in range(first, first + 6):
+        _train(stage, model, step)
+        _call(stage, average, model, decay, step)
+
+
+@driver.scenario("early", "처음 여섯 번", check="average")
+def _early(stage: Stage) -> None:
+    """Average from the first call on. A wrong program swaps the shares, or uses the decay from the beginning."""
+    _follow(stage, *_models(stage))
+
+
+@driver.scenario("late", "학습이 한참 지난 뒤", check="average")
+def _late(stage: Stage) -> None:
+    """Average at large steps. A wrong program takes the larger of both ratios, or goes on copying."""
+    _follow(stage, *_models(stage), first=400)
+
+
+@driver.scenario("frozen", "얼린 매개변수", check="average")
+def _frozen(stage: Stage) -> None:
+    """Average with the model's first layer frozen. A wrong program leaves out what is not trained."""
+    average, model = _models(stage)
+    model.layers[0].requires_grad_(False)
+    _follow(stage, average, model)
+
+
+@driver.scenario("tied", "함께 쓰는 가중치", check="average")
+def _tied(stage: Stage) -> None:
+    """Average models in which two layers share a weight. A wrong program averages it once for each of its names."""
+    models = []
+    for salt in ("average", "model"):
+        layers = [nn.Linear(FEATURES, FEATURES), nn.Tanh(), nn.Linear(FEATURES, FEATURES)]
+        layers[2].weight = layers[0].weight
+        models.append(initialize(Net(layers), stage.env, salt))
+    _follow(stage, models[0], models[1])
+
+
+@driver.scenario("ratio", "돌려준 비율", check="ratio")
+def _ratio(stage: Stage) -> None:
+    """Record the ratio at steps before, at and after the one where the decay takes over.
+
+    A wrong program counts from 1, returns the decay, or returns nothing.
+    """
+    average, model = _models(stage)
+    decay = stage.env.draw("decay").real(0.88, 0.92)
+    crossing = round((10 * decay - 1) / (1 - decay))  # there (1 + step) / (10 + step) reaches the decay
+    for step in (0, 1, 7, crossing - 2, crossing + 2, 5000):
+        stage.recorder.returned(_call(stage, average, model, decay, step))
+
+
+# ---- buffers -------------------------------------------------------------------------------------
+
+
+def _record_buffers(stage: Stage, average: nn.Module) -> None:
+    """Record all buffers of the average, and their dtypes."""
+    for name, buffer in average.named_buffers():
+        stage.recorder.array(f"버퍼 {name}", buffer.detach().double().ravel())
+        stage.recorder.fact(f"버퍼 {name}의 dtype", str(buffer.dtype).removeprefix("torch."))
+
+
+@driver.scenario("buffers", "배치 정규화의 버퍼", check="buffers")
+def _buffers(stage: Stage) -> None:
+    """Call twice and record the buffers. A wrong program leaves them, averages them, or copies only some."""
+    average, model = _models(stage)
+    for step in (400, 401):
+        _train(stage, model, step)
+        _call(stage, average, model, 0.6, step)
+    _record_buffers(stage, average)
+
+
+@driver.scenario("hidden", "`state_dict`에 없는 버퍼", check="buffers")
+def _hidden(stage: Stage) -> None:
+    """Give both models a buffer that is not persistent. A wrong program copies what `state_dict` holds."""
+    average, model = _models(stage)
+    for one in (average, model):
+        one.register_buffer(
+            "scale", torch.ones(4, dtype=torch.float64, device=stage.env.device), persistent=False
+        )
+    _train(stage, model, 400)
+    _call(stage, average, model, 0.6, 400)
+    stage.recorder.array("버퍼 scale", average.get_buffer("scale"))
+
+
+# ---- what must stay ------------------------------------------------------------------------------
+
+
+@driver.scenario("own", "평균 모델의 텐서", check="own")
+def _own(stage: Stage) -> None:
+    """Call once, train the model on, and look at the average.
+
+    A wrong program lets both share tensors, or puts new ones.
+    """
+    average, model = _models(stage)
+    before, held = flat_weights(average), list(_tensors(average))
+    places = [tensor.data_ptr() for tensor in held]
+    _call(stage, average, model, 0.6, 0)
+    witness = _moved(before, average)
+    after = [tensor.detach().clone() for tensor in _tensors(average)]
+    _train(stage, model, 0)
+    stays = all(torch.equal(now, one) for now, one in zip(_tensors(average), after, strict=True))
+    stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(stays), witness)
+    pairs = zip(_tensors(average), held, places, strict=True)
+    same = all(now is one and now.data_ptr() == place for now, one, place in pairs)
+    stage.recorder.claim("부르기 전과 같은 텐서", yes_or_no(same), witness)
+
+
+def _tensors(model: nn.Module) -> Iterator[Tensor]:
+    """Yield parameters and buffers."""
+    yield from model.parameters()
+    yield from model.buffers()
+
+
+@driver.scenario("graph", "`requires_grad`가 False인 평균 모델", check="kept")
+def _graph(stage: Stage) -> None:
+    """Call with an average that needs no gradients. A wrong program makes its parameters part of a graph."""
+    average, model = _models(stage)
+    average.requires_grad_(False)
+    before = flat_weights(average)
+    _call(stage, average, model, 0.6, 0)
+    has_graph = any(p.grad_fn is not None or p.requires_grad for p in _tensors(average))
+    stage.recorder.claim("계산 그래프가 생김", yes_or_no(has_graph), _moved(before, average))
+
+
+@driver.scenario("stays", "model의 값", check="kept")
+def _stays(stage: Stage) -> None:
+    """Call once and record whether the model's values stay. A wrong program moves the model towards the average."""
+    average, model = _models(stage)
+    before, given = flat_weights(average), [tensor.detach().clone() for tensor in _tensors(model)]
+    _call(stage, average, model, 0.6, 0)
+    stays = all(torch.equal(now, one) for now, one in zip(_tensors(model), given, strict=True))
+    stage.recorder.claim("model의 값이 그대로", yes_or_no(stays), _moved(before, average))
+
+
+@driver.scenario("settings", "모드, requires_grad, .grad", check="kept")
+def _settings(stage: Stage) -> None:
+    """Call with unlike modes, a frozen layer and gradients. A wrong program sets eval mode, freezes or clears."""
+    average, model = _models(stage)
+    model.eval()
+    model.layers[0].requires_grad_(False)
+    before = flat_weights(average)
+    gradients = {name: fill_gradients(stage.env, one) for name, one in (("ema", average), ("model", model))}
+    _call(stage, average, model, 0.6, 0)
+    witness = _moved(before, average)
+    for name, one, is_training in (("ema", average, True), ("model", model, False)):
+        modes = all(module.training is is_training for module in one.modules())
+        needs: list[Any] = [number for number, p in enumerate(one.parameters()) if not p.requires_grad]
+        kept = holds_gradients(list(one.parameters()), gradients[name])
+        stage.recorder.claim(f"{name}의 상태가 그대로", yes_or_no(modes), witness)
+        stage.recorder.claim(f"{name}에서 얼린 매개변수의 번호", needs, witness)
+        stage.recorder.claim(f"{name}의 `.grad`가 그대로", yes_or_no(kept), witness)
+
+
+@driver.scenario("quiet", "화면 출력", check="kept")
+def _quiet(stage: Stage) -> None:
+    """Record whether the call prints anything."""
+    average, model = _models(stage)
+    before = flat_weights(average)
+    _call(stage, average, model, 0.6, 0)
+    stage.recorder.claim("print를 부름", yes_or_no(stage.recorder.print_count > 0), _moved(before, average))

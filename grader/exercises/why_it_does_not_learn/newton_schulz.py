@@ -1,0 +1,183 @@
+"""Driver of `newton_schulz`, which keeps a matrix's singular vectors and brings its singular values near 1.
+
+Promises of the exercise, and the scenarios that check them:
+    the matrix is divided by its Frobenius norm and goes through the polynomial five times: `square`, `wide`, `tall`
+    as often as `steps` says: `steps`
+    a norm below 1e-7 is replaced by 1e-7, and zeros stay zeros: `tiny`, `zero`
+    the products have the size of the shorter side: `products`
+    the result has the type of the matrix: `types`; the matrix itself stays as it is: `input`
+
+Except in `input`, the function gets a copy that nobody else sees, so that a program which works in place loses the
+points of that check only.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from grader.exercises.fixtures.witnesses import seeded_number
+from grader.observe.play import Driver, Stage
+from grader.observe.wording import yes_or_no
+
+driver = Driver("newton_schulz")
+
+_SIZE = 100.0
+"""Size of the matrices' elements."""
+
+_ATOL = 1e-8
+"""Absolute tolerance for matrices of this size: 1e-7 added to their norm moves the result by less (measured: 3e-9 in
+seven steps), because `tiny` judges how a small norm is treated."""
+
+
+def _matrix(stage: Stage, rows: int, columns: int, salt: str = "matrix") -> Tensor:
+    """Return a matrix of large normal numbers."""
+    generator = stage.env.generator(salt)
+    return _SIZE * torch.randn(rows, columns, generator=generator, dtype=torch.float64).to(stage.env.device)
+
+
+def _call(stage: Stage, matrix: Tensor, **kwargs: Any) -> Any:
+    """Call the learner's function with a copy of the matrix, and return its result."""
+    student = partial(stage.student("newton_schulz"), matrix.clone(), **kwargs)
+    return stage.recorder.call(student)
+
+
+def _record(stage: Stage, name: str, result: Any) -> None:
+    """Record a returned matrix: its shape, and its numbers."""
+    stage.recorder.fact(f"{name}의 모양", list(result.shape))
+    stage.recorder.array(name, result.detach().double())
+
+
+def _is_new(result: Any, matrix: Tensor) -> bool:
+    """Return True if the function returned other numbers than it was given, and as many."""
+    same_size: bool = result.numel() == matrix.numel()
+    return same_size and not torch.equal(result.detach().double().ravel(), matrix.double().ravel())
+
+
+@driver.scenario("square", "가로와 세로가 같은 행렬", check="values", atol=_ATOL)
+def _square(stage: Stage) -> None:
+    """Call with a square matrix.
+
+    A wrong program divides by another norm, multiplies element by element, or has other coefficients.
+    """
+    _record(stage, "돌려준 행렬", _call(stage, _matrix(stage, 5, 5)))
+
+
+@driver.scenario("wide", "가로로 긴 행렬", check="values", atol=_ATOL)
+def _wide(stage: Stage) -> None:
+    """Call with a wide matrix.
+
+    A wrong program multiplies the sides in another order, which raises an exception here.
+    """
+    _record(stage, "돌려준 행렬", _call(stage, _matrix(stage, 3, 7)))
+
+
+@driver.scenario("tall", "세로로 긴 행렬", check="values", atol=_ATOL)
+def _tall(stage: Stage) -> None:
+    """Call with a tall matrix.
+
+    A wrong program returns it transposed.
+    """
+    _record(stage, "돌려준 행렬", _call(stage, _matrix(stage, 8, 4)))
+
+
+@driver.scenario("steps", "되풀이하는 횟수", atol=_ATOL)
+def _steps(stage: Stage) -> None:
+    """Ask for one step, for another number of steps, and for none.
+
+    A wrong program always makes five, or one too few.
+    """
+    for steps in (1, stage.env.draw("steps").whole(2, 4), 7, 0):
+        result = _call(stage, _matrix(stage, 3, 6), steps=steps)
+        stage.recorder.array(f"steps={steps}일 때 돌려준 행렬", result.detach().double())
+
+
+@driver.scenario("tiny", "노름이 아주 작은 행렬", check="edges")
+def _tiny(stage: Stage) -> None:
+    """Call with one matrix whose norm is a little above 1e-7, and with one whose norm is below.
+
+    A wrong program adds 1e-7 to the norm, or divides by the norm whatever it is.
+    """
+    draw = stage.env.draw("norms")
+    for name, norm in (
+        ("1e-7보다 클 때", draw.real(2e-7, 4e-7)),
+        ("1e-7보다 작을 때", draw.real(1e-8, 5e-8)),
+    ):
+        matrix = _matrix(stage, 3, 4, name)
+        result = _call(stage, matrix * (norm / matrix.norm()))
+        stage.recorder.array(f"노름이 {name} 돌려준 행렬", result.detach().double())
+
+
+@driver.scenario("zero", "모두 0인 행렬", check="edges")
+def _zero(stage: Stage) -> None:
+    """Call with zeros.
+
+    A wrong program divides 0 by 0.
+    """
+    result = _call(stage, torch.zeros(3, 5, dtype=torch.float64, device=stage.env.device))
+    stage.recorder.array("0을 넣고 돌려받은 행렬", result.detach().double())
+
+
+class _LargestResult(TorchFunctionMode):
+    """Notes the number of elements of the largest tensor that a function of torch returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the function of torch, and look at what it returns."""
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.elements = max(self.elements, result.numel())
+        return result
+
+
+@driver.scenario("products", "곱의 크기")
+def _products(stage: Stage) -> None:
+    """Call with a very tall and with a very wide matrix, and record whether anything larger than them was made.
+
+    A wrong program multiplies along the longer side, which makes a much larger matrix.
+    """
+    draw = stage.env.draw("sides")
+    long, short = draw.whole(20, 30), draw.whole(2, 4)
+    for name, rows, columns in (("세로로 긴", long, short), ("가로로 긴", short, long)):
+        matrix = _matrix(stage, rows, columns, name)
+        with _LargestResult() as largest:
+            result = _call(stage, matrix)
+        is_larger = largest.elements > matrix.numel()
+        witness = [seeded_number(stage.env, name) * _is_new(result, matrix)]
+        stage.recorder.claim(f"{name} 행렬보다 큰 텐서를 만듦", yes_or_no(is_larger), witness)
+
+
+@driver.scenario("types", "받은 dtype 그대로")
+def _types(stage: Stage) -> None:
+    """Call with matrices of two types, and record the types that come back.
+
+    A wrong program returns the type in which it computes.
+    """
+    for dtype in (torch.float64, torch.float32):
+        name = str(dtype).removeprefix("torch.")
+        matrix = _matrix(stage, 3, 5, name).to(dtype)
+        result = _call(stage, matrix)
+        witness = [seeded_number(stage.env, name) * _is_new(result, matrix)]
+        stage.recorder.claim(f"{name}로 불렀을 때의 dtype", str(result.dtype), witness)
+
+
+@driver.scenario("input", "받은 행렬")
+def _input(stage: Stage) -> None:
+    """Call with the matrix itself, and record it afterwards.
+
+    A wrong program divides it in place.
+    """
+    matrix = _matrix(stage, 4, 5)
+    before = matrix.clone()
+    result = stage.recorder.call(stage.student("newton_schulz"), matrix)
+    stage.recorder.array("부른 다음의 G", matrix)
+    stage.recorder.claim(
+        "받은 행렬과 다른 텐서를 돌려줌",
+        yes_or_no(result is not matrix),
+        [seeded_number(stage.env, "input") * _is_new(result, before)],
+    )
