@@ -288,3 +288,47 @@ def draw_backward_graph(loss: Any, names: Mapping[str, Any]) -> Figure:
         }
         axes.annotate("", xy=spot[end], xytext=spot[start], arrowprops=arrow)
     return figure
+
+
+def draw_cycle(steps: Mapping[str, str], *, marked: str) -> Figure:
+    """Draw four steps as a cycle, clockwise from the upper left, with what each passes on to the next.
+
+    Args:
+        steps: the label of a step -> what stands at the arrow that leaves it.
+        marked: the label of the step whose arrow has the colour of what is wrong.
+    """
+    spots = dict(zip(steps, [(0.0, 1.0), (2.0, 1.0), (2.0, 0.0), (0.0, 0.0)], strict=True))
+    figure, axes = plt.subplots(figsize=(6.4, 2.2))
+    axes.axis("off")
+    axes.set_xlim(-0.7, 2.7)
+    axes.set_ylim(-0.35, 1.35)
+    frame = {
+        "boxstyle": "round,pad=0.45",
+        "facecolor": COLORS["panel"],
+        "edgecolor": COLORS["muted"],
+        "linewidth": 1.5,
+    }
+    boxes = {
+        name: axes.text(x, y, name, ha="center", va="center", fontsize=9, bbox=frame)
+        for name, (x, y) in spots.items()
+    }
+    names = list(steps)
+    for name, following in zip(names, names[1:] + names[:1], strict=True):
+        arrow = {
+            "arrowstyle": "-|>",
+            "color": COLORS["wrong" if name == marked else "right"],
+            "linewidth": 2,
+            "shrinkA": 2,
+            "shrinkB": 2,
+            "patchA": boxes[name].get_bbox_patch(),
+            "patchB": boxes[following].get_bbox_patch(),
+        }
+        axes.annotate("", xy=spots[following], xytext=spots[name], arrowprops=arrow)
+        x, y = ((one + other) / 2 for one, other in zip(spots[name], spots[following], strict=True))
+        if spots[name][1] == spots[following][1]:
+            axes.text(x, y + 0.14, steps[name], ha="center", va="center", fontsize=9)
+        elif x < 1:
+            axes.text(x - 0.08, y, steps[name], ha="right", va="center", fontsize=9)
+        else:
+            axes.text(x + 0.08, y, steps[name], ha="left", va="center", fontsize=9)
+    return figure

@@ -109,6 +109,10 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
             reply = _judged(visit, file)
         for line in reply.lines:
             _tell(line)
+        for line in reply.repair.splitlines():
+            out.print(
+                f"  {line}", style="green" if line.startswith("+") else "red", markup=False, highlight=False
+            )
         if reply.over:
             return True
 

@@ -9,6 +9,7 @@ import builtins
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import ndiff
 from functools import cache
 
 from grader.course.conditions import unconditional_text
@@ -46,6 +47,8 @@ class Case:
     """Name of the first scenario in which the mistake shows; empty if unknown."""
     program: str = ""
     """Text of the function alone, without imports."""
+    right: str = ""
+    """Text of the function without the mistakes; empty for a program by somebody else."""
     made: Combination = ()
     """The ways in which `mistakes` are made, in their order; empty for a program by somebody else."""
 
@@ -58,6 +61,13 @@ class Case:
         if not self.made:
             return tuple(unconditional_text(mistake.explain) for mistake in self.mistakes)
         return explanations_of_combined_mistakes(self.made, cached_reference(self.exercise.name, SEED))
+
+    def repair(self) -> str:
+        """Return the lines to remove (`- `) and to add (`+ `), as in a diff; empty if there is no right text."""
+        if not self.right:
+            return ""
+        compared = ndiff(self.program.splitlines(), self.right.splitlines())
+        return "\n".join(line for line in compared if line.startswith(("- ", "+ ")))
 
     @property
     def is_class(self) -> bool:
@@ -178,6 +188,7 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
         culprits.fault,
         scenario,
         broken,
+        right,
         chosen,
     )
 

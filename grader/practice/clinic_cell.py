@@ -9,7 +9,7 @@ from typing import Any
 from grader.base.errors import HanstepError
 from grader.notebook.check import judge_in_kernel
 from grader.notebook.shown import Shown, new_cell
-from grader.practice.visit import Visit, closing, opening, visits
+from grader.practice.visit import Answer, Visit, closing, opening, visits
 from grader.report.html import note_html
 from grader.report.plain_text import one_line
 from grader.submission.practice_cells import own_name
@@ -53,7 +53,7 @@ def clinic(
             if visit is None:
                 return _said(_NOTHING_OPEN)
             reply = visit.given_up() if answer else visit.marked(line, symptom)
-            return _after(reply.lines, reply.over)
+            return _after(reply)
         if mended is not None and not isinstance(mended, str):
             return _said(
                 f"clinic에는 연습 문제의 이름이나 고친 함수를 넘겨 주세요 (받은 값: {one_line(repr(mended), 60)}). "
@@ -97,17 +97,19 @@ def _handed_back(function: Callable[..., Any]) -> Shown:
     if getattr(function, "__name__", "") not in names:
         return _said(f"지금 받아 둔 코드는 {names[0]}이에요. clinic({names[0]})을 실행해 주세요.")
     reply = visit.mended(judge_in_kernel(visit.case.exercise, function))
-    return _after(reply.lines, reply.over)
+    return _after(reply)
 
 
-def _after(lines: tuple[str, ...], over: bool) -> Shown:
-    """Show the reply; if the case is closed, say how to get the next one."""
+def _after(reply: Answer) -> Shown:
+    """Show the reply; if the case is closed, say how the code is mended and how to get the next one."""
+    lines, over = reply.lines, reply.over
+    below = ["다음 코드를 받으려면 `clinic()`을 실행하세요."] if over else []
     if over:
         _state.open = None
-        lines = (*lines, "다음 코드를 받으려면 `clinic()`을 실행하세요.")
-    page = note_html(lines[1:], title=lines[0])
+    page = note_html(lines[1:], title=lines[0], code=reply.repair, below=below)
     # By this attribute JupyterLab takes the clicks off the case's card (`practice.js`).
-    return Shown(f"<div data-hanstep-over>{page}</div>" if over else page, "\n".join(lines))
+    text = "\n".join(filter(None, (*lines, reply.repair, *below)))
+    return Shown(f"<div data-hanstep-over>{page}</div>" if over else page, text)
 
 
 def _page(visit: Visit, head: list[str]) -> Shown:
@@ -115,16 +117,18 @@ def _page(visit: Visit, head: list[str]) -> Shown:
     name, code = _name(visit), visit.case.named(_name(visit))
     title, *lines = visit.introduction
     lines = [*filter(None, head), *lines]
-    below = [f"아래에 생긴 셀에서 고쳐 실행하세요. {_WITHOUT_CELL.format(name)}"]
+    below = ["아래 셀에서 고쳐 실행하세요."]
+    otherwise = [f"코드를 새 셀에 옮겨 고친 다음 `clinic({name})`을 실행하세요."]
     choices: list[str] = []
     if visit.can_be_pointed_at:
         what, call = "줄", "clinic(line=줄 번호)"
         if visit.question is not None:
             what, call = "줄과 증상", 'clinic(line=줄 번호, symptom="글자")'
-        below.append(
-            f"고치지 않고 짚어도 돼요. 틀린 {what}을 누르거나 `{call}`를 실행하세요. "
-            "줄이 빠졌으면 그 앞이나 뒤의 줄을 짚으세요."
-        )
+        below = [
+            f"틀린 {what}을 누르거나, 아래 셀에서 고쳐 실행하세요. 줄이 빠졌으면 그 앞이나 뒤의 줄이에요."
+        ]
+        otherwise.append(f"고치지 않고 짚으려면 `{call}`를 실행하세요.")
+    otherwise.append("답을 보려면 `clinic(answer=True)`를 실행하세요.")
     if visit.question is not None:
         below.append(f"「{visit.question.scenario}」에서 처음 드러나는 증상은 무엇일까요?")
         choices = [f"{letter}: {text}" for letter, text in visit.question.choices.items()]
@@ -137,14 +141,9 @@ def _page(visit: Visit, head: list[str]) -> Shown:
         choices=choices,
         numbered=True,
         pick=visit.can_be_pointed_at,
+        otherwise=otherwise,
     )
-    return Shown(page, "\n".join([title, *lines, *below, *choices, "", numbered]))
-
-
-_WITHOUT_CELL = (
-    "셀이 생기지 않았으면 코드를 새 셀에 옮겨 고친 다음 `clinic({})`을 실행하세요. "
-    "답을 보려면 `clinic(answer=True)`를 실행하세요."
-)
+    return Shown(page, "\n".join([title, *lines, *below, *otherwise, *choices, "", numbered]))
 
 
 def _said(*lines: str) -> Shown:

@@ -35,6 +35,8 @@ class Answer:
     lines: tuple[str, ...]
     over: bool
     """True if the case is closed."""
+    repair: str = ""
+    """How the code is mended, as a diff, once a case is closed that the learner has not mended."""
 
 
 class Visit:
@@ -138,7 +140,8 @@ class Visit:
         due = [a.due for a in appointments(learner.events, load_course()) if (a.exercise, a.mistake) in ids]
         if due:
             lines.append(f"{on_day(min(due))}에 다시 나와요.")
-        return Answer((*lines, *learner.take_notices()), over=True)
+        repair = "" if how == "mend" else self.case.repair()
+        return Answer((*lines, *learner.take_notices()), over=True, repair=repair)
 
 
 def _ranges(lines: list[int]) -> str:

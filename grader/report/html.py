@@ -150,6 +150,7 @@ def note_html(
     below: Sequence[str] = (),
     choices: Sequence[str] = (),
     pick: bool = False,
+    otherwise: Sequence[str] = (),
 ) -> str:
     """Return a card of Korean sentences.
 
@@ -162,6 +163,7 @@ def note_html(
         below: sentences below the code.
         choices: what can be chosen, each beginning with its letter.
         pick: mark the choices and the lines of the code, which JupyterLab then makes clickable (`practice.js`).
+        otherwise: sentences, folded, on what to do where nothing can be clicked and no cell has appeared.
     """
     card: str = (
         template_environment()
@@ -175,6 +177,7 @@ def note_html(
             below=below,
             choices=choices,
             pick=pick,
+            otherwise=otherwise,
         )
     )
     return card

@@ -18,6 +18,8 @@ from grader.site.mathml import readable
 from grader.site.terms import Term
 
 FILE = "search-index.js"
+_HOW_LONG_AND_HARD = re.compile(r"((약 )?\d+분 · |\d+분 )?[★☆]{3}(–[★☆]{3})?\s*")
+"""The line below a heading and its place in lists of parts: no sentence of the text that an excerpt shows."""
 _INVISIBLE_NODES = (nodes.raw, nodes.comment, nodes.system_message, nodes.target)
 
 
@@ -76,7 +78,7 @@ def _sections(name: str, document: nodes.document) -> Iterator[dict[str, str]]:
             "url": f"{name}.html#{section['ids'][0]}",
             "page": page,
             "title": title.astext() if title is not None else page,
-            "text": text,
+            "text": _HOW_LONG_AND_HARD.sub("", text),
         }
 
 

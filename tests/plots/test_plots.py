@@ -15,6 +15,7 @@ mpl.use("Agg")  # before pyplot: no display in CI
 import torch
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 from torch import nn
@@ -216,3 +217,12 @@ def test_backward_graph_has_a_box_a_node() -> None:
     leaves = sorted(label.split("\n")[1] for label in labels if label.startswith("AccumulateGrad"))
     assert leaves == ["0.bias", "0.weight", "2.bias", "2.weight"]
     assert sum(label.startswith("Addmm") for label in labels) == 2
+
+
+def test_a_cycle_shows_each_step_and_marks_one_arrow() -> None:
+    steps = {"가": "하나", "나": "둘", "다": "셋", "라": "넷"}
+    (axes,) = plots.draw_cycle(steps, marked="다").axes
+    assert [text.get_text() for text in axes.texts if text.get_text()] == [*steps, *steps.values()]
+    colors = [to_hex(text.arrow_patch.get_edgecolor()) for text in axes.texts if hasattr(text, "arrow_patch")]
+    right, wrong = (to_hex(plots.COLORS[name]) for name in ("right", "wrong"))
+    assert colors == [right, right, wrong, right]

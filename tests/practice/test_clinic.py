@@ -301,7 +301,11 @@ def test_a_line_is_enough_where_symptoms_do_not_differ() -> None:
     assert "data-hanstep-line" in shown.html
     wrong = next(n for n in range(1, 20) if n not in visit.case.lines)
     assert clinic(line=wrong).text.startswith(f"{wrong}번째 줄 때문은 아니에요.")
-    assert clinic(line=min(visit.case.lines)).text.startswith("찾았어요!")
+    found = clinic(line=min(visit.case.lines))
+    assert found.text.startswith("찾았어요!")
+    changed = [line[2:] for line in visit.case.repair().splitlines()]
+    assert changed
+    assert all(line in found.text and line in visit.case.program + visit.case.right for line in changed)
 
 
 def test_what_is_mended_was_a_mistake() -> None:

@@ -50,7 +50,7 @@ def test_card_uses_only_what_a_sanitizer_keeps(kind: str) -> None:
     """A notebook reopened untrusted must show the same card: no tag, attribute or style that gets dropped."""
     card = Parsed(feedback_html(KINDS[kind], hints=["힌트"], total_hints=3))
     assert set(card.tags) <= KEPT_TAGS
-    assert card.attributes <= {"style", "lang", "data-hanstep-hints"}
+    assert card.attributes <= {"style", "lang", "data-hanstep-hints", "data-hanstep-clue"}
     assert card.open == []
     assert {name for name, _ in card.declarations} <= KEPT_PROPERTIES
     for name, value in card.declarations:

@@ -152,8 +152,22 @@ def test_search_says_what_it_changed_and_left_out(opened: Opened) -> None:
     # An excerpt begins with a whole word.
     page.get_by_label("찾을 말").fill("zero_grad")
     excerpts = page.evaluate("[...document.querySelectorAll('#search-found p')].map(p => p.textContent)")
+    assert not any("★" in one for one in excerpts)  # how hard a section is, is none of its text
     texts = " ".join(page.evaluate("SEARCH_INDEX.sections.map(s => s.text)"))
     assert all(f" {one[2:20]}" in texts for one in excerpts if one.startswith("… "))
+
+
+@pytest.mark.parametrize("key", ["/", "Control+k"])
+def test_a_key_leads_to_the_search(opened: Opened, key: str) -> None:
+    page = opened(FIRST)
+    page.keyboard.press(key)
+    page.keyboard.type("a/b")
+    assert page.get_by_role("searchbox", name="검색").input_value() == "a/b"
+    narrow = opened(FIRST, width=390)
+    narrow.keyboard.press(key)
+    narrow.wait_for_url("**/search.html")
+    narrow.get_by_label("찾을 말").fill("zero_grad")
+    assert found(narrow)
 
 
 def test_everything_fits_a_phone(opened: Opened) -> None:
@@ -203,7 +217,7 @@ def test_a_fingers_copy_button_covers_no_code(opened: Opened) -> None:
         return [...block.querySelectorAll('.line')].slice(0, 3).some(line => {
           const range = document.createRange(); range.selectNodeContents(line);
           return [...range.getClientRects()]
-            .some(r => r.width && r.top < button.bottom - 2 && r.right > button.left + 1);
+            .some(r => r.width && r.top < button.bottom - 2 && r.bottom > button.top + 2);
         });
       });
       const late = blocks.filter(block => {

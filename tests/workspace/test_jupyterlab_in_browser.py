@@ -289,6 +289,8 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     acts = page.locator(".hanstep-acts button")
     assert acts.all_inner_texts() == ["힌트", "현미경", "이어서 읽기"]
     acts.nth(0).click()
+    page.locator("details[open]", has_text="실마리").wait_for()  # the card's own hint is the first one
+    acts.nth(0).click()
     hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
     hint.locator(".jp-OutputArea-output").first.wait_for()
     assert hint.locator(".cm-content").inner_text() == 'hint("train_step")'
@@ -296,3 +298,24 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     page.get_by_role("slider", name="순간").wait_for()
     acts.nth(2).click()
     assert page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active").inner_text().startswith("긴 글")
+
+
+def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:
+    """Who goes on where they stopped runs the check first, in a new kernel: one click runs what is missing."""
+    code = nbformat.v4.new_code_cell
+    cells = [
+        code("# 준비: 함수\nfrom grader import check", metadata={"tags": ["folded"]}),
+        nbformat.v4.new_markdown_cell("## 절"),
+        code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
+        code("check(train_step)", metadata={"tags": ["check"]}),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "late.ipynb")
+    page.goto(f"{lab.address}/lab/tree/late.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=2")
+    page.keyboard.press("Shift+Enter")
+    acts = page.locator(".hanstep-acts button")
+    acts.filter(has_text="필요한 위의 셀을").click()
+    page.get_by_text("실수를").first.wait_for()
+    assert acts.all_inner_texts() == ["힌트", "현미경", "이어서 읽기"]

@@ -70,7 +70,12 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     reply.locator(".jp-Cell-outputArea", has_text="빈 줄이에요").wait_for()
     assert "import에는 틀린 것이 없어요" in marked.first.inner_text()
     assert lines.count() == choices.count() > 0
+    acts = page.locator(".hanstep-acts button").filter(has_not_text="힌트")  # exercises below have theirs
+    assert acts.all_inner_texts() == ["답 보기"]
     choices.nth(7).click()  # a wrong choice lets one choose again
     reply.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
     page.wait_for_timeout(500)
     assert lines.count() == 0
+    assert acts.all_inner_texts() == ["다음 코드"]
+    acts.click()
+    page.locator(".jp-CodeCell .cm-content", has_text=re.compile(r"^clinic\(\)$")).wait_for()

@@ -62,7 +62,7 @@ def shown(output: Any, text: str) -> None:
 
 
 def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -> None:
-    """The first pass takes six actions: run three cells, add the line, run two cells again."""
+    """The first pass takes four actions: run the function and its check, add the line, run the function again."""
     shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner, whatever tests before have predicted
     page.goto(lab.address)
     page.wait_for_url(f"**/lab/tree/{LESSON.parts[0].place}")
@@ -79,11 +79,16 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     shown(card, mistake.title)
     shown(card, full_text(mistake.explain))
 
-    acts = page.locator(".hanstep-acts button")
+    acts = checking.locator(".hanstep-acts button")
+    asking = lesson.cell('hint("mend_step")')
+    assert asking.locator(".hanstep-acts").count() == 0  # its button is on the card now
+    acts.filter(has_text="힌트").click()
+    shown(card.locator("details[open]"), mistake.hint)
     acts.filter(has_text="힌트").click()
     lesson.runs += 1
-    hint = lesson.cell('hint("mend_step")').locator(".jp-Cell-outputArea")
+    hint = asking.locator(".jp-Cell-outputArea")
     shown(hint, "힌트 1/2 · 고칠 것")
+    shown(hint, "5번째 줄 뒤에 빠진 것이 있어요.")
     assert mistake.title.replace("`", "") not in hint.inner_text().replace("\u2060", "")
     shown(card, "남은 힌트는 1개예요.")
     acts.filter(has_text="힌트").click()
@@ -93,17 +98,27 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     assert "def mend_step" not in hint.inner_text()
 
     right = given.replace("    loss.backward()", f"    loss.backward()\n    {LINE}")
+    acts.filter(has_text="현미경").click()
+    lesson.runs += 1
+    looking = lesson.cell("microscope(mend_step)")
+    shown(looking, "내 코드는 매개변수를 한 번도 옮기지 않았어요")
+
     lesson.write(writing, right.replace(LINE, LINE.removesuffix(")")))
     lesson.run(writing)
-    lesson.run(checking)
+    lesson.runs += 1  # the check follows by itself
     shown(card, "위 셀이 실행되지 않았어요")
     lesson.write(writing, right)
     lesson.run(checking)
     page.get_by_text("지금 코드는 아직 실행하지 않았어요").wait_for()
-    page.locator(".hanstep-stale button").click()
+    checking.locator(".hanstep-stale button").click()
     lesson.runs += 2
     shown(card, "통과")
-    page.locator(".hanstep-stale").wait_for(state="detached")
+    checking.locator(".hanstep-stale").wait_for(state="detached")
+    shown(asking.locator(".hanstep-stale"), "고치기 전의 코드에 대한 힌트예요.")
+    looking.locator(".hanstep-stale button").click()
+    lesson.runs += 1
+    looking.locator(".hanstep-stale").wait_for(state="detached")
+    looking.get_by_text("한 번도 옮기지 않았어요").wait_for(state="detached")
     shown(card, EXERCISE.because)
     shown(card, "XP")
     won = {one.id: one for one in load_rewards().achievements}
@@ -111,7 +126,6 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     shown(card, f"새 업적 「{overcome.title}」: {overcome.text}")
     assert mistake.title.replace("`", "") not in card.inner_text().replace("\u2060", "")
 
-    acts.filter(has_text="현미경").click()
     slider = page.get_by_role("slider", name="순간")
     slider.wait_for()
     last = int(slider.get_attribute("max"))

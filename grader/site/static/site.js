@@ -1,4 +1,4 @@
-/* What the pages do: predictions, copying code, notes of terms, printing. Everything can be read without it. */
+/* What the pages do: predictions, copying code, keys of the search, notes of terms, printing. Everything can be read without it. */
 "use strict";
 (() => {
   const english = document.documentElement.lang === "en";
@@ -141,8 +141,23 @@
       button.textContent = done ? (english ? "Copied" : "복사됨") : (english ? "Failed" : "복사 실패");
       setTimeout(() => { button.textContent = name; }, 1600);
     });
-    code.prepend(button); // it floats: the first lines run beside it
+    // Under a mouse it floats, and the first lines run beside it; a finger's, always seen, takes no room from them.
+    if (matchMedia("(hover: none)").matches) code.append(button);
+    else code.prepend(button);
   }
+
+  // ---- the search, by / or Ctrl+K: in the sidebar, or on its own page where the sidebar is folded away -----
+  document.addEventListener("keydown", (event) => {
+    const writes = event.target.closest?.("input, textarea, select, [contenteditable]");
+    const asked = event.key === "/" ? !writes && !event.ctrlKey && !event.metaKey && !event.altKey
+      : event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
+    if (!asked) return;
+    event.preventDefault();
+    const fields = [...document.querySelectorAll(".search-form input, .sidebar-search")];
+    const field = fields.find((one) => one.checkVisibility() && one.getBoundingClientRect().right > 0);
+    if (field) field.select();
+    else location.assign(document.querySelector(".sidebar-search").form.action);
+  });
 
   // ---- notes of terms: with the mouse and the keyboard; Escape closes; the note itself can be pointed at ----
   const notes = window.TERM_NOTES ?? {};

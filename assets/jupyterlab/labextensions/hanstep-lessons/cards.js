@@ -1,7 +1,9 @@
 // What a learner does next stands below the card of a check: its hint, the microscope, and on to the next text. After a
-// check the card's headline is in view, and above it a line if the exercise's cell was changed since it ran.
+// check the card's headline is in view, and above it a line if the exercise's cell was changed since it ran. Code that
+// has been checked once is checked again whenever its cell runs; what was seen of earlier code says so.
 (() => {
   const CHECKS = /^check\((\w+)/m;
+  const LOOKS = /^(microscope|hint)\("?(\w+)/;
   const source = (cell) => cell.model.sharedModel.getSource();
   const ranSource = new WeakMap(); // cell -> what stood in it when it ran last
 
@@ -9,7 +11,7 @@
     notebook.activeCellIndex = notebook.widgets.indexOf(cell);
     notebook.deselectAll();
     await app.commands.execute("notebook:run-cell");
-    showTop(notebook, cell);
+    if (CHECKS.test(source(cell)) || LOOKS.test(bare(cell))) showTop(notebook, cell);
   };
 
   const showTop = (notebook, cell) => {
@@ -54,7 +56,7 @@
       place.textContent = left === "0" ? "힌트를 모두 봤어요." : `남은 힌트는 ${left}개예요.`;
     answer ? answerNext.add(exercise) : answerNext.delete(exercise);
     for (const button of notebook.node.querySelectorAll(`[data-hanstep-hint-of="${exercise}"]`))
-      button.textContent = answer ? "정답 보기" : "힌트";
+      button.textContent = answer ? "정답 보기" : left === "0" ? "힌트 다시 보기" : "힌트";
   };
 
   const followed = new WeakSet();
@@ -78,39 +80,89 @@
     addButtons(app, notebook, cell, exercise);
     if (cards.has(cell)) return;
     cards.add(cell);
+    for (const one of notebook.widgets)
+      if (bare(one).startsWith(`hint("${exercise}"`)) one.node.querySelector(".hanstep-acts")?.remove();
     cell.model.outputs.changed.connect(() => addButtons(app, notebook, cell, CHECKS.exec(source(cell))?.[1] ?? exercise));
   };
 
   // Which buttons are of use; a card of an older version does not tell.
   const ACTS = /data-hanstep-acts=\\"([\w ]*)\\"/;
 
-  const addButtons = (app, notebook, cell, exercise) => {
+  // The first hint is folded on the card; where it is open already, a cell shows the next one.
+  const nextHint = (app, notebook, cell, exercise) => {
+    const clues = [...cell.node.querySelectorAll("details[data-hanstep-clue]:not([open])")];
+    const clue = clues.find((one) => !one.parentElement.closest("details:not([open])"));
+    if (clue) {
+      clue.open = true;
+      clue.scrollIntoView({ block: "nearest" });
+      return;
+    }
+    const rest = answerNext.has(exercise) ? ", answer=True" : "";
+    return call(app, notebook, "hint", `"${exercise}"`, cell, rest);
+  };
+
+  // ---- a cell that stops because the cells before it have not run in this kernel ------------------------
+
+  const PREPARES = /^# (강의 패키지|준비)/;
+  const UNKNOWN = /"ename":"NameError","evalue":"name '(\w+)' is not defined/;
+
+  // The cells to run before this one: those that prepare the notebook, and an exercise's before its check.
+  const cellsThatMake = (notebook, name, cell) => {
+    const above = notebook.widgets.slice(0, notebook.widgets.indexOf(cell)).filter((one) => one.model.type === "code");
+    const preparing = above.filter((one) => PREPARES.test(source(one)));
+    const exercise = CHECKS.exec(source(cell))?.[1];
+    const writing = exercise && cellOf(notebook, exercise, cell);
+    const used = new RegExp(`\\b${name}\\b`);
+    if (name !== exercise && !preparing.some((one) => used.test(source(one)))) return [];
+    return writing ? [...preparing, writing] : preparing;
+  };
+
+  const offerCellsBefore = (app, notebook, cell) => {
+    const name = UNKNOWN.exec(outputText(cell))?.[1];
+    const before = name ? cellsThatMake(notebook, name, cell) : [];
+    if (!before.length) return false;
+    cell.node.querySelector(".hanstep-stale")?.remove();
+    const act = () => {
+      for (const one of before) runCell(app, notebook, one); // each waits in the kernel for the one before it
+      runCell(app, notebook, cell); // and this one is in view again
+      cell.node.scrollIntoView({ block: "center" });
+    };
+    newRow(cell).append(buttonFor("필요한 위의 셀을 실행하고 다시", act));
+    return true;
+  };
+
+  const buttonFor = (name, act) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = name;
+    button.addEventListener("click", (event) => {
+      event.stopPropagation();
+      act();
+    });
+    return button;
+  };
+
+  const newRow = (cell) => {
     cell.node.querySelector(".hanstep-acts")?.remove();
-    const useful = ACTS.exec(outputText(cell))?.[1] ?? "hint microscope";
     const row = document.createElement("div");
     row.className = "hanstep-acts";
-    const acts = {
-      힌트: () => {
-        const rest = answerNext.has(exercise) ? ", answer=True" : "";
-        return call(app, notebook, "hint", `"${exercise}"`, cell, rest);
-      },
-      현미경: () => call(app, notebook, "microscope", exercise, cell),
-      "이어서 읽기": () => goOn(notebook, cell),
-    };
-    const needs = { 힌트: "hint", 현미경: "microscope" };
-    for (const [name, act] of Object.entries(acts)) {
-      if (needs[name] && !useful.split(" ").includes(needs[name])) continue;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = name;
-      if (name === "힌트") button.dataset.hanstepHintOf = exercise;
-      button.addEventListener("click", (event) => {
-        event.stopPropagation();
-        act();
-      });
+    cell.node.append(row);
+    return row;
+  };
+
+  const addButtons = (app, notebook, cell, exercise) => {
+    if (!cell.model.outputs.length) return; // it runs
+    if (offerCellsBefore(app, notebook, cell)) return;
+    const row = newRow(cell);
+    const useful = (ACTS.exec(outputText(cell))?.[1] ?? "hint microscope").split(" ");
+    if (useful.includes("hint")) {
+      const button = buttonFor("힌트", () => nextHint(app, notebook, cell, exercise));
+      button.dataset.hanstepHintOf = exercise;
       row.append(button);
     }
-    cell.node.append(row);
+    if (useful.includes("microscope"))
+      row.append(buttonFor("현미경", () => call(app, notebook, "microscope", exercise, cell)));
+    row.append(buttonFor("이어서 읽기", () => goOn(notebook, cell)));
   };
 
   // ---- a check of code that is no longer in the cell ---------------------------------------------
@@ -125,32 +177,67 @@
     );
   };
 
+  // A line above the cell's output, and a button if there is something to do about it.
+  const warn = (cell, text, name, act) => {
+    cell.node.querySelector(".hanstep-stale")?.remove();
+    const line = document.createElement("div");
+    line.className = "hanstep-stale";
+    line.append(`${text} `);
+    if (name) line.append(buttonFor(name, act));
+    cell.node.querySelector(".jp-Cell-outputWrapper")?.before(line);
+  };
+
   const warnOfChanges = (app, notebook, check, exercise) => {
     check.node.querySelector(".hanstep-stale")?.remove();
     const cell = cellOf(notebook, exercise, check);
     const isStale = cell && (ranSource.has(cell) ? ranSource.get(cell) !== source(cell) : !cell.model.executionCount);
     if (!isStale) return;
-    const line = document.createElement("div");
-    line.className = "hanstep-stale";
-    line.append("위 셀의 지금 코드는 아직 실행하지 않았어요. 아래는 전에 실행한 코드를 확인한 결과예요. ");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "실행하고 다시 확인";
-    button.addEventListener("click", async (event) => {
-      event.stopPropagation();
-      await runCell(app, notebook, cell);
+    const text = "위 셀의 지금 코드는 아직 실행하지 않았어요. 아래는 전에 실행한 코드를 확인한 결과예요.";
+    warn(check, text, "실행하고 다시 확인", () => runCell(app, notebook, cell)); // which is followed by the check
+  };
+
+  // The exercise's cell has run: check it again if it was checked before, and mark what was seen of other code.
+  const followCode = async (app, notebook, cell, changed) => {
+    const ranOnce = (one) => one.model.type === "code" && ranSource.has(one);
+    for (const check of notebook.widgets.filter(ranOnce)) {
+      const exercise = CHECKS.exec(source(check))?.[1];
+      if (!exercise || cellOf(notebook, exercise, check) !== cell) continue;
+      if (changed)
+        for (const one of notebook.widgets.filter(ranOnce)) markAsSeenBefore(app, notebook, one, exercise);
+      if (check.prompt === "*") continue; // it is about to run
+      const active = notebook.activeCellIndex;
       await runCell(app, notebook, check);
-    });
-    line.append(button);
-    check.node.querySelector(".jp-Cell-outputWrapper")?.before(line);
+      // As if the learner had run both: Shift+Enter has gone on to the check, Ctrl+Enter has stayed.
+      const goesOn = notebook.widgets[active] === check && active + 1 < notebook.widgets.length;
+      notebook.activeCellIndex = goesOn ? active + 1 : active;
+    }
+  };
+
+  const markAsSeenBefore = (app, notebook, cell, exercise) => {
+    const [, name, about] = LOOKS.exec(bare(cell)) ?? [];
+    if (about !== exercise) return;
+    if (name === "hint") warn(cell, "고치기 전의 코드에 대한 힌트예요.");
+    else warn(cell, "고치기 전의 코드예요.", "다시 보기", () => runCell(app, notebook, cell));
+  };
+
+  // Called when a cell begins to run, and when it ends: a check may take seconds.
+  const runs = (cell, isRunning) => {
+    if (isRunning && CHECKS.test(source(cell))) newRow(cell).classList.add("hanstep-busy");
+    if (!isRunning) cell.node.querySelector(".hanstep-busy")?.remove();
   };
 
   // Called when a cell has run.
   const ran = (app, notebook, cell) => {
+    const changed = ranSource.has(cell) && ranSource.get(cell) !== source(cell);
     ranSource.set(cell, source(cell));
+    if (LOOKS.test(bare(cell))) cell.node.querySelector(".hanstep-stale")?.remove();
     if (bare(cell).startsWith("hint(")) hintRan(notebook, cell);
     const exercise = CHECKS.exec(source(cell))?.[1];
-    if (!exercise) return;
+    if (!exercise) {
+      cell.node.querySelector(".hanstep-acts")?.remove();
+      if (!offerCellsBefore(app, notebook, cell)) followCode(app, notebook, cell, changed);
+      return;
+    }
     answerNext.delete(exercise);
     warnOfChanges(app, notebook, cell, exercise);
     followCard(app, notebook, cell, exercise);
@@ -158,5 +245,16 @@
     setTimeout(() => showTop(notebook, cell), 150);
   };
 
-  window.hanstepCards = { ran };
+  // Before the first check there is no card: the hint's own cell, whose code is a comment, has the button.
+  const look = (app, notebook) => {
+    for (const cell of notebook.widgets) {
+      if (cell.model.type !== "code" || cell.node.querySelector(".hanstep-acts")) continue;
+      const [, name, exercise] = (source(cell).startsWith("#") && LOOKS.exec(bare(cell))) || [];
+      const isChecked = notebook.widgets.some((one) => cards.has(one) && CHECKS.exec(source(one))?.[1] === exercise);
+      if (name === "hint" && !isChecked)
+        newRow(cell).append(buttonFor("힌트", () => call(app, notebook, "hint", `"${exercise}"`, cell)));
+    }
+  };
+
+  window.hanstepCards = { buttonFor, look, newRow, runs, ran };
 })();

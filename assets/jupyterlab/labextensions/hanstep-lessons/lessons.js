@@ -25,6 +25,7 @@
       followed.add(cell);
       cell.model.stateChanged.connect((_, change) => {
         mark(cell);
+        if (change.name === "executionState") window.hanstepCards?.runs(cell, change.newValue === "running");
         if (change.name !== "executionCount" || !change.newValue) return;
         window.hanstepCards?.ran(app, notebook, cell);
         window.hanstepPractice?.ran(app, notebook, cell);
@@ -47,6 +48,7 @@
           follow(app, notebook);
           await Promise.all(loaded);
           window.hanstepPredictions.look(app, panel);
+          window.hanstepCards.look(app, notebook);
         });
       };
       panel.context.ready.then(again);

@@ -3,7 +3,8 @@
 (() => {
   const BEGINS = /^(drill|clinic)\((?!\w+_(?:drill|clinic)\b|line\b|answer\b)/m;
   const HANDS_IN = /^(drill|clinic)\(\w+_(?:drill|clinic)\)/m;
-  const POINTS = /^clinic\(line=/;
+  const POINTS = /^clinic\((line|answer)=/;
+  const GETS = /^clinic\(\)$/;
   const FOUND = /data-hanstep-over/;
   const BLANK = "# 여기에 코드를 쓰세요\n    raise NotImplementedError";
   const source = (cell) => cell.model.sharedModel.getSource();
@@ -63,22 +64,43 @@
 
   // ---- the clinic's card -------------------------------------------------------------------------
 
+  // The cell below this one if it begins so, else a new one.
+  const cellBelow = async (app, notebook, cell, begins) => {
+    const next = notebook.widgets[notebook.widgets.indexOf(cell) + 1];
+    if (next && begins.test(source(next))) return next;
+    notebook.activeCellIndex = notebook.widgets.indexOf(cell);
+    await app.commands.execute("notebook:insert-cell-below");
+    return notebook.widgets[notebook.activeCellIndex];
+  };
+
   const point = async (app, notebook, cell, line, symptom) => {
-    let marking = notebook.widgets[notebook.widgets.indexOf(cell) + 1];
-    if (!marking || !POINTS.test(source(marking))) {
-      notebook.activeCellIndex = notebook.widgets.indexOf(cell);
-      await app.commands.execute("notebook:insert-cell-below");
-      marking = notebook.widgets[notebook.activeCellIndex];
-    }
+    const marking = await cellBelow(app, notebook, cell, POINTS);
     const call = symptom ? `clinic(line=${line}, symptom="${symptom}")` : `clinic(line=${line})`;
+    await answer(app, notebook, cell, marking, call);
+  };
+
+  // Run a call in the cell below the card; where it closes the case, the button leads on to the next one.
+  const answer = async (app, notebook, cell, marking, call) => {
     marking.model.sharedModel.setSource(call);
     notebook.activeCellIndex = notebook.widgets.indexOf(marking);
     notebook.deselectAll();
     await app.commands.execute("notebook:run-cell");
     await done(notebook);
-    if (FOUND.test(outputText(marking))) close(cell);
+    if (FOUND.test(outputText(marking))) {
+      close(cell);
+      offerNext(app, notebook, marking);
+    }
     marking.node.scrollIntoView({ block: "nearest" });
   };
+
+  // A button that runs a call in the cell below.
+  const offer = (app, notebook, cell, name, begins, call) => {
+    const { buttonFor, newRow } = window.hanstepCards;
+    const act = async () => answer(app, notebook, cell, await cellBelow(app, notebook, cell, begins), call);
+    newRow(cell).append(buttonFor(name, act));
+  };
+  const offerNext = (app, notebook, cell) => offer(app, notebook, cell, "다음 코드", GETS, "clinic()");
+  const offerAnswer = (app, notebook, cell) => offer(app, notebook, cell, "답 보기", POINTS, "clinic(answer=True)");
 
   // A card whose case is over, or was handed out again further below, answers no click: it would go to another case.
   const close = (cell) => {
@@ -88,6 +110,7 @@
         item.removeAttribute("role");
         item.removeAttribute("tabindex");
       }
+      cell.node.querySelector(".hanstep-acts")?.remove();
     }
   };
 
@@ -96,6 +119,7 @@
     if (!card || card.dataset.hanstepClickable) return;
     for (const other of notebook.widgets) if (other !== cell) close(other);
     card.dataset.hanstepClickable = "yes";
+    offerAnswer(app, notebook, cell);
     const kinds = ["line", "symptom"].map((kind) => [...card.querySelectorAll(`[data-hanstep-${kind}]`)]);
     const chosen = kinds.map(() => null); // some cases have no symptoms to choose from
     kinds.forEach((items, kind) => {
@@ -140,7 +164,9 @@
       startClock(next);
       await writeIn(app, notebook, next);
     } else if (handsIn === "clinic") {
-      if (FOUND.test(outputText(cell))) notebook.widgets.forEach(close);
+      if (!FOUND.test(outputText(cell))) return;
+      notebook.widgets.forEach(close);
+      offerNext(app, notebook, cell);
     } else if (begins === "clinic") {
       makeClickable(app, notebook, cell);
       output?.scrollIntoView({ block: "nearest" });
