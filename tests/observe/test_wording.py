@@ -8,7 +8,7 @@ from grader.observe.wording import called_with, one_of, ordinal, particle, with_
 CLOSED = """
     fit SAM amp_step lr_at wsd_at train train_step sam_step resume warmup_cosine clip_global_norm seed_everything
     Snapshot mend_step all_reduce_mean_ global_token_mean_step sam_step_local
-    adamw_step_
+    adamw_step_ guarded_step
 """
 OPEN = """
     train_gpt train_qa accumulate accumulate_weighted add_gradient autograd_nodes BestCheckpoint evaluate lambda_max
@@ -16,7 +16,7 @@ OPEN = """
     weight_decay_groups zero_gradients amp_accumulate sam_accumulate sam_accumulate_weighted token_mean_accumulate
     shard_indices ddp_accumulate gather_metrics rank_zero_checkpoint Zero1AdamW Dashboard newton_schulz muon_groups
     baseline_loss
-    ema_update_
+    ema_update_ first_bad_layer
 """
 READ = {"이": CLOSED.split(), "가": OPEN.split()}
 

@@ -1,0 +1,460 @@
+"""Driver of `first_bad_layer`, which names the layer that made the first NaN or infinity of a forward pass.
+
+Promises of the exercise, and the scenarios that check them:
+    the first layer in time, by its name: `nan`, `first`, `order`, `nested`, `alone`
+    NaN and both infinities count, finite values however large do not: `infinite`, `large`
+    only layers count, no modules that hold others: `container`
+    what the batch brings in is nobody's fault: `bad-batch`, `bad-batch-later`
+    a layer that is called again counts from its first bad call: `reused`, `reused-later`
+    one pass, in the modes given: `once`, `train-mode`
+    buffers, the random state, hooks, modes, weights and gradients stay as they are: `buffers`, `random-state`, `hooks`,
+        `modes`, `gradients`
+    after an error too, which is passed on unless a layer was found: `error-before`, `error-after`, `error-hooks`,
+        `error-buffers`
+
+The contract of all exercises adds: nothing is printed (`quiet`).
+
+Scenarios about what must stay as it is do not compare the name, so that a wrong name costs nothing there; the witness
+that the model was called keeps a function that does nothing from passing.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.fixtures.classifiers import (
+    FEATURES,
+    Net,
+    batches,
+    fill_gradients,
+    flat_gradients,
+    flat_weights,
+    initialize,
+    norm_dropout_mlp,
+)
+from grader.exercises.fixtures.witnesses import ForwardWitness, seeded_number
+from grader.observe.play import Driver, Env, Stage
+from grader.observe.trace import Fact
+from grader.observe.values import settled
+from grader.observe.wording import yes_or_no
+
+driver = Driver("first_bad_layer")
+
+_RANDOM_STATE_SALT = "dropout"
+"""Salt of the random state that is set before the call."""
+_HUGE = 1e200
+"""A factor whose square is beyond the largest float64."""
+
+
+class _Spoil(nn.Module):
+    """Put a value that is not finite at one place, in a row after the first."""
+
+    def __init__(self, env: Env, value: float, salt: str = "place") -> None:
+        super().__init__()
+        draw = env.draw(salt)
+        self.row, self.column, self.value = draw.whole(1, 3), draw.whole(0, FEATURES - 1), value
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return a copy of `x` with the value in it."""
+        spoiled = x.clone()
+        spoiled[self.row, self.column] = self.value
+        return spoiled
+
+
+class _Times(nn.Module):
+    """Multiply by a factor."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return `x` times the factor."""
+        return x * self.factor
+
+
+class _Clean(nn.Module):
+    """Replace what is not finite by zero."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return `x` with zeros where it was not finite."""
+        return x.nan_to_num(0.0, 0.0, 0.0)
+
+
+class _Far(nn.Module):
+    """Return finite numbers whose sum is infinite."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return numbers between 0.8e308 and 1.6e308."""
+        return (x.tanh().abs() + 1.0) * 0.8e308
+
+
+class _Spread(nn.Module):
+    """Divide by the batch's spread, but in eval mode by 1."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return `x` divided by the standard deviation of each feature."""
+        return x / x.std(dim=0) if self.training else x
+
+
+class _Raise(nn.Module):
+    """Raise an error."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Raise a LookupError."""
+        raise LookupError("값을 찾을 수 없음")
+
+
+class _LogOfNegative(nn.Module):
+    """A block that takes the logarithm of a negative number itself, between two layers that do nothing wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.after = nn.Linear(FEATURES, FEATURES), nn.Tanh()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return NaN everywhere."""
+        h: Tensor = self.before(x)
+        out: Tensor = self.after(torch.log(-1.0 - h.abs()))
+        return out
+
+
+class _Path(nn.Module):
+    """Layers that are called in another order than they are registered in, some more than once."""
+
+    def __init__(self, layers: Sequence[nn.Module], order: Sequence[int]) -> None:
+        super().__init__()
+        self.steps, self.order = nn.ModuleList(layers), list(order)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Call the layers in order."""
+        for number in self.order:
+            x = self.steps[number](x)
+        return x
+
+
+def _net(env: Env, layers: Sequence[nn.Module]) -> Net:
+    return initialize(Net(layers), env, "model")
+
+
+def _healthy(count: int) -> list[nn.Module]:
+    """Return linear layers, each followed by tanh, which makes infinities finite again."""
+    return [layer for _ in range(count) for layer in (nn.Linear(FEATURES, FEATURES), nn.Tanh())]
+
+
+def _spoiled_at(env: Env, value: float) -> Net:
+    """Return a model of seven layers, of which a drawn one spoils a value."""
+    layers = _healthy(3)
+    layers.insert(2 * env.draw("layer").whole(1, 2) + 1, _Spoil(env, value))
+    return _net(env, layers)
+
+
+def _batch(env: Env) -> Tensor:
+    inputs, _ = batches(env, (4,))[0]
+    return inputs
+
+
+def _said(name: Any) -> Fact:
+    """Return a returned name as a fact; the empty one, which cannot be read, in words."""
+    return "빈 문자열" if name == "" else settled(name)
+
+
+def _passes(stage: Stage) -> int:
+    """Return how many forward passes of the model have begun; a hook may have ended them by an exception."""
+    return sum(event.kind == "forward" for event in stage.recorder.run.events)
+
+
+def _was_called(stage: Stage) -> list[float]:
+    """Return a number that tells that the model was called, in whatever mode; 0 if it was not."""
+    return [seeded_number(stage.env, "called") if _passes(stage) else 0.0]
+
+
+def _call(stage: Stage, model: nn.Module, batch: Tensor | None = None) -> Any:
+    """Call the learner's function from a drawn random state, and return its result."""
+    if isinstance(model, Net):
+        model.observer = stage.recorder
+    stage.env.set_random_state(_RANDOM_STATE_SALT)
+    return stage.recorder.call(
+        stage.student("first_bad_layer"), model, _batch(stage.env) if batch is None else batch
+    )
+
+
+def _record_name(stage: Stage, model: Net, batch: Tensor | None = None) -> None:
+    """Call the learner's function, and record what it returned; the witness is that the model was called."""
+    name = _call(stage, model, batch)
+    stage.recorder.append_fact("돌려준 이름", _said(name))
+    stage.recorder.array("모델을 부름", _was_called(stage))
+
+
+def _random_state_is_kept(stage: Stage) -> bool:
+    after = torch.get_rng_state()
+    stage.env.set_random_state(_RANDOM_STATE_SALT)
+    return torch.equal(after, torch.get_rng_state())
+
+
+def _hooks_of(model: nn.Module) -> list[int]:
+    """Return how many hooks each module has."""
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return [sum(len(getattr(module, kind)) for kind in kinds) for module in model.modules()]
+
+
+def _flat_buffers(model: nn.Module) -> Tensor:
+    return torch.cat([buffer.double().ravel() for buffer in model.buffers()])
+
+
+# ---- the name ------------------------------------------------------------------------------------
+
+
+@driver.scenario("nan", "NaN을 내는 계층", check="name")
+def _nan(stage: Stage) -> None:
+    """One layer makes a NaN. A wrong program returns the layer itself, its block, or another name."""
+    _record_name(stage, _spoiled_at(stage.env, math.nan))
+
+
+@driver.scenario("infinite", "무한대를 내는 계층", check="kinds")
+def _infinite(stage: Stage) -> None:
+    """One layer makes an infinity, which the next ones make finite again. A wrong program looks for NaN only."""
+    for value in (math.inf, -math.inf):
+        _record_name(stage, _spoiled_at(stage.env, value))
+
+
+@driver.scenario("large", "유한하지만 아주 큰 값", check="kinds")
+def _large(stage: Stage) -> None:
+    """All values are finite, but not their sum. A wrong program sums before it looks."""
+    _record_name(stage, _net(stage.env, [*_healthy(1), _Far(), _Times(1e-308), *_healthy(1)]))
+
+
+@driver.scenario("first", "잘못된 계층 둘", check="name")
+def _first(stage: Stage) -> None:
+    """Two layers spoil a value, and what the first one made is finite again by then.
+
+    A wrong program returns the last one, or finds only the kind that the second one makes.
+    """
+    first, second = _Spoil(stage.env, math.inf, "first"), _Spoil(stage.env, math.nan, "second")
+    layers = [nn.BatchNorm1d(FEATURES), *_healthy(1), first, *_healthy(1), second, *_healthy(1)]
+    _record_name(stage, _net(stage.env, layers))
+
+
+@driver.scenario("order", "등록한 순서와 다르게 불리는 계층", check="name")
+def _order(stage: Stage) -> None:
+    """Layers are called from the last to the first. A wrong program goes by the order of `named_modules()`."""
+    draw = stage.env.draw("layers")
+    layers = _healthy(3)
+    for salt, low, high in (("late", 0, 1), ("early", 4, 6)):
+        layers.insert(draw.whole(low, high), _Spoil(stage.env, math.nan, salt))
+    cleaned = [*layers[:3], _Clean(), *layers[3:]]
+    path = _Path(cleaned, range(len(cleaned) - 1, -1, -1))
+    _record_name(stage, _net(stage.env, [path]))
+
+
+@driver.scenario("nested", "블록 안의 블록", check="name")
+def _nested(stage: Stage) -> None:
+    """The layer lies in a block of a block. A wrong program looks at the model's own children only."""
+    inner = _healthy(2)
+    inner.insert(stage.env.draw("layer").whole(0, 3), _Spoil(stage.env, math.nan))
+    block = nn.Sequential(*_healthy(1), nn.Sequential(*inner))
+    _record_name(stage, _net(stage.env, [*_healthy(1), block]))
+
+
+@driver.scenario("alone", "계층 하나뿐인 모델", check="name")
+def _alone(stage: Stage) -> None:
+    """The model is a layer, whose name is empty. A wrong program takes an empty name for none."""
+    draw = stage.env.draw("weight")
+    layer = nn.Linear(FEATURES, FEATURES, dtype=torch.float64, device=stage.env.device)
+    with torch.no_grad():
+        layer.weight[draw.whole(0, 4), draw.whole(0, 4)] = math.inf
+    stage.recorder.fact("돌려준 이름", _said(_call(stage, layer)))
+
+
+# ---- none ----------------------------------------------------------------------------------------
+
+
+@driver.scenario("container", "계층 사이에서 생긴 NaN", check="none")
+def _container(stage: Stage) -> None:
+    """A block makes the NaN, and none of its layers. A wrong program names the block."""
+    _record_name(stage, _net(stage.env, [*_healthy(1), _LogOfNegative(), *_healthy(1)]))
+
+
+@driver.scenario("bad-batch", "NaN이 든 배치", check="none")
+def _bad_batch(stage: Stage) -> None:
+    """The batch holds a NaN. A wrong program names the layer that received it."""
+    batch = _Spoil(stage.env, math.nan)(_batch(stage.env))
+    _record_name(stage, _net(stage.env, [nn.Linear(FEATURES, FEATURES), *_healthy(1)]), batch)
+
+
+@driver.scenario("bad-batch-later", "NaN이 든 배치와 잘못된 계층", check="none")
+def _bad_batch_later(stage: Stage) -> None:
+    """The batch holds a NaN, which the first layer removes, and a later layer makes one of its own.
+
+    A wrong program returns None as soon as it sees the batch.
+    """
+    layers = [_Clean(), *_healthy(3)]
+    layers.insert(stage.env.draw("layer").whole(2, 6), _Spoil(stage.env, math.nan, "layer"))
+    _record_name(stage, _net(stage.env, layers), _Spoil(stage.env, math.nan)(_batch(stage.env)))
+
+
+def _record_name_of_reused(stage: Stage, order: Sequence[int], factor: float) -> None:
+    """Call with layers of which some are called again, and record the name.
+
+    Args:
+        stage: the scenario's stage.
+        order: the layers in the order of their calls: 0 multiplies by a huge factor, 1 passes on, 2 replaces what is
+            not finite, 3 is tanh. Which number each has in the model is drawn.
+        factor: what the batch is multiplied by.
+    """
+    parts = (_Times(_HUGE), nn.Identity(), _Clean(), nn.Tanh())
+    places = torch.randperm(len(parts), generator=stage.env.generator("places")).tolist()
+    registered = [parts[places.index(number)] for number in range(len(parts))]
+    path = _Path(registered, [places[part] for part in order])
+    batch = _batch(stage.env)
+    away_from_zero = batch.sign() * (1.0 + batch.abs())
+    _record_name(stage, _net(stage.env, [path]), away_from_zero * factor)
+
+
+@driver.scenario("reused", "여러 번 불리는 계층")
+def _reused(stage: Stage) -> None:
+    """A layer overflows at its second call. A wrong program looks at each layer once."""
+    _record_name_of_reused(stage, (0, 1, 0, 2, 3), 1.0)
+
+
+@driver.scenario("reused-later", "나중에는 멀쩡하게 불린 계층", check="reused")
+def _reused_later(stage: Stage) -> None:
+    """A layer overflows at its first call only. A wrong program lets a later call overwrite what it knew."""
+    _record_name_of_reused(stage, (0, 1, 2, 0, 3), _HUGE)
+
+
+# ---- one pass, in the modes given ----------------------------------------------------------------
+
+
+@driver.scenario("train-mode", "학습 모드에서만 생기는 NaN", check="pass")
+def _train_mode(stage: Stage) -> None:
+    """A layer divides by zero in train mode, and not in eval mode. A wrong program changes the mode."""
+    layers = _healthy(2)
+    place = 2 * stage.env.draw("layer").whole(0, 2)
+    layers[place:place] = [_Times(0.0), _Spread()]
+    for training in (True, False):
+        _record_name(stage, _net(stage.env, layers).train(training))
+
+
+@driver.scenario("once", "순전파의 횟수", check="pass")
+def _once(stage: Stage) -> None:
+    """Count forward passes. A wrong program first looks whether the output is finite, and then runs again."""
+    model = _spoiled_at(stage.env, math.nan)
+    _call(stage, model)
+    stage.recorder.claim("순전파의 횟수", _passes(stage), _was_called(stage))
+
+
+@driver.scenario("quiet", "화면 출력", check="pass")
+def _quiet(stage: Stage) -> None:
+    """Record whether the call prints anything."""
+    model = _spoiled_at(stage.env, math.nan)
+    _call(stage, model)
+    stage.recorder.claim("print를 부름", yes_or_no(stage.recorder.print_count > 0), _was_called(stage))
+
+
+# ---- what stays as it is -------------------------------------------------------------------------
+
+
+def _call_although_it_raises(stage: Stage) -> Net:
+    """Call the learner's function with a model whose last layer raises, record the error, and return the model."""
+    model = norm_dropout_mlp(stage.env).train()
+    model.layers.append(_Raise())
+    model.observer = stage.recorder
+    stage.env.set_random_state(_RANDOM_STATE_SALT)
+    stage.recorder.record_raised(
+        LookupError, "오류가 난 순전파", stage.student("first_bad_layer"), model, _batch(stage.env)
+    )
+    return model
+
+
+@driver.scenario("buffers", "배치 정규화의 통계량", check="untouched")
+def _buffers(stage: Stage) -> None:
+    """Record running statistics and the counter of batches. A wrong program leaves what the pass made of them."""
+    model = norm_dropout_mlp(stage.env).train()
+    before = _flat_buffers(model)
+    _call(stage, model)
+    is_same = torch.equal(_flat_buffers(model), before)
+    stage.recorder.claim("버퍼", "그대로" if is_same else "바뀜", _flat_buffers(model))
+    stage.recorder.array("모델을 부름", _was_called(stage))
+
+
+@driver.scenario("random-state", "난수 상태", check="untouched")
+def _random_state(stage: Stage) -> None:
+    """Record whether the random state is as before. A wrong program lets dropout draw from it."""
+    model = norm_dropout_mlp(stage.env).train()
+    _call(stage, model)
+    is_same = _random_state_is_kept(stage)
+    stage.recorder.claim("부른 다음의 난수 상태", "그대로" if is_same else "달라짐", _was_called(stage))
+
+
+@driver.scenario("hooks", "남은 훅", check="untouched")
+def _hooks(stage: Stage) -> None:
+    """Record the hooks of each module; one of them had a hook before.
+
+    A wrong program leaves its own hooks, or removes all.
+    """
+    model = norm_dropout_mlp(stage.env).train()
+    model.layers[2].register_forward_hook(lambda *_: None)
+    before = _hooks_of(model)
+    _call(stage, model)
+    added = sum(_hooks_of(model)) - sum(before)
+    stage.recorder.claim("훅의 수가 바뀐 만큼", added, _was_called(stage))
+
+
+@driver.scenario("modes", "모드", check="untouched")
+def _modes(stage: Stage) -> None:
+    """Record the modes afterwards, of a model in train mode with one layer in eval mode.
+
+    A wrong program calls `eval()`, and perhaps `train()` in the end.
+    """
+    model = norm_dropout_mlp(stage.env).train()
+    model.layers[1].eval()
+    _call(stage, model)
+    left = ForwardWitness(stage.env, model).modes_left(model, _batch(stage.env))
+    stage.recorder.claim("부른 다음의 모드", [module.training for module in model.modules()], left)
+    stage.recorder.array("모델을 부름", _was_called(stage))
+
+
+@driver.scenario("gradients", "가중치와 쌓여 있던 그레이디언트", check="untouched")
+def _gradients(stage: Stage) -> None:
+    """Record weights and gradients, of which there were some. A wrong program clears them, or adds to them."""
+    model = norm_dropout_mlp(stage.env).train()
+    fill_gradients(stage.env, model)
+    _call(stage, model)
+    stage.recorder.array("그레이디언트", flat_gradients(model))
+    stage.recorder.array("가중치", flat_weights(model))
+    stage.recorder.array("모델을 부름", _was_called(stage))
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+@driver.scenario("error-before", "찾기 전에 난 오류", check="errors")
+def _error_before(stage: Stage) -> None:
+    """The model raises before anything is wrong. A wrong program swallows the error, or raises another one."""
+    _call_although_it_raises(stage)
+
+
+@driver.scenario("error-after", "찾은 다음에 난 오류", check="errors")
+def _error_after(stage: Stage) -> None:
+    """The model raises after a layer made a NaN. A wrong program lets the error out, and the name is lost."""
+    layers = _healthy(2)
+    layers.insert(stage.env.draw("layer").whole(1, 3), _Spoil(stage.env, math.nan))
+    stage.recorder.fact("돌려준 이름", _said(_call(stage, _net(stage.env, [*layers, _Raise()]))))
+
+
+@driver.scenario("error-hooks", "오류가 난 다음의 훅", check="errors")
+def _error_hooks(stage: Stage) -> None:
+    """Record the hooks after an error. A wrong program removes them only where nothing was raised."""
+    model = _call_although_it_raises(stage)
+    stage.recorder.fact("남은 훅의 수", sum(_hooks_of(model)))
+
+
+@driver.scenario("error-buffers", "오류가 난 다음의 버퍼", check="errors")
+def _error_buffers(stage: Stage) -> None:
+    """Record buffers after an error. A wrong program restores them only where nothing was raised."""
+    model = _call_although_it_raises(stage)
+    stage.recorder.array("버퍼", _flat_buffers(model))

@@ -1,0 +1,262 @@
+# %% [markdown]
+r"""
+# 손실이 튈 때
+
+잘 내려가던 손실(loss)이 갑자기 솟을 때가 있습니다. 그레이디언트(gradient)가 한 번만 512배인 배치를 넣을 테니, 손실이 언제 가장 높을지 골라 보세요.
+
+숫자 사진을 AdamW로 160스텝(step) 학습합니다. 학습률(learning rate)은 0.01, $\beta_2$는 기본값 0.999입니다. 80번째 스텝(0부터)에서 손실에 512를 곱해 역전파(backward pass)합니다. 혼합 정밀도에서 곱한 배율을 나누지 않고 업데이트한 것과 같습니다. 배치 자체는 멀쩡합니다.
+
+**예측.** 검증 손실은 언제 가장 높을까요?
+
+- a: 그 배치로 업데이트한 바로 다음
+- b: 그보다 여러 스텝 뒤
+- c: 높아지지 않습니다. AdamW는 그레이디언트를 자기 크기로 나눕니다.
+"""
+
+# %% tags=["folded"]
+# 준비: 라이브러리, 배치 하나의 그레이디언트가 512배인 학습
+import math
+from statistics import median
+
+import torch
+from matplotlib import pyplot as plt
+
+from grader import check, hint, predict, reveal
+from grader.experiments.why_it_does_not_learn.spikes import distance_of_one_gradient, spike_runs
+from grader.plots import COLORS, show, show_table, use_course_style
+
+use_course_style()
+torch.set_num_threads(1)
+
+
+def spelled(losses):
+    return " · ".join(f"{loss:.2f}" for loss in losses)
+
+
+# %% tags=["predict"]
+predict("06-17")
+
+# %%
+calm = spike_runs(factor=1.0)  # 튀는 배치 없이, 시드 6개
+spiked = spike_runs()
+for name, runs in [("튀는 배치 없음", calm), ("튀는 배치", spiked)]:
+    print(f"{name}: 바로 다음 {spelled(run.val_losses[0] for run in runs)}")
+    print(f"{name}: 가장 높을 때 {spelled(run.worst for run in runs)}")
+
+# %% tags=["folded"]
+# 그림과 확인: 튀는 배치 다음의 검증 손실, 시드 0
+figure, axis = plt.subplots(figsize=(7.2, 3.4))
+for runs, color, style, label in [
+    (spiked, COLORS["wrong"], "-", "튀는 배치"),
+    (calm, COLORS["right"], "--", "튀는 배치 없음"),
+]:
+    axis.plot(*zip(*runs[0].val_losses.items(), strict=True), style, color=color, label=label)
+axis.set(title="손실은 열 스텝쯤 뒤에 가장 높습니다", xlabel="튀는 배치 다음의 스텝", ylabel="검증 손실")
+axis.legend()
+show(
+    figure,
+    "검증 손실, 시드 0. 튀는 배치 바로 다음에는 0.2 아래이고, 12스텝 뒤에 1.7까지 솟았다가 천천히 내려갑니다. "
+    "튀는 배치가 없는 곡선은 0.2 언저리에서 조금씩 내려갑니다.",
+)
+print("가장 높을 때까지의 스텝:", [run.worst_at for run in spiked])
+assert all(8 <= run.worst_at <= 12 for run in spiked)
+assert all(run.worst > 1.5 for run in spiked)
+assert all(run.val_losses[0] < 0.3 for run in spiked)
+assert max(run.worst for run in calm) < 0.3
+reveal("06-17")
+
+# %% [markdown]
+r"""
+## 1. 배치 하나가 걷는 거리
+
+약 6분 · ★★☆
+
+그 배치로 업데이트한 바로 다음의 손실은 평소와 비슷합니다. AdamW가 크기를 나누어, 그 스텝의 걸음은 평소의 몇 배에 그치기 때문입니다. 문제는 그다음입니다. 1차 모멘트(first moment) $m$이 이 그레이디언트를 기억해, 뒤의 스텝도 **같은 쪽으로** 갑니다. $k$스텝 뒤에 $m$에 남은 몫은 $0.1 \times 0.9^k$이고, 나누는 수에 남은 몫은 $\sqrt{(1-\beta_2)\,\beta_2^k}$입니다. 모두 더하면 배치 하나가 걷는 거리입니다.
+
+**예측.** $\beta_2$를 0.95로 줄이면 손실이 튀는 높이는 어떻게 될까요?
+
+- a: 낮아집니다.
+- b: 높아집니다. 최근의 것만 기억하니 튀는 배치의 몫이 더 큽니다.
+- c: 같습니다. $\beta_2$는 $m$과 관계가 없습니다.
+"""
+
+# %% tags=["predict"]
+predict("06-18")
+
+# %%
+rows, worst, ends = [], {}, {}
+for beta2 in [0.999, 0.95]:
+    for rate in [0.003, 0.01, 0.03]:
+        worst[beta2, rate] = [run.worst for run in spike_runs(beta2=beta2, rate=rate)]
+        ends[beta2, rate] = median(run.end for run in spike_runs(beta2=beta2, rate=rate, factor=1.0))
+        rows.append([beta2, rate, spelled(worst[beta2, rate]), ends[beta2, rate]])
+
+# %% tags=["folded"]
+# 표와 확인: 튀는 배치 뒤에 가장 높은 검증 손실(시드 6개)과, 튀는 배치 없이 끝난 손실의 중앙값
+show_table(["$\\beta_2$", "학습률", "가장 높은 손실", "튀는 배치 없이 끝난 손실"], rows)
+distances = {beta2: distance_of_one_gradient(beta2) for beta2 in (0.999, 0.95)}
+print({beta2: f"학습률의 {distance:.1f}배" for beta2, distance in distances.items()})
+best = {beta2: min((end, rate) for (b, rate), end in ends.items() if b == beta2)[1] for beta2 in distances}
+for rate in (0.003, 0.01, 0.03):
+    assert all(one > other for one, other in zip(worst[0.999, rate], worst[0.95, rate], strict=True))
+assert min(worst[0.999, best[0.999]]) > max(worst[0.95, best[0.95]])
+assert [round(distance) for distance in distances.values()] == [32, 6]
+reveal("06-18")
+
+# %% [markdown]
+r"""
+배치 하나가 걷는 거리는 $\beta_2$가 0.999이면 학습률의 32배, 0.95이면 6배입니다. 0.999는 나누는 수에 튀는 그레이디언트의 제곱을 천분의 1만 넣으므로 덜 나눕니다. 0.95는 20분의 1을 넣어 바로 크게 나눕니다. 세 학습률 모두에서, 그리고 저마다 가장 나은 학습률에서도 시드 6개 모두 0.95 쪽이 덜 튑니다. 큰 언어 모델을 학습할 때 0.95를 흔히 쓰는 까닭 가운데 하나입니다. 그렇다고 튀지 않는 것은 아닙니다.
+
+## 2. 세 가지 대처
+
+약 8분 · ★★☆
+
+대처는 셋입니다. 실행하기 전에, 어느 것이 튀는 배치가 없던 학습에 가장 가까울지 적어 두세요.
+
+- **클리핑**(clipping): 노름(norm)이 1을 넘으면 1로 줄여서 업데이트합니다.
+- **건너뛰기**: 노름이 최근 20개의 중앙값의 4배를 넘으면 업데이트하지 않습니다.
+- **되돌리기**: 배치 손실이 최근 20개의 중앙값의 4배를 넘으면, 10스텝에서 20스텝 전에 저장해 둔 모델과 옵티마이저로 돌아갑니다. 가중치(weight)만 되돌리는 것도 비교합니다.
+"""
+
+# %%
+remedies = {"없음": spiked}
+for name, remedy in [
+    ("클리핑", "clip"),
+    ("건너뛰기", "skip"),
+    ("되돌리기", "roll back"),
+    ("가중치만 되돌리기", "roll back weights"),
+]:
+    remedies[name] = spike_runs(remedy)
+
+# %% tags=["folded"]
+# 표와 확인: β₂ 0.999, 학습률 0.01, 시드 6개
+show_table(
+    ["대처", "가장 높은 손실", "끝난 손실 (중앙값)", "되돌린 횟수"],
+    [
+        [
+            name,
+            spelled(run.worst for run in runs),
+            median(run.end for run in runs),
+            sum(run.rolled_back for run in runs),
+        ]
+        for name, runs in [*remedies.items(), ("튀는 배치 없음", calm)]
+    ],
+)
+assert all(run.skipped == 1 for run in remedies["건너뛰기"])
+for name in ("클리핑", "건너뛰기"):
+    assert max(run.worst for run in remedies[name]) < 0.3
+    pairs = zip(remedies[name], calm, strict=True)
+    assert all(abs(run.end - other.end) < 0.02 for run, other in pairs)
+whole, part = remedies["되돌리기"], remedies["가중치만 되돌리기"]
+assert sum(one.worst > 0.5 for one in whole) == 2
+assert all(one.end < other.end for one, other in zip(whole, part, strict=True))
+assert all(run.worst > 0.4 for run in part)
+assert all(run.rolled_back == 2 for run in part)
+assert sum(run.rolled_back == 1 for run in whole) == 5
+
+# %% [markdown]
+r"""
+클리핑과 건너뛰기는 끝난 손실이 튀는 배치가 없던 학습과 0.02도 다르지 않습니다. 이 배치는 방향이 멀쩡하고 크기만 컸으니, 줄여서 쓰는 것도 괜찮았습니다. 라벨이 엉망인 배치처럼 방향까지 틀렸다면, 줄여서 쓰는 것은 틀린 쪽으로 조금 가는 것입니다.
+
+되돌리기는 **손실을 보고 나서야** 움직입니다. 손실은 몇 스텝 뒤에 솟으니, 시드 둘에서는 0.5를 넘은 다음에 돌아왔습니다. 옵티마이저까지 되돌리면 시드 다섯에서 한 번으로 끝났지만, 가중치만 되돌리면 모든 시드에서 두 번 되돌려야 했습니다. 옵티마이저의 $m$에 튀는 그레이디언트가 남아 있으면, **돌아간 자리에서 다시 같은 쪽으로 걷습니다.**
+
+### 연습. `guarded_step`
+
+약 20분 · ★★☆
+
+건너뛰기를 만듭니다. 건너뛴 배치는 어디에도 자취를 남기지 않아야 합니다. 그레이디언트를 0으로 바꾸고 `step()`을 부르면 건너뛴 것일까요?
+"""
+
+
+# %% tags=["exercise:guarded_step"]
+def guarded_step(opt, sched, history: list[float], *, factor: float = 4.0, window: int = 20) -> bool:
+    """그레이디언트의 노름이 보통이면 업데이트하고 True를, 유난히 크면 이 배치를 건너뛰고 False를 돌려줍니다.
+
+    opt: 옵티마이저입니다. 역전파까지 끝나 있습니다. `.grad`가 None인 매개변수가 있을 수 있습니다.
+    sched: 업데이트마다 한 번 부르는 스케줄러입니다.
+    history: 지금까지 업데이트한 배치의 노름입니다. 업데이트하면 이번 노름을 float로 끝에 더하고, 건너뛰면 그대로 둡니다.
+
+    노름은 옵티마이저가 가진 모든 그레이디언트를 이어 붙인 벡터의 노름입니다.
+    history가 window개보다 적으면 유한한 노름은 모두 보통입니다. 아니면 마지막 window개의 중앙값의 factor배를 넘는 것이 유난히 큽니다.
+    NaN이거나 무한대이면 언제나 건너뜁니다.
+    업데이트할 때는 `opt.step()` 다음에 `sched.step()`을 부릅니다. 건너뛸 때는 둘 다 부르지 않아, 매개변수와 옵티마이저와 스케줄러의
+    상태가 비트까지 그대로입니다. 어느 쪽이든 끝에는 그레이디언트를 지웁니다.
+    """
+    # BEGIN SOLUTION
+    grads = [p.grad for group in opt.param_groups for p in group["params"] if p.grad is not None]
+    norm = math.sqrt(sum(grad.double().square().sum().item() for grad in grads))
+    is_usual = math.isfinite(norm) and (len(history) < window or norm <= factor * median(history[-window:]))
+    if is_usual:
+        opt.step()
+        sched.step()
+        history.append(norm)
+    opt.zero_grad()
+    return is_usual
+    # END SOLUTION
+
+
+# %% tags=["check"]
+check(guarded_step)
+
+# %% [markdown]
+r"""
+## 3. 한 번이 아니라면
+
+약 5분 · ★★☆
+
+80번째 스텝부터 모든 사진의 밝고 어두운 곳이 뒤바뀝니다. 다른 스캐너의 사진이 들어오기 시작한 것과 같습니다. 그레이디언트의 노름이 갑자기 커지고, 이번에는 한 번으로 끝나지 않습니다.
+
+**예측.** `guarded_step`처럼 건너뛰는 학습은 남은 80스텝 동안 어떻게 될까요?
+
+- a: 처음 몇 배치를 건너뛰고, 중앙값이 따라 올라가면 다시 업데이트합니다.
+- b: 큰 배치의 절반쯤을 건너뛰며 천천히 배웁니다.
+- c: 한 번도 업데이트하지 않습니다.
+"""
+
+# %% tags=["predict"]
+predict("06-19")
+
+# %%
+changed = {
+    name: spike_runs(remedy, factor=1.0, inverted=True)
+    for name, remedy in [("없음", ""), ("클리핑", "clip"), ("건너뛰기", "skip")]
+}
+
+# %% tags=["folded"]
+# 표와 확인: 뒤바뀐 사진의 검증 손실과 건너뛴 배치의 수, 시드 6개
+show_table(
+    ["대처", "뒤바뀐 다음 첫 업데이트 뒤의 손실", "끝난 손실", "80개 가운데 건너뛴 배치"],
+    [
+        [
+            name,
+            spelled(run.val_losses[0] for run in runs),
+            spelled(run.end for run in runs),
+            " · ".join(str(run.skipped) for run in runs),
+        ]
+        for name, runs in changed.items()
+    ],
+)
+for name in ("없음", "클리핑"):
+    assert all(run.val_losses[0] > 9 and run.end < 3 for run in changed[name])
+assert all(run.skipped == 80 and run.end == run.val_losses[0] for run in changed["건너뛰기"])
+reveal("06-19")
+
+# %% [markdown]
+r"""
+<details>
+<summary>설명</summary>
+
+건너뛴 배치의 노름은 history에 들어가지 않습니다. 그래서 기준이 그대로이고, 다음 배치도 건너뛰고, 학습은 오류 없이 멈춥니다. 클리핑은 작은 걸음으로라도 계속 갑니다. 건너뛴 노름까지 history에 넣으면 멈추지는 않지만, 이번에는 튀는 배치가 이어질 때 기준이 따라 올라갑니다. 어느 쪽이든 **건너뛴 비율을 기록하고**, 몇 번 이어서 건너뛰면 멈추고 사람을 부릅니다.
+
+</details>
+
+## 여기까지
+
+이제 이런 것을 할 수 있습니다.
+
+- 튄 손실을 보면 그 스텝이 아니라 열 스텝쯤 앞의 배치부터 의심합니다.
+- 클리핑, 건너뛰기, 되돌리기 가운데 고르고, 되돌릴 때는 옵티마이저까지 되돌립니다.
+- 건너뛰기가 학습을 조용히 멈추지 않았는지 비율로 확인합니다.
+
+쉬어 가기 좋습니다. [다음: 안 배우는 스크립트 셋](7_own_script.ipynb)에서는 채점기가 없는 스크립트에서 무엇부터 볼지 익힙니다.
+"""
