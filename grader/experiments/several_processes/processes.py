@@ -92,6 +92,8 @@ def _one_rank(
             world_size=world,
             timeout=timedelta(seconds=seconds),
         )
+        # A rank is connected before its partners are: one that left at once would take their connection away.
+        dist.barrier()
         try:
             sending.send_bytes(pickle.dumps((True, function(rank, world, *arguments))))
         finally:
