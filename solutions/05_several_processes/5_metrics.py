@@ -183,6 +183,7 @@ def add_up(value):
     return total.item()
 
 
+# %%
 def evaluate_then_train(rank, world):
     totals = [add_up(right) for right in RIGHT[rank]]
     loss = add_up(LOSS[rank])  # 저마다 학습으로 돌아왔다고 여깁니다

@@ -49,6 +49,7 @@ def climb_apart(ddp, sam, xb, yb):
     return loss
 
 
+# %%
 def backward_in_no_sync(ddp, sam, xb, yb):
     loss = F.cross_entropy(ddp(xb), yb)
     with ddp.no_sync():

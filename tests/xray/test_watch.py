@@ -102,6 +102,22 @@ def test_everything_is_taken_off() -> None:
     assert not look.report.failures
 
 
+class Answering(torch.Tensor):
+    """A tensor class that answers in its own way, as libraries have them."""
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise TypeError(f"{function} is not for {cls}")
+
+
+def test_tensor_classes_of_a_script_are_not_asked() -> None:
+    kept = torch.zeros(3).as_subclass(Answering)
+    with xray() as look:
+        pass
+    assert look.report is not None
+    assert type(kept) is Answering
+
+
 def test_rule_that_raises_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     first, *others = rules.all_rules()
 

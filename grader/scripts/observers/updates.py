@@ -126,13 +126,16 @@ class UpdateObserver:
     def _look_for_kept_graphs(self) -> None:
         """Note living tensors with graphs that use one parameter again and again."""
         watch = self._watch
-        tensors = [
-            one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None
-        ]
-        for tensor in tensors[:_MOST_KEPT]:
-            nodes, uses = graph.most_uses(tensor)
-            if uses > 1:
-                watch.add(GraphKept(nodes=nodes, uses=uses))
+        with (
+            torch._C.DisableTorchFunctionSubclass()
+        ):  # a tensor class of the script's own may answer anything
+            tensors = [
+                one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None
+            ]
+            for tensor in tensors[:_MOST_KEPT]:
+                nodes, uses = graph.most_uses(tensor)
+                if uses > 1:
+                    watch.add(GraphKept(nodes=nodes, uses=uses))
 
     def _weights(self, optimizer: int) -> float:
         """Return a sum of some of an optimizer's parameters' entries."""
