@@ -66,7 +66,7 @@ class _Training:
     def record_state(self) -> None:
         """Record the optimizer's moments and counters, and the learning rates."""
         numbers = [
-            value.double().ravel()
+            value.double().cpu().ravel()  # AdamW counts its steps on the CPU
             for parameter in self.model.parameters()
             for value in self.opt.state[parameter].values()
             if isinstance(value, Tensor)
