@@ -117,7 +117,7 @@ predict("06-6")
 
 # %%
 rates = [0.0018, 0.003, 0.0055, 0.01, 0.018, 0.03, 0.055]
-with_correction = losses_by_rate(rates)  # 조용한 컴퓨터에서 3초쯤 걸립니다
+with_correction = losses_by_rate(rates)  # 다른 일을 하지 않는 컴퓨터에서 3초쯤 걸립니다
 without = losses_by_rate(rates, factor=missing_correction)
 for name, losses in [("보정함", with_correction), ("보정하지 않음", without)]:
     best = best_rate(losses)
@@ -152,6 +152,7 @@ gaps = [one - other for one, other in pairs]
 print("보정한 쪽 - 보정하지 않은 쪽: " + ", ".join(f"{gap:+.3f}" for gap in gaps))
 assert min(gaps) < 0 < max(gaps)
 assert all(abs(gap) < 0.04 for gap in gaps)
+assert median(without[best_rate(with_correction)]) > median(with_correction[best_rate(with_correction)])
 assert rates[0] < best_rate(without) < best_rate(with_correction) < rates[-1]
 assert all(one > 1.5 * other for one, other in zip(with_correction[rates[0]], without[rates[0]], strict=True))
 assert all(one < other for one, other in zip(with_correction[rates[-1]], without[rates[-1]], strict=True))
@@ -159,9 +160,9 @@ reveal("06-6")
 
 # %% [markdown]
 r"""
-보정이 이 학습의 손실을 낮추지는 않습니다. **보정은 학습률의 뜻을 지킵니다.** 보정한 AdamW에 맞춰 고른 학습률을 보정하지 않은 코드에 넣으면 처음 수백 스텝을 몇 배로 걷습니다. 여기서 가장 큰 학습률 0.055에서는 시드 6개 모두 보정하지 않은 쪽이 나빴습니다.
+보정이 이 학습의 손실을 낮추지는 않습니다. **보정해야 학습률이 한 걸음의 길이라는 뜻이 처음부터 맞습니다.** 보정한 AdamW에 맞춰 고른 학습률을 보정하지 않은 코드에 넣으면 처음 수백 스텝을 몇 배로 걷습니다. 맞춰 고른 0.018에서는 조금 나빴고, 가장 큰 학습률 0.055에서는 시드 6개 모두 보정하지 않은 쪽이 나빴습니다.
 
-[BERT의 첫 코드](https://github.com/google-research/bert/blob/master/optimization.py)가 이랬습니다. 작은 데이터로 미세 조정(fine-tuning)할 때 시드에 따라 학습이 무너지곤 했는데, 뒤에 나온 연구가 [빠진 보정을 까닭의 하나로 짚었습니다](https://arxiv.org/abs/2006.05987). 수백 스텝이면 끝나는 미세 조정은 이 스케줄의 가장 긴 걸음들만 걷습니다.
+[BERT의 첫 코드](https://github.com/google-research/bert/blob/master/optimization.py)가 이랬습니다. 작은 데이터로 미세 조정(fine-tuning)할 때 시드에 따라 학습이 무너지곤 했는데, 뒤에 나온 연구가 [빠진 보정을 까닭의 하나로 짚었습니다](https://arxiv.org/abs/2006.05987). 수백 스텝이면 끝나는 미세 조정은 걸음이 가장 긴 구간에서 끝나 버립니다.
 
 ## 2. 한 걸음의 한도
 
@@ -237,9 +238,9 @@ assert 6.5 < held < 6.6
 
 # %% [markdown]
 r"""
-11%씩 커질 때가 가장 깁니다. $m$에서 $k$스텝 전의 몫은 $\beta_1^k$에, $v$에서는 $\beta_2^k$에 비례합니다. 코시-슈바르츠 부등식으로 $m/\sqrt{v}$를 가장 크게 하는 그레이디언트를 구하면 $k$스텝 전의 값이 $(\beta_1/\beta_2)^k$에 비례할 때, 곧 스텝마다 $\beta_2/\beta_1 = 1.11$배로 커질 때입니다. 그때의 7.27배가 AdamW의 한도입니다.
+11%씩 커질 때가 가장 깁니다. $m$에서 $k$스텝 전의 몫은 $\beta_1^k$에, $v$에서는 $\beta_2^k$에 비례합니다. 코시-슈바르츠 부등식으로 $m/\sqrt{v}$를 가장 크게 하는 그레이디언트를 구하면 $k$스텝 전의 값이 $(\beta_1/\beta_2)^k$에 비례할 때, 곧 스텝마다 $\beta_2/\beta_1 = 1.11$배로 커질 때입니다. 그때의 7.27배가 기본 $\beta$로 스텝이 많이 쌓였을 때의 한도입니다. 초반에는 보정 때문에 더 작습니다.
 
-그레이디언트가 1,000배가 되어 그대로 머물러도 6.5배까지 갑니다. 데이터가 바뀌거나 손실(loss)에 곱하던 수를 바꾼 뒤가 이렇습니다.
+그레이디언트가 1,000배가 되어 그대로 머물러도 6.55배까지 갑니다. 데이터가 바뀌거나 손실(loss)에 곱하던 수를 바꾼 뒤가 이렇습니다.
 
 ## 3. 감쇠는 그레이디언트를 거치지 않습니다
 
@@ -272,7 +273,7 @@ assert all(abs(value - (1 - 1e-4) ** 500) < 0.005 for seed in kept[torch.optim.A
 
 # %% [markdown]
 r"""
-Adam에서는 감쇠도 그레이디언트처럼 $\sqrt{v}$로 나뉩니다. 그레이디언트가 큰 가중치는 거의 감쇠하지 않고 1.00에 남았고, 작은 가중치는 0.56까지 줄었습니다. AdamW는 모두 $(1-0.0001)^{500}$, 0.95배로 줄었습니다.
+Adam에서는 감쇠도 그레이디언트처럼 $\sqrt{v}$로 나뉩니다. 그레이디언트가 큰 가중치는 거의 감쇠하지 않고 1.00에 남았고, 작은 가중치는 0.56까지 줄었습니다. AdamW의 감쇠는 스텝마다 학습률 0.001 × 감쇠 0.1 = 0.0001이므로, 모두 $(1-0.0001)^{500}$, 0.95배로 줄었습니다.
 
 ### 연습. `adamw_step_`
 
@@ -330,5 +331,5 @@ r"""
 - 튄 배치 하나가 뒤의 스텝까지 얼마나 옮기는지, 한 걸음의 한도가 어디인지 말합니다.
 - 감쇠를 그레이디언트에 섞은 코드를 알아봅니다.
 
-쉬어 가기 좋습니다. [다음: Muon](3_muon.ipynb)에서는 원소마다가 아니라 행렬 하나를 통째로 고릅니다.
+쉬어 가기 좋습니다. [다음: Muon](3_muon.ipynb)에서는 원소마다가 아니라 행렬 하나를 통째로 맞춥니다.
 """

@@ -7,6 +7,7 @@ Promises of the exercise, and the scenarios that check them:
     a float is returned, and nothing printed: `types`, `quiet`; the targets stay: every scenario
 """
 
+import math
 from collections.abc import Iterable
 
 import torch
@@ -106,12 +107,15 @@ def _types(stage: Stage) -> None:
     """Record the types of what is returned for either kind of targets.
 
     A wrong program returns a tensor. The witness is a number of the seed's, if the values for two lists of targets
-    differ: a program that always returns the same has not looked at them.
+    differ and are positive: a program that always returns the same has not looked at them. One that returns a target
+    returns a negative number, for all targets are negative.
     """
     student = stage.student("baseline_loss")
-    targets = (_real(stage.env, "types", 7), _real(stage.env, "others", 7), _classes(stage.env, [2, 3]))
+    negative = [-_real(stage.env, salt, 7).abs() for salt in ("types", "others")]
+    targets = (*negative, _classes(stage.env, [2, 3]))
     values = [stage.recorder.call(student, one) for one in targets]
-    has_looked = as_number(values[0]) != as_number(values[1])
+    first, second = (as_number(value) for value in values[:2])
+    has_looked = 0 < first < math.inf and 0 < second < math.inf and first != second
     seeded = float(targets[0].sum()) if has_looked else 0.0
     stage.recorder.claim(
         "반환 타입", [type_name(value) for value in values], type_witness(float, values, seeded)

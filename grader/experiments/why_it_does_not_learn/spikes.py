@@ -138,10 +138,21 @@ def spike_runs(remedy: str = "", **options: Any) -> list[Run]:
     return [spike_run(seed, remedy, **options) for seed in SEEDS]
 
 
-def distance_of_one_gradient(beta2: float, beta1: float = 0.9, steps: int = 2000) -> float:
+def distance_of_one_gradient(update: int, beta2: float, beta1: float = 0.9, steps: int = 2000) -> float:
     """Return how far AdamW moves by one gradient that is huge, in learning rates, over all steps that follow.
 
     Before and after it, gradients are so small that only it counts. After k steps, its share in the first moment is
-    (1 - β1) β1^k, and its square's share in the second moment is (1 - β2) β2^k.
+    (1 - β1) β1^k, and its square's share in the second moment is (1 - β2) β2^k; each is divided by its bias correction.
+
+    Args:
+        update: number of the update that it comes with, from 1.
+        beta2: decay of the second moment.
+        beta1: decay of the first moment.
+        steps: number of steps that are added up.
     """
-    return sum((1 - beta1) * beta1**k / math.sqrt((1 - beta2) * beta2**k) for k in range(steps))
+    distance = 0.0
+    for k in range(steps):
+        first = (1 - beta1) * beta1**k / (1 - beta1 ** (update + k))
+        second = (1 - beta2) * beta2**k / (1 - beta2 ** (update + k))
+        distance += first / math.sqrt(second)
+    return distance
