@@ -54,7 +54,7 @@ def unpaired_events(run: Run, solution: Run) -> list[Event]:
     for call in sorted({event.call for event in run.events}):
         learner_events = [event for event in run.events if event.call == call]
         solution_events = [event for event in solution.events if event.call == call]
-        paired, _ = _pair_events(learner_events, _swap_with_forward(solution_events, learner_events))
+        paired, _ = _pair_events(learner_events, _order_clears_as_learner(solution_events, learner_events))
         unpaired += [event for i, event in enumerate(learner_events) if i not in paired]
     return unpaired
 
@@ -97,7 +97,7 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], li
     solution_events = [event for event in solution.events if event.call == call and event.kind != "gradient"]
     if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
         solution_events = _move_clears_to_end(solution_events, learner_events)
-    return learner_events, _swap_with_forward(solution_events, learner_events)
+    return learner_events, _order_clears_as_learner(solution_events, learner_events)
 
 
 def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
@@ -114,13 +114,17 @@ def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event
     return max(orders, key=lambda order: len(_pair_events(learner_events, order)[0]))
 
 
-def _swap_with_forward(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
-    """Return the solution's events with each `zero_grad` on the side of a `forward` on which the learner's stands.
+def _order_clears_as_learner(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:
+    """Return the solution's events with each `zero_grad` before or after its `forward`, as the learner's is.
 
     No gradient is read or written in between, so either order is right.
     """
     moved: list[Event] = []
-    pieces = zip_longest(_pieces(solution_events), _pieces(learner_events), fillvalue=list[Event]())
+    pieces = zip_longest(
+        _split_at_fixed_events(solution_events),
+        _split_at_fixed_events(learner_events),
+        fillvalue=list[Event](),
+    )
     for piece, learner_piece in pieces:
         learner_kinds = [event.kind for event in learner_piece]
         if Counter(learner_kinds) != Counter(event.kind for event in piece):
@@ -131,8 +135,8 @@ def _swap_with_forward(solution_events: list[Event], learner_events: list[Event]
     return moved
 
 
-def _pieces(events: list[Event]) -> list[list[Event]]:
-    """Cut the events behind each one that is neither `zero_grad` nor `forward`."""
+def _split_at_fixed_events(events: list[Event]) -> list[list[Event]]:
+    """Split the events after each one whose place is fixed: all but `zero_grad` and `forward`."""
     pieces: list[list[Event]] = [[]]
     for event in events:
         pieces[-1].append(event)
@@ -144,8 +148,8 @@ def _pieces(events: list[Event]) -> list[list[Event]]:
 def _pair_events(learner_events: list[Event], solution_events: list[Event]) -> tuple[set[int], set[int]]:
     """Pair events of the learner's and the solution's; return the indices of those with a partner, in each list.
 
-    Pairs are equal events in the same order on both sides. In addition, clearing the gradients at the end of a call is
-    paired with clearing them at its start.
+    Pairs have the same kind and batch, in the same order on both sides. In addition, clearing the gradients at the end
+    of a call is paired with clearing them at its start.
     """
     learner_paired, solution_paired = _pair_in_order(
         [_pairing_key(event) for event in learner_events], [_pairing_key(event) for event in solution_events]
@@ -220,7 +224,7 @@ def _clears_before_backward(events: list[Event]) -> set[int]:
 def _starts_of_update(
     learner_events: list[Event], solution_events: list[Event], update: int | None
 ) -> tuple[int, int] | None:
-    """Return the indices of the first events after the update before the wrong one; None if a side has none there."""
+    """Return where each side's events begin once update `update - 1` is made; None if a side has none there."""
     if update is None:
         return None
     starts = [

@@ -18,9 +18,10 @@ STATUS_MESSAGES: dict[Status, str] = {
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
 }
-"""First sentence of the message for each status; the exception or a detail may follow it.
+"""Beginning of the message for each status, one or two sentences; the exception or a detail may follow it.
 
-The sentences for `timeout` and `unreadable` are only defaults: `grading` says more precisely what happened.
+Those for `timeout` and `unreadable`, and for `error` after a syntax error, are only defaults: who knows more precisely
+what happened (`grading`, `submission`) says it.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function that is still as it was handed out."""

@@ -1,8 +1,8 @@
 """Talk to one child of the sandbox's server, from the grader's side, and have it killed when it exceeds a limit.
 
 A child executes a submission, so nothing that it writes is trusted. Its bytes are counted, and a frame that does not
-answer the current request counts as forged. The one exception are reports of suspicious acts, which may come before the
-answer. Behind the answer nothing may come, because an honest child then waits for the next request.
+answer the current request counts as forged. Only reports of suspicious acts may come before the answer. Nothing may
+follow the answer, because an honest child then waits for the next request.
 """
 
 import math
@@ -48,8 +48,8 @@ _DETAIL_OF_REASON: dict[frames.KillReason, str] = {
     "threads": "너무 많은 스레드",
     "processes": "너무 많은 프로세스",
 }
-"""Reason for which the server kills a child -> the detail of the status `crashed`, for all other reasons but `kill`,
-which is in neither dict: the grader asks for it when it closes a child, and waits for no answer then."""
+"""Reason for which the server kills a child -> the detail of the status `crashed`, for all other reasons but `kill`.
+`kill` is in neither dict: only `close` causes it, when no exercise is being played."""
 _SERVER_GONE: frames.Header = {}
 """Stands for the message about a child's end if there will never be one, because the server is gone itself."""
 

@@ -22,6 +22,7 @@ import torch
 
 from grader.exercises.fixtures.returned import record_types
 from grader.observe.play import Driver, Stage
+from grader.observe.values import as_number
 from grader.observe.wording import yes_or_no
 
 driver = Driver("shard_indices")
@@ -49,20 +50,24 @@ def _indivisible(stage: Stage) -> int:
 def _divisible(stage: Stage) -> int:
     """Return a number of items that the ranks can share equally.
 
-    For scenarios that are not about the remainder, so that a program which shares it wrongly passes them.
+    For scenarios that are not about the remainder, so that a wrong remainder costs no points there.
     """
     return _WORLD * stage.env.draw("n").whole(8, 14)
 
 
 def _record_shares(stage: Stage, n: int, shards: list[list[Any]]) -> None:
-    """Record how many each rank reads, what is left out, and how often items are repeated."""
-    counts = Counter(index for shard in shards for index in shard)
-    known = [counts.pop(index, 0) for index in range(n)]
+    """Record how many each rank reads, what is left out, and how often items are repeated.
+
+    Indices are compared as numbers: tensors in their place are the scenario `types`' to tell.
+    """
+    counts = Counter(as_number(index) for shard in shards for index in shard)
+    times_read = [counts.pop(index, 0) for index in range(n)]
     recorder = stage.recorder
     recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
-    recorder.fact("한 번도 나오지 않은 번호의 수", known.count(0))
+    recorder.fact("한 번도 나오지 않은 번호의 수", times_read.count(0))
     recorder.fact(
-        "가장 많이 나온 번호와 가장 적게 나온 번호의 횟수 차이", max(known, default=0) - min(known, default=0)
+        "가장 많이 나온 번호와 가장 적게 나온 번호의 횟수 차이",
+        max(times_read, default=0) - min(times_read, default=0),
     )
     recorder.fact("없는 번호의 수", len(counts))
 
@@ -95,12 +100,14 @@ def _dropped(stage: Stage) -> None:
     """Share with `drop_last`. A wrong program ignores it, or lets two ranks read the same item."""
     n = _indivisible(stage)
     shards = _shards(stage, n, seed=_seed(stage), drop_last=True)
-    read = [index for shard in shards for index in shard]
+    read = [as_number(index) for shard in shards for index in shard]
     stage.recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
-    stage.recorder.fact("두 번 넘게 읽는 번호의 수", len(read) - len(set(read)))
+    stage.recorder.fact("되풀이해 읽은 횟수", len(read) - len(set(read)))
     stage.recorder.fact("없는 번호의 수", sum(not 0 <= index < n for index in read))
-    fewer = _shards(stage, 2, 5, seed=_seed(stage), drop_last=True)
-    stage.recorder.fact("데이터 2개를 rank 5개가 나눌 때 읽는 개수", [len(shard) for shard in fewer])
+    fewer_than_ranks = _shards(stage, 2, 5, seed=_seed(stage), drop_last=True)
+    stage.recorder.fact(
+        "데이터 2개를 rank 5개가 나눌 때 읽는 개수", [len(shard) for shard in fewer_than_ranks]
+    )
 
 
 @driver.scenario("shuffled", "섞인 순서", check="order")

@@ -55,7 +55,7 @@ def become_child(
     """Turn a freshly forked process into a child: give up rights, then answer requests until the channel is closed.
 
     The process ends with status 0 when the channel is closed, with 1 after an error of the grader's own or at
-    the limit on processor time; a submission can end it with any status.
+    the time limit of an attempt; a submission can end it with any status.
 
     Args:
         setting: the server's setting.
@@ -107,6 +107,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
         play: play all scenarios of `exercise` with `seed`. The answer's body is the trace of the program loaded last.
         attempt: execute the program text in the body, if there is one; then play the scenarios `only` of `exercise`
             with `seed`, both in at most `cpu_seconds` of processor time. The answer's body is the trace.
+            `number` tells attempts apart: the answer repeats it.
 
     Besides the answers, the child sends the event `ready` at the beginning, and the event `suspicious_act` at any time.
 
