@@ -157,9 +157,9 @@ def test_a_class_has_its_other_name_wherever_code_says_it() -> None:
 def test_a_question_has_one_right_answer(drawn: list[Case]) -> None:
     """Every choice was measured, and no two say the same."""
     chance = random.Random(5)
-    asked = [(case, question(case, chance)) for case in drawn[::25] if len(case.mistakes) == 1]
+    asked = [(case, question(case, chance)) for case in drawn[::6] if len(case.mistakes) == 1]
     told = [(case, one) for case, one in asked if one is not None]
-    assert len(told) > len(asked) / 2
+    assert len(told) > len(asked) * 2 / 3  # 27 of 31 when this was written
     for _, one in told:
         assert len(one.choices) >= 3
         assert len(set(one.choices.values())) == len(one.choices)

@@ -67,7 +67,7 @@ class Repair:
     """Edits that make the program better, in the order in which they were found."""
 
     edits: tuple[SmallEdit, ...]
-    """In each, `line` is the line in the program as the learner wrote it, and `program` has the edits before it, too."""
+    """In each, `line` is the line in the program as the learner wrote it; `program` has the edits before it, too."""
     plays: int
     """Number of plays that the search made."""
     repaired_scenarios: tuple[str, ...] = ()
