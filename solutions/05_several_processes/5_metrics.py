@@ -231,6 +231,7 @@ def add_once(rank, world):
     return total, add_up(LOSS[rank])
 
 
+# %%
 try:
     print("기다림:", run_ranks(wait_at_the_end, seconds=2))  # 2초가 지나면 멈춥니다
     waited = True
