@@ -24,7 +24,6 @@ from grader import check, hint, predict, reveal
 from grader.experiments.why_it_does_not_learn.averages import (
     SEEDS,
     averaged_model_loss,
-    best_of,
     following,
     loss_and_accuracy,
     loss_curves,
@@ -32,6 +31,7 @@ from grader.experiments.why_it_does_not_learn.averages import (
     measure_buffers_again,
     train_following,
 )
+from grader.experiments.why_it_does_not_learn.steps import best_rate
 from grader.plots import COLORS, show, show_table, use_course_style
 
 use_course_style()
@@ -53,11 +53,11 @@ decayed, _ = losses_by_rate([0.05, 0.1, 0.2, 0.4], ratio, to_zero=True)
 # %% tags=["folded"]
 # 표와 확인: 가장 좋은 학습률에서 시드 6개의 검증 손실
 runs = {"그대로, 마지막": last, "그대로, 평균": average, "0까지 줄임, 마지막": decayed}
-chosen = {name: losses[best_of(losses)] for name, losses in runs.items()}
+chosen = {name: losses[best_rate(losses)] for name, losses in runs.items()}
 show_table(
     ["학습률", "가장 좋은 학습률", "검증 손실 (중앙값)", "시드마다"],
     [
-        [name, best_of(runs[name]), f"{median(losses):.3f}", f"{min(losses):.3f} ~ {max(losses):.3f}"]
+        [name, best_rate(runs[name]), f"{median(losses):.3f}", f"{min(losses):.3f} ~ {max(losses):.3f}"]
         for name, losses in chosen.items()
     ],
 )
@@ -65,8 +65,8 @@ triples = list(zip(*chosen.values(), strict=True))
 assert all(mean < final for final, mean, _ in triples)
 assert all(abs(mean - zero) < 0.02 for _, mean, zero in triples)
 assert median(chosen["그대로, 평균"]) < 0.8 * median(chosen["그대로, 마지막"])
-assert all(min(losses) < best_of(losses) < max(losses) for losses in runs.values())
-assert best_of(average) > best_of(last)
+assert all(min(losses) < best_rate(losses) < max(losses) for losses in runs.values())
+assert best_rate(average) > best_rate(last)
 reveal("06-11")
 
 # %% [markdown]

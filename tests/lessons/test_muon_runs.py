@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.experiments.bells_and_whistles.stored import SEEDS
+from grader.experiments.bells_and_whistles.stored import SEEDS, numbers
 from grader.experiments.why_it_does_not_learn.muon_runs import PEAKS, muon_key
 from tests.places import ROOT
 
@@ -32,5 +32,5 @@ def test_the_script_measures_what_the_file_holds(script: Any) -> None:
 def test_a_training_comes_to_what_the_file_says(script: Any) -> None:
     """One is trained again: code that changes what is measured shows here."""
     key = muon_key("블록의 행렬을 Muon에", PEAKS[1])
-    measured, kept = script.numbers(script.trainings()[key](0)), RUNS[key][0]
+    measured, kept = numbers(script.trainings()[key](0)), RUNS[key][0]
     assert measured == pytest.approx(kept, rel=0.05)

@@ -31,5 +31,5 @@ def test_the_script_measures_what_the_file_holds(script: Any) -> None:
 def test_a_training_comes_to_what_the_file_says(script: Any) -> None:
     """One of the quick ones is trained again: code that changes what is measured shows here."""
     key = "상수 peak=0.003 warmup=20 total=100 clip_from=0"
-    measured, kept = script.numbers(script.trainings()[key](0)), RUNS[key][0]
+    measured, kept = stored.numbers(script.trainings()[key](0)), RUNS[key][0]
     assert measured == pytest.approx(kept, rel=0.05)

@@ -5,19 +5,16 @@
 About 12 minutes on one core of a quiet machine. The trainings are those that the lesson imports.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-import torch
-
 from grader.experiments.bells_and_whistles.clauses import clause_run
 from grader.experiments.bells_and_whistles.curvature import curvature_run
 from grader.experiments.bells_and_whistles.outliers import PROGRAMS, memory_run, rogue_run
 from grader.experiments.bells_and_whistles.schedules import fill_only, move_only, stranded
-from grader.experiments.bells_and_whistles.stored import SEEDS, Run, schedule_key, schedule_run
+from grader.experiments.bells_and_whistles.stored import Run, measure, schedule_key, schedule_run
 from grader.experiments.bells_and_whistles.training import climb_then
 from grader.experiments.bells_and_whistles.weight_decay import decay_run
 
@@ -66,21 +63,5 @@ def trainings() -> Mapping[str, Training]:
     return found
 
 
-def numbers(run: Run) -> dict[str, float]:
-    """Return what the file keeps of a run: its numbers, without the curves."""
-    return {name: round(value, 4) for name, value in run.items() if isinstance(value, int | float)}
-
-
-def measure() -> None:
-    """Train all and write the file."""
-    torch.set_num_threads(1)
-    lines = []
-    for key, train in trainings().items():
-        runs = [numbers(train(seed)) for seed in range(SEEDS)]
-        lines.append(f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(runs)}")
-        print(key, flush=True)
-    RUNS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    measure()
+    measure(trainings(), RUNS)

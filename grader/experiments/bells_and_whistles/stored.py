@@ -1,13 +1,17 @@
 """Trainings over six seeds: a few run now, the others were measured before and are read from a file.
 
-How they were measured: `assets/data/schedule_runs/measure_schedule_runs.py`, which calls the same functions.
+How they were measured: the script beside each file, such as `assets/data/schedule_runs/measure_schedule_runs.py`. It
+calls the same functions, and `measure`.
 """
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from grader.experiments.bells_and_whistles.training import Log, climb_then, short_run
 from grader.paths import asset_path
@@ -25,6 +29,22 @@ def stored_runs(folder: str = "schedule_runs") -> dict[str, list[Run]]:
         asset_path("data", folder, "runs.json").read_text(encoding="utf-8")
     )
     return stored
+
+
+def numbers(run: Run) -> dict[str, float]:
+    """Return what the file keeps of a run: its numbers, without the curves."""
+    return {name: round(value, 4) for name, value in run.items() if isinstance(value, int | float)}
+
+
+def measure(trainings: Mapping[str, Callable[[int], Run]], file: Path) -> None:
+    """Run each training with all seeds, on one thread, and write what the runs came to."""
+    torch.set_num_threads(1)
+    lines = []
+    for key, train in trainings.items():
+        runs = [numbers(train(seed)) for seed in range(SEEDS)]
+        lines.append(f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(runs)}")
+        print(key, flush=True)
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def six_seeds(key: str, run: Callable[[int], Run], *, live: int) -> list[Run]:

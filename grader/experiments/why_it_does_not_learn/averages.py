@@ -1,8 +1,7 @@
 """Averages of the weights along a training: against the last weights, from where they start, and their buffers."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import median
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -66,11 +65,6 @@ def train_following(
         for name, move in follow.items():
             move(averages[name], model, step)
     return averages | {"마지막": model}
-
-
-def best_of(losses: Mapping[float, Sequence[float]]) -> float:
-    """Return the rate whose losses have the lowest median."""
-    return min(losses, key=lambda lr: median(losses[lr]))
 
 
 def following(ratio: Callable[[int], float], *, copies_buffers: bool = False) -> Follow:

@@ -1,7 +1,7 @@
 """How long AdamW's steps are: without bias correction, after one huge gradient, and for the worst gradients."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 import torch
@@ -72,7 +72,7 @@ def losses_by_rate(
     return {lr: [train_digits(seed, lr, factor=factor) for seed in SEEDS] for lr in rates}
 
 
-def best_rate(losses: dict[float, list[float]]) -> float:
+def best_rate(losses: Mapping[float, Sequence[float]]) -> float:
     """Return the rate whose losses have the lowest median."""
     return min(losses, key=lambda lr: median(losses[lr]))
 
