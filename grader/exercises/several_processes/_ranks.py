@@ -50,7 +50,7 @@ class CollectivePart:
 
 
 class _RandomState:
-    """The random states of one rank, which go with it when another rank runs."""
+    """The random states of one rank: saved when another rank goes on, restored when this one does."""
 
     def __init__(self) -> None:
         """Keep the states of this moment."""
@@ -139,7 +139,10 @@ class World:
         return [part.name for part in self._ranks[rank].parts]
 
     def elements_joined(self, rank: int) -> int:
-        """Return how many tensor elements a rank has given to collectives that join what all ranks give."""
+        """Return how many tensor elements a rank has given to collectives other than `broadcast`.
+
+        Those join the tensors of all ranks, such as `all_reduce` and `all_gather`.
+        """
         return sum(
             part.given.numel()
             for part in self._ranks[rank].parts
@@ -166,7 +169,7 @@ class World:
         index = len(rank.parts) - 1
 
         def wait() -> None:
-            # The last to come stops too, so that it is no faster than the others.
+            # The rank that comes last pauses too, so that the ranks go on in their order.
             rank.waits_for = index
             self._pause(rank)
             rank.waits_for = None
@@ -297,9 +300,7 @@ def _options_in_words(options: tuple[Any, ...]) -> str:
 
 
 Around = Callable[[int, Callable[[], Any]], Any]
-"""Makes the call of the learner's function on one rank, with something of the driver's before and after it.
-
-Its arguments are the rank and the call, a function without arguments; it returns the rank's result.
+"""(rank, call) -> the rank's result: makes the call, a function without arguments, and may do more before and after.
 """
 
 
@@ -333,7 +334,7 @@ def call_on_ranks(
         name: name of the learner's function.
         arguments: its positional arguments on each rank.
         world: the ranks.
-        around: makes each rank's call; by default it does nothing else.
+        around: makes each rank's call; by default it only makes it.
         kwargs: its keyword arguments, the same on each rank.
 
     Raises:
