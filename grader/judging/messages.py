@@ -20,8 +20,8 @@ STATUS_MESSAGES: dict[Status, str] = {
 }
 """Beginning of the message for each status, one or two sentences; the exception or a detail may follow it.
 
-Those for `timeout` and `unreadable`, and for `error` after a syntax error, are only defaults: who knows more precisely
-what happened (`grading`, `submission`) says it.
+For `timeout`, `unreadable` and syntax errors (`error`) it is only the default: the rooms `grading` and `submission`,
+which know more precisely what happened, pass another message to `feedback_without_trace`.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""
