@@ -239,6 +239,11 @@ class Group:
         return None
 
 
+def groups_of(world: World) -> list[Group]:
+    """Return the `Group` of each rank of a world."""
+    return [Group(world, rank) for rank in range(world.size)]
+
+
 def _reduction(op: object) -> str:
     """Return the name of a reduction, which may be given as `dist.ReduceOp.SUM` or `torch.distributed.ReduceOp.SUM`.
 
@@ -289,8 +294,3 @@ def _shape_and_dtype(tensor: Tensor) -> tuple[Any, ...]:
 def _write_into(target: Tensor, value: Tensor) -> None:
     """Write a value into a tensor in place, as a collective does: autograd does not see it."""
     target.detach().copy_(value)
-
-
-def groups_of(world: World) -> list[Group]:
-    """Return the `Group` of each rank of a world."""
-    return [Group(world, rank) for rank in range(world.size)]

@@ -251,54 +251,6 @@ class World:
         return " ".join(sentences)
 
 
-def copied(value: Any) -> Any:
-    """Return an equal object whose tensors share no memory with the original's, as after sending it to a process."""
-    if isinstance(value, Tensor):
-        return value.detach().clone()
-    if isinstance(value, list):
-        return [copied(item) for item in value]
-    if isinstance(value, tuple) and type(value) is tuple:
-        return tuple(copied(item) for item in value)
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    return value
-
-
-def _refuse_different(parts: Sequence[CollectivePart], index: int) -> None:
-    """Check that the ranks make the same collective; otherwise real processes would hang or mix their data.
-
-    Args:
-        parts: the part of each rank.
-        index: index of the collective, for the message.
-
-    Raises:
-        RuntimeError: they do not; the message names the first two ranks that differ.
-    """
-    first = parts[0]
-    for number, part in enumerate(parts):
-        if part.name != first.name:
-            raise RuntimeError(
-                f"{ordinal(index + 1)} 집합 통신이 rank마다 달라요: "
-                f"rank 0은 {first.name}, {with_particle(f'rank {number}', '은/는')} {part.name}."
-            )
-        if part.options != first.options:
-            raise RuntimeError(
-                f"{ordinal(index + 1)} 집합 통신인 {first.name}에 준 것이 rank마다 달라요: "
-                f"rank 0은 {_options_in_words(first.options)}, "
-                f"{with_particle(f'rank {number}', '은/는')} {_options_in_words(part.options)}."
-            )
-
-
-def _options_in_words(options: tuple[Any, ...]) -> str:
-    """Return the options of a collective in words: `모양이 (4,)인 float64 텐서`."""
-    return ", ".join(
-        f"모양이 {option[0]}인 {str(option[1]).removeprefix('torch.')} 텐서"
-        if isinstance(option, tuple)
-        else str(option)
-        for option in options
-    )
-
-
 Around = Callable[[int, Callable[[], Any]], Any]
 """(rank, call) -> the rank's result: makes the call, a function without arguments, and may do more before and after.
 """
@@ -359,3 +311,51 @@ def several_ranks(size: int, *, is_reversed: bool = False) -> Iterator[World]:
         yield World(size, is_reversed=is_reversed)
     finally:
         states_before.restore()
+
+
+def copied(value: Any) -> Any:
+    """Return an equal object whose tensors share no memory with the original's, as after sending it to a process."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(copied(item) for item in value)
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return value
+
+
+def _refuse_different(parts: Sequence[CollectivePart], index: int) -> None:
+    """Check that the ranks make the same collective; otherwise real processes would hang or mix their data.
+
+    Args:
+        parts: the part of each rank.
+        index: index of the collective, for the message.
+
+    Raises:
+        RuntimeError: they do not; the message names the first two ranks that differ.
+    """
+    first = parts[0]
+    for number, part in enumerate(parts):
+        if part.name != first.name:
+            raise RuntimeError(
+                f"{ordinal(index + 1)} 집합 통신이 rank마다 달라요: "
+                f"rank 0은 {first.name}, {with_particle(f'rank {number}', '은/는')} {part.name}."
+            )
+        if part.options != first.options:
+            raise RuntimeError(
+                f"{ordinal(index + 1)} 집합 통신인 {first.name}에 준 것이 rank마다 달라요: "
+                f"rank 0은 {_options_in_words(first.options)}, "
+                f"{with_particle(f'rank {number}', '은/는')} {_options_in_words(part.options)}."
+            )
+
+
+def _options_in_words(options: tuple[Any, ...]) -> str:
+    """Return the options of a collective in words: `모양이 (4,)인 float64 텐서`."""
+    return ", ".join(
+        f"모양이 {option[0]}인 {str(option[1]).removeprefix('torch.')} 텐서"
+        if isinstance(option, tuple)
+        else str(option)
+        for option in options
+    )

@@ -1,8 +1,8 @@
 """Driver of `sam_step_local`, one SAM update on every rank, of which only the second pass is averaged over the ranks.
 
-SAM makes two passes: with the gradient of the first it moves the weights from w to w + e, and it updates w with the
-gradient of the second, taken at w + e. Here each rank makes the first pass alone (`no_sync`), so each has an e of its
-own; the gradients of the second are averaged, so all ranks make the same update.
+The first pass finds e, by which SAM climbs from w to w + e; the second finds the gradient for the update
+(`fixtures/sam.py`). Here each rank makes the first pass alone (`no_sync`), so each has an e of its own. The gradients
+of the second are averaged, so all ranks make the same update.
 
 Promises of the exercise, and the scenarios that check them:
     the gradients of the first pass are not averaged, those of the second are: `sgd`, `momentum`, `three-ranks`,

@@ -21,6 +21,7 @@ from grader.observe.wording import yes_or_no
 driver = Driver("baseline_loss")
 
 _IGNORED = -100
+"""The class number of targets that do not count."""
 
 
 def _record(stage: Stage, title: str, targets: Iterable[Tensor]) -> None:

@@ -44,6 +44,7 @@ from grader.observe.wording import yes_or_no
 driver = Driver("Dashboard")
 
 _KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
+"""Keys of the values that a reading has of each layer."""
 
 
 def _open(stage: Stage, model: nn.Module) -> Any:
