@@ -64,7 +64,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     Args:
         exercise: the exercise that was played.
         trace: what the submission did.
-        reference: what it is compared with.
+        reference: the runs with which it is compared.
         origin: the learner's code.
     """
     verdict = judge(exercise, trace, reference.solution_run)

@@ -102,7 +102,7 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
     Args:
         trace: the submission's trace.
         verdict: which checks it passes, and where each scenario first differs.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
     """
     if not verdict.differences:
         return Explanation()
@@ -191,7 +191,7 @@ def _evidence_suffices(
         supporting: names of the explained scenarios that the mistake changes.
         found: which scenarios are explained.
         trace: the submission's trace.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
     """
     if not found.unexplained:
         return bool(supporting)

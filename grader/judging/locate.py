@@ -42,7 +42,7 @@ def locate(
     Args:
         explanation: what explains the submission.
         trace: the submission's trace.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
         origin: the learner's code.
     """
     return [_locate_one(mistake, explanation, trace, reference, origin) for mistake in explanation.mistakes]
