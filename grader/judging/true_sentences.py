@@ -112,7 +112,11 @@ def condition_holds(condition: str, runs: "ComparedRuns") -> bool:
 
 
 def _piece_holds(piece: str, runs: "ComparedRuns") -> bool:
-    """Return True if a condition without ` and `, such as `more returned in sgd`, is true of the runs."""
+    """Return True if a condition without ` and `, such as `more returned in sgd`, is true of the runs.
+
+    Raises:
+        CourseError: as in `condition_holds`.
+    """
     word, _, rest = piece.partition(" ")
     if word not in _PREDICATES:
         raise CourseError(

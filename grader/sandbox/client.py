@@ -336,7 +336,11 @@ class Child:
         acts.append((act[:_MAX_ACT_CHARS], int(line)))
 
     def _next_frame(self) -> tuple[frames.Header, bytes] | None:
-        """Return the next complete frame from the child; None if there is none yet."""
+        """Return the next complete frame from the child; None if there is none yet.
+
+        Raises:
+            NoAnswer: what the child wrote is no frame.
+        """
         try:
             return self._reader.next_frame()
         except frames.FrameError as error:

@@ -81,7 +81,11 @@ def _with_its_imports(name: str) -> ModuleNames:
 
 @functools.cache
 def _syntax_tree(name: str) -> ast.Module:
-    """Return the syntax tree of a module, without importing it."""
+    """Return the syntax tree of a module, without importing it.
+
+    Raises:
+        ModuleNotFoundError: there is no such module, or it has no file.
+    """
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(name, name=name)

@@ -236,6 +236,9 @@ class Sandbox:
             The outcomes of the first tasks, up to and including the one that ended the child; and True if the server
             was lost. If it was lost, the exercise that was being played has no outcome. Otherwise there is at least
             one outcome, so the caller makes progress.
+
+        Raises:
+            SandboxUnavailable: no server starts, or the child could not be isolated or could not start CUDA.
         """
         outcomes: list[Outcome] = []
         server = self._ensure_server()
