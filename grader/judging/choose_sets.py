@@ -82,7 +82,7 @@ class SetChooser:
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
         explained_by_acting = 0
-        """Number of scenarios that the acting mistakes of the first set explain; played whole, it may explain more."""
+        """Number of scenarios that the acting mistakes of `sets[0]` explain; played whole, it may explain more."""
         for candidate in candidates:
             mistakes = self._drop_unneeded_cheaply(candidate)
             is_complete = len(explained) == len(self._wrong)
