@@ -109,16 +109,11 @@ class Desk:
         groups, seen = self._groups(name), self._seen()
         if not groups:
             raise DeskError(f"채점한 연습 문제가 아니에요: '{one_line(name, 60)}'")
-        mistakes: dict[str, list[Any]] = {}
-        for group in groups:
-            for named in group.sample.diagnosis.mistakes:
-                title = without_code_marks(words.either(named))
-                mistakes.setdefault(named.id, [title, 0])[1] += len(group.members)
         return {
             "name": name,
             "title": without_code_marks(groups[0].sample.title),
             "groups": [self._group(group, (name, group.key) in seen) for group in groups],
-            "mistakes": [{"id": key, "title": title, "students": n} for key, (title, n) in mistakes.items()],
+            "mistakes": self._mistakes(groups),
             "written": self._written(name),
             "reuse": self._earlier_texts(name),
             "version": self.version(),
@@ -176,6 +171,12 @@ class Desk:
             students = [] if index is None or feedback_on(submissions[index], name) is None else [index]
         if not students:
             raise DeskError("이 답을 낸 학생을 찾지 못했어요. 그 사이에 다시 채점했다면 새로 고쳐 주세요.")
+        told = request.get("count", len(students))
+        if told != len(students):
+            raise DeskError(
+                f"{told}명이라고 보여 드렸는데 그 사이에 다시 채점해서 {len(students)}명이 되었어요. "
+                "새로 고치고 누구인지 본 다음 적어 주세요."
+            )
         score = rubric.checked_score(_text(request, "score"), self._full(name))
         text = rubric.checked_text(_text(request, "text"), needed=True)
         told = {"exercise": name, "rule": rule}
@@ -374,6 +375,21 @@ class Desk:
         lines = [line for file in HAND_FILES.values() for line in self._changes.read(file)]
         ordered = sorted(lines, key=lambda line: line.exercise != name)
         return list(islice(dict.fromkeys(line.text for line in ordered), _REUSED))
+
+    def _mistakes(self, groups: Sequence[Group]) -> list[dict[str, Any]]:
+        """Return the mistakes named in an exercise, with everybody who made them and each one's group."""
+        found: dict[str, dict[str, Any]] = {}
+        for group in groups:
+            for named in group.sample.diagnosis.mistakes:
+                title = without_code_marks(words.either(named))
+                entry = found.setdefault(
+                    named.id, {"id": named.id, "title": title, "students": 0, "names": []}
+                )
+                entry["students"] += len(group.members)
+                room = _MOST_NAMES - len(entry["names"])
+                members = self._loaded.people.in_order(group.members)[:room]
+                entry["names"] += [[self._loaded.people.shown(index), group.key] for index in members]
+        return [*found.values()]
 
     # ---- one group ------------------------------------------------------------------------------------
 

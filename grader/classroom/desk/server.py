@@ -1,8 +1,9 @@
 """Serve the desk to one browser on this machine, and to nobody else.
 
-Whoever opens the printed address once gets a cookie; the address is worth nothing afterwards. Every request must come
-under our own host name (a foreign name that resolves to this machine does not do) and from our own page. The content
-security policy allows our two files and no other script, style, frame or request; setting HTML is refused.
+Whoever opens the printed address first gets a cookie; afterwards the address opens the page in that browser only. Every
+request must come under our own host name (a foreign name that resolves to this machine does not do) and from our own
+page. The content security policy allows our own files and no other script, style, frame or request; setting HTML is
+refused.
 """
 
 import asyncio
@@ -119,6 +120,9 @@ class _File(_Handler):
 
     def get(self) -> None:
         if self.is_entrance:
+            if self.door.knows(self.get_cookie(self.door.cookie_name) or ""):  # opened a second time
+                self.redirect("/")
+                return
             session = self.door.enter(self.get_query_argument("token"))
             if session is None:
                 raise tornado.web.HTTPError(403)

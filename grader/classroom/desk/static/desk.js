@@ -2,7 +2,7 @@
 import { cardNodes, groupButton, make, programArticle, writtenItem } from "./draw.js";
 
 const at = (id) => document.getElementById(id);
-const state = { room: null, exercise: null, group: null, programs: [], total: 0, chosen: 0, version: -1 };
+const state = { room: null, exercise: null, group: null, programs: [], total: 0, chosen: 0, scope: null, version: -1 };
 const MISTAKE = "실수:";
 const GROUP = "묶음:";
 const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", seen: "봤다는 표시", names: "이름 보이기" };
@@ -66,6 +66,7 @@ async function showExercise(name, key) {
   const view = await ask("exercise", { name });
   state.exercise = view;
   state.version = view.version;
+  state.scope = null;
   const group = view.groups.find((g) => g.key === key) ?? view.groups.find((g) => !g.seen) ?? view.groups[0];
   showRound();
   showWritten();
@@ -98,7 +99,8 @@ function showGroups() {
 
 async function showGroup(group) {
   const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0 });
-  Object.assign(state, { group, programs: view.programs, total: view.total, chosen: 0 });
+  const scope = state.scope?.scope === "mistake" && group.mistakes.includes(state.scope.target) ? state.scope : null;
+  Object.assign(state, { group, programs: view.programs, total: view.total, chosen: 0, scope });
   at("title").textContent = `${group.sign} ${group.title}`;
   at("facts").textContent = `${group.status_name} · ${group.points}점 · ${group.students}명 · 다른 코드 ${view.total}가지`;
   at("see").setAttribute("aria-pressed", String(group.seen));
@@ -125,6 +127,7 @@ async function showMore() {
 }
 
 function choose(number, scroll) {
+  if (number !== state.chosen && state.scope?.scope === "student") state.scope = null;
   state.chosen = number;
   const articles = [...at("programs").children];
   articles.forEach((node, i) => node.classList.toggle("chosen", i === number));
@@ -133,30 +136,64 @@ function choose(number, scroll) {
   showScopes();
 }
 
-function showScopes() {
-  const kept = at("scopes").querySelector("input:checked")?.dataset.scope;
+// ---- whom a judgement means ------------------------------------------------------------------------------
+
+// It begins anew with every group and every answer: only the very mistake that was chosen stays chosen, within its exercise.
+function scopes() {
   const { group, exercise } = state;
-  const scopes = [["group", group.key, `이 묶음 모두 (${group.students}명)`]];
-  for (const mistake of exercise.mistakes.filter((m) => group.mistakes.includes(m.id))) {
-    scopes.push(["mistake", mistake.id, `「${mistake.title}」인 학생 모두 (${mistake.students}명)`]);
-  }
-  const students = state.programs[state.chosen]?.students ?? [];
-  const nodes = scopes.map(([scope, target, label], i) => {
-    const radio = make("input", { type: "radio", name: "scope", checked: kept ? kept === scope : i === 0 });
-    Object.assign(radio.dataset, { scope, target });
-    return make("label", {}, radio, make("span", {}, label));
+  const whole = { scope: "group", target: group.key, count: group.students, outside: 0, label: `이 묶음 모두 (${group.students}명)`, act: `이 묶음 ${group.students}명에게 적기` };
+  const mistakes = exercise.mistakes.filter((m) => group.mistakes.includes(m.id)).map((m) => {
+    const outside = m.students - group.students;
+    const names = m.names.filter(([, key]) => key !== group.key).map(([name]) => name);
+    return { scope: "mistake", target: m.id, count: m.students, outside, names, label: `「${m.title}」인 학생 모두 (${m.students}명)`, act: outside ? `다른 묶음까지 ${m.students}명에게 적기` : whole.act };
   });
+  return [whole, ...mistakes];
+}
+
+function isChosen(scope) {
+  return state.scope?.scope === scope.scope && state.scope.target === scope.target;
+}
+
+function chosenScope() {
+  const students = state.programs[state.chosen]?.students ?? [];
+  const one = students.find((s) => isChosen({ scope: "student", target: s.id }));
+  if (one) return { scope: "student", target: one.id, count: 1, outside: 0, act: `${one.name}에게만 적기` };
+  const all = scopes();
+  return all.find(isChosen) ?? all[0];
+}
+
+function chooseScope(scope) {
+  state.scope = scope;
+  showReach();
+}
+
+function showScopes() {
+  const chosen = chosenScope();
+  const students = state.programs[state.chosen]?.students ?? [];
+  const row = (label, checked, choose) => {
+    const radio = make("input", { type: "radio", name: "scope", checked });
+    radio.addEventListener("change", choose);
+    return make("label", {}, radio, make("span", {}, label));
+  };
+  const nodes = scopes().map((s) => row(s.label, s.scope === chosen.scope && s.target === chosen.target, () => chooseScope(s)));
   if (students.length) {
-    const radio = make("input", { type: "radio", name: "scope", checked: kept === "student" });
-    radio.dataset.scope = "student";
-    const picker = make("select", { id: "student", "aria-label": "학생" }, ...students.map((s) => make("option", { value: s.id }, s.name)));
-    picker.addEventListener("change", () => { radio.checked = true; });
-    nodes.push(make("label", {}, radio, make("span", {}, students.length === 1 ? `${students[0].name}에게만` : "한 학생에게만")));
-    if (students.length > 1) nodes.push(picker);
-    else radio.dataset.target = students[0].id;
+    const picker = make("select", { "aria-label": "학생" }, ...students.map((s) => make("option", { value: s.id, selected: s.id === chosen.target }, s.name)));
+    const pick = () => chooseScope({ scope: "student", target: picker.value });
+    const label = row(students.length === 1 ? `${students[0].name}에게만` : "한 학생에게만", chosen.scope === "student", pick);
+    picker.addEventListener("change", () => { label.firstChild.checked = true; pick(); });
+    nodes.push(label, ...(students.length > 1 ? [picker] : []));
   }
   at("scopes").replaceChildren(...nodes);
-  if (!at("scopes").querySelector("input:checked")) at("scopes").querySelector("input").checked = true;
+  showReach();
+}
+
+// The button says whom it reaches; who is not on the screen is listed by name.
+function showReach() {
+  const { act, outside, names } = chosenScope();
+  at("form").classList.toggle("wide", outside > 0);
+  at("act").textContent = act;
+  at("reach").hidden = !outside;
+  at("reach").textContent = outside ? `이 묶음에 없는 ${outside}명에게도 가요: ${names.join(", ")}${outside > names.length ? ` 외 ${outside - names.length}명` : ""}` : "";
 }
 
 function ruleName(rule) {
@@ -204,6 +241,7 @@ async function refresh() {
   } else {
     showRound();
     await showGroup(view.groups[0]);
+    tell("다시 채점해서 보던 묶음이 없어졌어요. 첫 묶음을 보여 줘요.", true);
   }
 }
 
@@ -240,11 +278,15 @@ function write() {
   at("text").value = "";
   at("title").focus(); // the next key is a command again
   attempt(async () => {
-    const radio = at("scopes").querySelector("input:checked");
-    const target = radio.dataset.target ?? at("student").value;
+    const { scope, target, count } = chosenScope();
+    const before = state.scope;
+    state.scope = null; // at once: what is chosen while this is written is for the next judgement
+    showScopes();
     try {
-      await judge({ exercise: state.exercise.name, scope: radio.dataset.scope, target, ...typed });
+      await judge({ exercise: state.exercise.name, scope, target, count, ...typed });
     } catch (error) {
+      state.scope = before;
+      showScopes();
       at("score").value = typed.score;
       at("text").value = typed.text;
       throw error;
@@ -296,6 +338,12 @@ const KEYS = {
 };
 const FIELDS = { s: "score", c: "text" }; // entered at once: what is typed while a view loads belongs there
 
+// Under a Korean layout or input method, `j` arrives as `ㅓ` or as `Process`: then the key's place tells the letter.
+function keyOf({ key, code }) {
+  if (/^[a-z]$/i.test(key)) return key.toLowerCase();
+  return /^Key[A-Z]$/.test(code) ? code[3].toLowerCase() : key;
+}
+
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select");
   if (event.key === "Escape" && typing) return event.target.blur();
@@ -305,7 +353,7 @@ document.addEventListener("keydown", (event) => {
   }
   const choosing = event.target.type === "radio" && event.key.startsWith("Arrow");
   if (typing || choosing || event.ctrlKey || event.metaKey || event.altKey || !at("keys").checked) return undefined;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const key = keyOf(event);
   if (!state.group || !(key in KEYS || key in FIELDS)) return undefined;
   event.preventDefault();
   return key in FIELDS ? at(FIELDS[key]).focus() : attempt(KEYS[key]);
