@@ -8,6 +8,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +106,7 @@ def receive_class(
     """
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
-    from grader.report.kept_answers import keep_answers
+    from grader.report.kept_answers import Answers, keep_answers
 
     require_desk_kept(out, given)
     used = given_or_kept(out, given)
@@ -118,7 +119,7 @@ def receive_class(
     _try_rules(rules, received, exercises, course)
     keep_files(out, used)
     keep_answers(out, received.submissions, course.exercises)
-    return received, rules
+    return received, replace(rules, answers=Answers(out))
 
 
 def given_or_kept(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None]:
@@ -231,13 +232,22 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
 
 
 def _tell_misfits(report: Path, result: "ClassResult") -> None:
-    """Say how many lines of the files given by hand no longer fit the rule that they were written for."""
+    """Say which lines of the files given by hand judged an earlier answer, and how many fit their rule no more."""
     from grader.classroom.desk.people import People
     from grader.classroom.desk.rubric import misfits
     from grader.gradebook.hand_files import HAND_FILES
+    from grader.report.kept_answers import Answers
 
-    lines = (line for file in HAND_FILES.values() for line in file.read(report).lines if line.rule)
-    found = Counter(line.exercise for line in misfits(lines, result, People(result)))
+    people = People(result, Answers(report))
+    lines = [line for file in HAND_FILES.values() for line in file.read(report).lines]
+    stale = [line for line in lines if people.is_stale(line)]
+    if stale:
+        told = dict.fromkeys(" ".join(filter(None, (s.id, s.name, s.exercise or "전체"))) for s in stale)
+        say(
+            f"이 뒤에 다시 낸 답의 판정 {len(stale):,}줄은 점수와 학생의 페이지에서 빼 두었어요: {listed([*told])}. "
+            f"새 답을 보고 남기거나 지우려면: grader desk {shlex.quote(str(report))}"
+        )
+    found = Counter(line.exercise for line in misfits((one for one in lines if one.rule), result, people))
     if found:
         where = listed([f"{exercise} {number}줄" for exercise, number in found.items()])
         say(

@@ -24,7 +24,7 @@ class HandLine:
     id: str
     """Student number; empty if the student has only a name."""
     name: str
-    """Name in the results of a student without a number, else empty."""
+    """Name: for people who read the file, or, without a number, the name in the results."""
     exercise: str
     score: str
     """As written: `3`, `+1`, `-0.5`, `면제`; empty in `comments.csv`."""
@@ -32,6 +32,8 @@ class HandLine:
     """Reason or comment."""
     rule: str = ""
     """What the line was written for: `실수:missing-zero-grad`, `묶음:1a2b3c4d5e`; empty for a single student."""
+    answer: str = ""
+    """Fingerprint of the answer that was judged (`Answers.fingerprint`); empty if nobody noted it."""
 
     def as_document(self) -> dict[str, str]:
         """Return the line as the log has it."""
@@ -74,6 +76,7 @@ class HandFile:
                 cells.get("score", ""),
                 cells[self.text_field],
                 cells["rule"],
+                cells["answer"],
             )
             ours = {at for at in places.values() if at is not None}
             others = {title: row[at] for at, title in enumerate(table.header) if at not in ours}
@@ -83,12 +86,22 @@ class HandFile:
 
 OVERRIDES = HandFile(
     "overrides.csv",
-    {"id": "학번", "name": "이름", "exercise": "연습", "score": "점수", "reason": "까닭", "rule": "규칙"},
+    {
+        **{"id": "학번", "name": "이름", "exercise": "연습", "score": "점수", "reason": "까닭"},
+        **{"rule": "규칙", "answer": "본 답"},
+    },
     "reason",
 )
 COMMENTS = HandFile(
     "comments.csv",
-    {"id": "학번", "name": "이름", "exercise": "연습", "comment": "코멘트", "rule": "규칙"},
+    {
+        "id": "학번",
+        "name": "이름",
+        "exercise": "연습",
+        "comment": "코멘트",
+        "rule": "규칙",
+        "answer": "본 답",
+    },
     "comment",
 )
 HAND_FILES = {file.name: file for file in (OVERRIDES, COMMENTS)}
@@ -118,6 +131,10 @@ class Sheet:
     def lines(self) -> list[HandLine]:
         """All lines, in order."""
         return [row.line for row in self._rows]
+
+    def copy(self) -> "Sheet":
+        """Return a sheet of the same lines, to try an edit on."""
+        return Sheet(self._file, self._path, self._header, [*self._rows], self._above)
 
     def remove(self, line: HandLine) -> bool:
         """Remove the last line that equals this one; return False if there is none."""

@@ -194,13 +194,19 @@ def application(desk: Desk, door: Door, publish: Callable[[], str]) -> tornado.w
         "class": lambda _: desk.overview(),
         "exercise": lambda request: desk.exercise(str(request.get("name", ""))),
         "answers": lambda request: desk.answers(
-            str(request.get("name", "")), str(request.get("key", "")), _number(request.get("start", "0"))
+            str(request.get("name", "")),
+            str(request.get("key", "")),
+            _number(request.get("start", "0")),
+            str(request.get("student", "")),
         ),
+        "find": lambda request: desk.found(str(request.get("text", ""))),
+        "student": lambda request: desk.student(str(request.get("id", ""))),
         "version": lambda _: {"version": desk.version()},
     }
     changes: dict[str, Callable[[Mapping[str, Any]], Any]] = {
         "judge": desk.judge,
         "take_back": desk.take_back,
+        "keep": desk.keep,
         "see": lambda request: desk.see(str(request.get("exercise", "")), str(request.get("key", ""))),
         "release": lambda _: desk.release(),
         "undo": lambda _: desk.undo(),

@@ -12,7 +12,7 @@ from tests.classroom.desk.pages import Opened
 from tests.classroom.desk.running import PROGRAM, desk_over, running_desk, write_class
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with running_browser() as running:
         yield running

@@ -160,10 +160,11 @@ def test_what_is_typed_while_a_view_loads_gets_where_it_belongs(opened: Opened) 
     page.keyboard.press("Control+Enter")
     wait(page, "6명에게 적었어요")
     expect(page.locator("#title")).to_contain_text("통과")
+    expect(page.locator("#groups [aria-current=true]")).to_contain_text("6명 · 4 → 3/4점 · 적음 6 · 봤어요")
     lines = (page.report / "overrides.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert len(lines) == 6
     assert all(",-1,xju,묶음:" in line for line in lines)
-    assert page.inner_text("#round") == "0/2 묶음"
+    assert page.inner_text("#round") == "1/2 묶음"
     page.unroute_all(behavior="ignoreErrors")
 
 

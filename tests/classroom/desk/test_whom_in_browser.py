@@ -90,7 +90,8 @@ def test_the_number_that_the_button_told_is_the_number_that_is_judged(opened: Op
     page = opened(shared_mistakes())
     said = page.evaluate(
         """async () => {
-        const body = JSON.stringify({exercise: "train_step", scope: "mistake", target: "missing-zero-grad", count: 3, text: "x"});
+        const meant = {exercise: "train_step", scope: "mistake", target: "missing-zero-grad"};
+        const body = JSON.stringify({...meant, count: 3, text: "x"});
         const headers = {"Content-Type": "application/json"};
         return (await (await fetch("/api/judge", {method: "POST", headers, body})).json()).error;
         }"""

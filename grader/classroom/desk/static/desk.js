@@ -1,11 +1,11 @@
 // The desk: asks the server for views, sends changes, and listens to keys.
-import { cardNodes, groupButton, make, programArticle, writtenItem } from "./draw.js";
+import { act, cardNodes, exerciseItem, foundItem, groupButton, make, programArticle, writtenItem } from "./draw.js";
 
 const at = (id) => document.getElementById(id);
-const state = { room: null, exercise: null, group: null, programs: [], total: 0, chosen: 0, scope: null, version: -1 };
+const state = { room: null, exercise: null, group: null, student: "", programs: [], total: 0, chosen: 0, person: null, scope: null, version: -1 };
 const MISTAKE = "실수:";
 const GROUP = "묶음:";
-const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", seen: "봤다는 표시", names: "이름 보이기" };
+const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", keep: "남긴 것", seen: "봤다는 표시", names: "이름 보이기" };
 
 // ---- asking -------------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ let fading = 0;
 function tell(text, stays = false) {
   at("told").textContent = text;
   clearTimeout(fading);
-  if (!stays) fading = setTimeout(() => { at("told").textContent = ""; }, 6000);
+  if (!stays) fading = setTimeout(() => { at("told").textContent = ""; }, 6000 + 60 * text.length);
 }
 
 // Acts run one after the other, so that each finds the page as the one before left it. Never call it from inside an act.
@@ -57,24 +57,25 @@ async function showClass() {
   at("release").hidden = !room.anonymous;
   at("problem").hidden = !room.problem && room.has_code;
   at("problem").textContent = room.problem || (room.has_code ? "" : "이 결과에는 학생의 코드가 없어요. 지금 버전으로 다시 채점하면 코드도 보여요.");
+  at("again").hidden = !room.again.length;
+  at("again").replaceChildren("전체 점수나 전체에 한 말을 적은 뒤에 다시 낸 학생: ", ...room.again.map((s) => act(s.name, () => attempt(() => showPerson(s.id)))));
   const current = at("exercise").value;
-  at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.misfits ? `맞지 않는 ${e.misfits}줄 · ` : ""}${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
+  at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.again ? `다시 낸 ${e.again}줄 · ` : ""}${e.misfits ? `맞지 않는 ${e.misfits}줄 · ` : ""}${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
   if (room.exercises.some((e) => e.name === current)) at("exercise").value = current;
 }
 
-async function showExercise(name, key) {
+async function showExercise(name, key, student) {
   const view = await ask("exercise", { name });
   state.exercise = view;
   state.version = view.version;
   state.scope = null;
   const group = view.groups.find((g) => g.key === key) ?? view.groups.find((g) => !g.seen) ?? view.groups[0];
   showRound();
-  showWritten();
-  await showGroup(group);
+  await showGroup(group, student);
 }
 
 function showRound() {
-  const groups = state.exercise.groups.filter((g) => g.status !== "missing");
+  const groups = state.exercise.groups.filter((g) => !g.blank);
   const seen = groups.filter((g) => g.seen).length;
   at("bar").max = Math.max(1, groups.length);
   at("bar").value = seen;
@@ -91,23 +92,30 @@ async function showPressed(group) {
 
 function showGroups() {
   const focused = at("groups").contains(document.activeElement);
-  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group, () => attempt(() => showPressed(g)))));
+  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group && !state.person, () => attempt(() => showPressed(g)))));
   const current = at("groups").querySelector('[aria-current="true"]');
   if (focused) current?.focus();
   current?.scrollIntoView({ block: "nearest" });
 }
 
-async function showGroup(group) {
-  const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0 });
+async function showGroup(group, student = "") {
+  const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0, student });
   const scope = state.scope?.scope === "mistake" && group.mistakes.includes(state.scope.target) ? state.scope : null;
-  Object.assign(state, { group, programs: view.programs, total: view.total, chosen: 0, scope });
-  at("title").textContent = `${group.sign} ${group.title}`;
-  at("facts").textContent = `${group.status_name} · ${group.points}점 · ${group.students}명 · 다른 코드 ${view.total}가지`;
-  at("see").setAttribute("aria-pressed", String(group.seen));
+  Object.assign(state, { group, student, programs: view.programs, total: view.total, chosen: 0, person: null, scope });
+  showFacts();
+  showWritten();
   at("programs").replaceChildren();
   addPrograms(view.programs, 0);
   choose(0, false);
   showGroups();
+}
+
+function showFacts() {
+  const { group, total } = state;
+  at("title").textContent = `${group.sign} ${group.title}`;
+  at("facts").textContent = `${group.status_name} · ${group.points} · ${group.students}명 · 다른 코드 ${total}가지`;
+  at("see").hidden = false;
+  at("see").setAttribute("aria-pressed", String(group.seen));
 }
 
 function addPrograms(programs, start) {
@@ -118,8 +126,8 @@ function addPrograms(programs, start) {
 }
 
 async function showMore() {
-  const { exercise, group, programs } = state;
-  const view = await ask("answers", { name: exercise.name, key: group.key, start: programs.length });
+  const { exercise, group, programs, student } = state;
+  const view = await ask("answers", { name: exercise.name, key: group.key, start: programs.length, student });
   if (group !== state.group) return;
   const start = state.programs.length;
   state.programs = [...state.programs, ...view.programs];
@@ -136,11 +144,53 @@ function choose(number, scroll) {
   showScopes();
 }
 
+// ---- one student ----------------------------------------------------------------------------------------
+
+async function showPerson(id) {
+  const view = await ask("student", { id });
+  Object.assign(state, { person: view, programs: [], total: 0, scope: null });
+  at("title").textContent = view.name;
+  at("facts").textContent = `${view.handed_in ? "" : "낸 것이 없어요 · "}최종 점수 ${view.total}`;
+  at("see").hidden = at("more").hidden = true;
+  const items = view.exercises.map((e) => exerciseItem(e, () => attempt(() => showExercise(e.name, e.key, id))));
+  at("programs").replaceChildren(make("ul", { class: "exercises" }, ...items));
+  at("card").replaceChildren();
+  showGroups();
+  showWritten();
+  showScopes();
+  at("title").focus();
+}
+
+// A student's answer to the exercise on the screen.
+async function showAnswer(id) {
+  const { exercises } = await ask("student", { id });
+  const own = exercises.find((e) => e.name === state.exercise.name);
+  if (own && !state.person) await showExercise(own.name, own.key, id);
+  else await showPerson(id);
+}
+
+async function find() {
+  const text = at("find").value;
+  const { students, more } = text.trim() ? await ask("find", { text }) : { students: [], more: 0 };
+  if (text !== at("find").value) return;
+  const nodes = students.map((s) => foundItem(s, () => { endSearch(); attempt(() => showPerson(s.id)); }));
+  if (text.trim() && !students.length) nodes.push(make("li", {}, make("p", {}, "이런 학생이 없어요.")));
+  if (more) nodes.push(make("li", {}, make("p", { class: "soft" }, `이 밖에 ${more}명`)));
+  at("found").replaceChildren(...nodes);
+  at("found").hidden = !nodes.length;
+}
+
+function endSearch() {
+  at("find").value = "";
+  at("found").hidden = true;
+}
+
 // ---- whom a judgement means ------------------------------------------------------------------------------
 
 // It begins anew with every group and every answer: only the very mistake that was chosen stays chosen, within its exercise.
 function scopes() {
-  const { group, exercise } = state;
+  const { group, exercise, person } = state;
+  if (person) return [{ scope: "whole", target: person.id, count: 1, outside: 0, label: `${person.name}의 전체 점수`, act: `${person.name}에게 전체 점수 적기` }];
   const whole = { scope: "group", target: group.key, count: group.students, outside: 0, label: `이 묶음 모두 (${group.students}명)`, act: `이 묶음 ${group.students}명에게 적기` };
   const mistakes = exercise.mistakes.filter((m) => group.mistakes.includes(m.id)).map((m) => {
     const outside = m.students - group.students;
@@ -207,19 +257,22 @@ function ruleName(rule) {
 }
 
 function showWritten() {
-  const { exercise } = state;
-  const items = exercise.written.map((entry) => {
-    const same = { exercise: exercise.name, file: entry.file, score: entry.score, text: entry.text, rule: entry.rule };
+  const { exercise, person } = state;
+  const items = (person ?? exercise).written.map((entry) => {
+    const same = { exercise: entry.exercise, file: entry.file, score: entry.score, text: entry.text, rule: entry.rule };
     const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
     return writtenItem(entry, ruleName(entry.rule), {
-      remove: () => attempt(() => takeBack(same)),
+      show: (student) => attempt(() => showAnswer(student)),
+      keep: (student) => attempt(() => keep({ ...same, student })),
+      removeOf: (student) => attempt(() => takeBack({ ...same, student })),
+      remove: () => attempt(() => takeBack(person ? { ...same, student: person.id } : same)),
       removeMisfits: () => attempt(() => takeBack({ ...same, only_misfits: true })),
       extend: () => attempt(() => judge({ exercise: exercise.name, scope, target, score: entry.score, text: entry.text })),
     });
   });
   at("written").replaceChildren(...items);
-  if (!items.length) at("written").append(make("li", { class: "soft" }, "이 연습에는 아직 적은 것이 없어요."));
+  if (!items.length) at("written").append(make("li", { class: "soft" }, person ? "이 학생의 전체에는 아직 적은 것이 없어요." : "이 연습에는 아직 적은 것이 없어요."));
   at("reuse-label").hidden = !exercise.reuse.length;
   at("reuse").replaceChildren(make("option", { value: "" }, "고르기"), ...exercise.reuse.map((text) => make("option", { value: text }, text.length > 60 ? `${text.slice(0, 60)}…` : text)));
 }
@@ -234,9 +287,13 @@ async function refresh() {
   state.version = view.version;
   const same = view.groups.find((g) => g.key === group?.key);
   showWritten();
-  if (same) {
+  if (state.person) {
+    state.group = same ?? view.groups[0];
+    showRound();
+    await showPerson(state.person.id);
+  } else if (same) {
     state.group = same;
-    at("see").setAttribute("aria-pressed", String(same.seen));
+    showFacts();
     showRound();
   } else {
     showRound();
@@ -246,18 +303,21 @@ async function refresh() {
 }
 
 const judge = (values) => change("judge", values, "명에게 적었어요", "이미 똑같이 적혀 있어요.");
+const keep = (values) => change("keep", values, "명의 것을 새 답에도 남겼어요", "남길 것이 없어요.");
 const takeBack = (values) => change("take_back", values, "명의 것을 지웠어요", "지울 것이 없어요.");
 
 async function change(path, values, said, nothing) {
   const done = await send(path, values);
-  const left = done.left_alone ? ` 이미 점수를 정했거나 누구인지 알 수 없는 ${done.left_alone}명은 그대로 두었어요.` : "";
   const count = done.added || done.removed;
-  if (count) tell(`${count}${said}.${left} 되돌리려면 u`);
-  else tell(left ? `바뀐 것이 없어요.${left}` : nothing);
+  const left = done.left ?? [];
+  const waiting = done.waiting ? [`읽지 못한 연습이 더 있어서 ${done.waiting}명의 최종 점수는 아직 비어 있어요. 나머지 연습도 정하거나, 학생을 찾아 전체 점수를 적어 주세요.`] : [];
+  if (count) tell([`${count}${said}: ${done.names}.`, ...left, ...waiting, "되돌리려면 u"].join(" "));
+  else tell(left.length ? ["바뀐 것이 없어요.", ...left].join(" ") : nothing);
   await showClass();
   await refresh();
+  if (state.person) return;
   const { chosen } = state; // marks beside the names have changed
-  const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0 });
+  const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0, student: state.student });
   if (state.programs.length <= view.programs.length) {
     state.programs = view.programs;
     at("programs").replaceChildren();
@@ -283,7 +343,7 @@ function write() {
     state.scope = null; // at once: what is chosen while this is written is for the next judgement
     showScopes();
     try {
-      await judge({ exercise: state.exercise.name, scope, target, count, ...typed });
+      await judge({ exercise: state.exercise.name, scope, target, count, group: state.person ? "" : state.group.key, ...typed });
     } catch (error) {
       state.scope = before;
       showScopes();
@@ -303,6 +363,11 @@ async function see() {
   if (seen) await step(1);
 }
 
+// The key goes on: what was judged is seen already, and one more press must not take that back.
+function seeAndStep() {
+  return state.person || state.group.seen ? step(1) : see();
+}
+
 async function undo() {
   const done = await send("undo");
   if (!done.undone) return tell("되돌릴 것이 없어요.");
@@ -310,7 +375,7 @@ async function undo() {
   tell(`되돌렸어요: ${UNDONE[done.undone] ?? done.undone}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
   await showClass();
   await refresh();
-  return showGroup(state.group);
+  return state.person ? undefined : showGroup(state.group);
 }
 
 async function step(by) {
@@ -333,10 +398,10 @@ const KEYS = {
   k: () => step(-1),
   ArrowRight: () => turn(1),
   ArrowLeft: () => turn(-1),
-  x: see,
+  x: seeAndStep,
   u: undo,
 };
-const FIELDS = { s: "score", c: "text" }; // entered at once: what is typed while a view loads belongs there
+const FIELDS = { s: "score", c: "text", "/": "find" }; // entered at once: what is typed while a view loads belongs there
 
 // Under a Korean layout or input method, `j` arrives as `ㅓ` or as `Process`: then the key's place tells the letter.
 function keyOf({ key, code }) {
@@ -346,6 +411,7 @@ function keyOf({ key, code }) {
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select");
+  if (event.key === "Escape" && event.target.closest("search")) endSearch();
   if (event.key === "Escape" && typing) return event.target.blur();
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.closest("form")) {
     event.preventDefault();
@@ -380,6 +446,11 @@ onClick("release", async () => {
   await showExercise(state.exercise.name, state.group.key);
   tell("이름을 보여 줘요. 다시 가리려면 u");
 });
+at("find").addEventListener("input", () => attempt(find));
+at("find").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") at("found").querySelector("button")?.click();
+});
+document.addEventListener("click", (event) => { if (!event.target.closest("search")) at("found").hidden = true; });
 at("exercise").addEventListener("change", () => attempt(() => showExercise(at("exercise").value)));
 at("reuse").addEventListener("change", () => { at("text").value = at("reuse").value || at("text").value; });
 at("form").addEventListener("submit", (event) => { event.preventDefault(); write(); });
