@@ -1,4 +1,4 @@
-"""What the desk says it did is what the marks did: no points without a base, none beyond zero or full, no empty word."""
+"""What the desk says it did is what the marks did: no points without a base, none beyond zero or full."""
 
 from dataclasses import replace
 from pathlib import Path
