@@ -126,11 +126,10 @@ class Desk:
         """
         loaded, group = self._current(), self._group_of(name, key)
         programs: dict[str, list[int]] = {}
-        for index in loaded.people.in_order(group.members):
-            student = loaded.result.submissions[index].student
-            digest = loaded.answers.digest(student, name) or f"none {index}"
-            programs.setdefault(digest, []).append(index)
         wanted = loaded.people.index(student)
+        for index in loaded.people.in_order(group.members):
+            digest = loaded.answers.digest(loaded.result.submissions[index].student, name) or f"none {index}"
+            programs.setdefault(digest, []).append(index)
         ordered = sorted(programs.values(), key=lambda members: (wanted not in members, -len(members)))
         standing = self._standing()
         marks = {} if standing is None else standing.changed(name)
@@ -305,6 +304,8 @@ class Desk:
         if file is None:
             raise DeskError("무엇을 바꿀지 알 수 없어요. 페이지를 새로 고쳐 주세요.")
         name, student = _text(request, "exercise"), people.index(_text(request, "student"))
+        if student is None and request.get("student"):
+            raise DeskError("이 학생을 찾지 못했어요. 페이지를 새로 고쳐 주세요.")
         said = tuple(_text(request, field) for field in ("score", "text", "rule"))
         everything = request.get("only_misfits") is not True
 
@@ -454,7 +455,7 @@ class Desk:
                 entry["students"] += len(group.members)
                 room = MOST_NAMES - len(entry["names"])
                 members = self._loaded.people.in_order(group.members)[:room]
-                entry["names"] += [[self._loaded.people.shown(index), group.key] for index in members]
+                entry["names"] += [[self._loaded.people.called(index), group.key] for index in members]
         return [*found.values()]
 
     # ---- one group ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Indices count the students who handed in something, in the order of the results,
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from grader.course.feedback import ClassResult
@@ -27,6 +28,7 @@ class People:
     def __init__(self, result: ClassResult, answers: Answers) -> None:
         self._submissions, self._answers = result.submissions, answers
         self._persons = [s.person for s in result.submissions] + [absent.person for absent in result.absent]
+        self._times = Counter("" if person is None else person.name for person in self._persons)
         keys = {key: index for index, key in enumerate(_keys(result))}
         self.ids = [_short_id(result.seed, key) for key in keys]
         self._index = {one: index for index, one in enumerate(self.ids)}
@@ -55,9 +57,15 @@ class People:
         named = "" if person is None else " ".join(part for part in (person.id, person.name) if part)
         return one_line(named or self._label(index), 80)
 
+    def called(self, index: int) -> str:
+        """Return the student's name alone, if nobody else has it; else as the desk names them."""
+        person = self._persons[index]
+        name = "" if self.anonymous or person is None else one_line(person.name, 40)
+        return name if name and self._times[person.name if person else ""] == 1 else self.shown(index)
+
     def listed(self, indices: Sequence[int]) -> str:
         """Return the first of these students by name, and the number of the others."""
-        names = [self.shown(index) for index in indices[:_MOST_TOLD]]
+        names = [self.called(index) for index in indices[:_MOST_TOLD]]
         more = len(indices) - len(names)
         return ", ".join(names) + (f" 외 {more}명" if more else "")
 

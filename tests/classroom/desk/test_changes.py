@@ -99,7 +99,7 @@ def test_one_student_gets_a_fixed_mark_and_rules_pass_by(report: Path) -> None:
     one = {"exercise": "train_step", "scope": "student", "target": students[0]["id"]}
     assert done(desk.judge({**one, "score": "3", "text": "구두로 확인"})) == (1, 1, [])
     assert desk.judge({**RULE, "score": "+2", "text": "더"})["left"] == [
-        f"1명({students[0]['name']})은 이미 점수를 정해서 그대로예요."
+        f"1명({students[0]['name'].split()[-1]})은 이미 점수를 정해서 그대로예요."
     ]
     shown = desk.answers("train_step", group["key"], 0)["programs"][0]["students"]
     assert shown[0]["mark"] == "3/4"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from grader.classroom.desk.changes import DeskError
 from grader.classroom.desk.desk import Desk
 from grader.cli.class_inputs import tell_marks
 from grader.cli.instructor import mark_again
@@ -108,6 +109,8 @@ def test_the_desk_shows_who_handed_in_again_and_keeps_or_removes_one_by_one(
     shown = desk.answers("train_step", group["key"], 0)["programs"][0]["students"][0]
     assert shown["again"] is True
     same = {"exercise": "train_step", "rule": "", "student": shown["id"]}
+    with pytest.raises(DeskError, match="이 학생을 찾지 못했어요"):  # never the lines of everybody instead
+        desk.take_back({**same, "student": "gone", "file": "overrides.csv", "score": "3", "text": "하나"})
     assert desk.keep({**same, "file": "overrides.csv", "score": "3", "text": "하나"})["added"] == 1
     assert marks(tmp_path)["학생1"][0] == 7
     assert entries(desk)["하나"]["again"] == []

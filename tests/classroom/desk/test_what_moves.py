@@ -66,7 +66,7 @@ def test_what_could_not_be_read_takes_no_points_to_add(report: Path) -> None:
     told = judge(desk, "읽을 수 없는", "+1")
     assert told["added"] == 0
     assert told["left"] == [
-        "2명(20260004 학생4, 20260005 학생5)은 파일을 읽지 못해서 더하고 뺄 점수가 없어요. "
+        "2명(학생4, 학생5)은 파일을 읽지 못해서 더하고 뺄 점수가 없어요. "
         "3처럼 정할 점수나 면제를 적어 주세요."
     ]
     assert not (report / "overrides.csv").exists()

@@ -74,7 +74,7 @@ def test_a_scope_wider_than_the_group_is_tinted_and_names_the_others(opened: Ope
     expect(reach).to_be_hidden()
     page.locator("#scopes label").filter(has_text="zero_grad").click()
     expect(page.locator("#act")).to_have_text("다른 묶음까지 5명에게 적기")
-    expect(reach).to_have_text("이 묶음에 없는 2명에게도 가요: 20260004 학생4, 20260005 학생5")
+    expect(reach).to_have_text("이 묶음에 없는 2명에게도 가요: 학생4, 학생5")
     expect(form).to_have_class("wide")
     write(page, "1", "다섯")
     wait(page, "5명에게 적었어요")

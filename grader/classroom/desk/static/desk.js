@@ -69,6 +69,7 @@ async function showExercise(name, key, student) {
   state.exercise = view;
   state.version = view.version;
   state.scope = null;
+  at("exercise").value = name;
   const group = view.groups.find((g) => g.key === key) ?? view.groups.find((g) => !g.seen) ?? view.groups[0];
   showRound();
   await showGroup(group, student);
@@ -152,8 +153,9 @@ async function showPerson(id) {
   at("title").textContent = view.name;
   at("facts").textContent = `${view.handed_in ? "" : "낸 것이 없어요 · "}최종 점수 ${view.total}`;
   at("see").hidden = at("more").hidden = true;
+  const told = make("p", { class: "soft" }, view.exercises.length ? "연습을 누르면 이 학생의 답을 보여 줘요. 여기에서 적는 것은 전체 점수예요." : "보여 줄 답이 없어요. 전체 점수는 줄 수 있어요.");
   const items = view.exercises.map((e) => exerciseItem(e, () => attempt(() => showExercise(e.name, e.key, id))));
-  at("programs").replaceChildren(make("ul", { class: "exercises" }, ...items));
+  at("programs").replaceChildren(make("ul", { class: "exercises" }, make("li", {}, told), ...items));
   at("card").replaceChildren();
   showGroups();
   showWritten();

@@ -64,7 +64,7 @@ export function programArticle(program, number, choose) {
   }
   if (program.note) node.append(make("p", { class: "told" }, program.note));
   if (program.own.length) node.append(codeLines(program.own, program.marks));
-  else if (!program.rest.length) node.append(make("p", { class: "soft hint" }, "보여 줄 코드가 없어요."));
+  else if (!program.rest.length && !program.note) node.append(make("p", { class: "soft hint" }, "보여 줄 코드가 없어요."));
   if (program.rest.length) {
     const isMarked = program.marks.some((m) => program.rest.some(([cell, line]) => cell === m.cell && line === m.line));
     const rest = make("details", { open: isMarked }, make("summary", {}, `${program.own.length ? "이 파일의 나머지" : "낸 파일의"} 코드 ${program.rest.length}줄`));
