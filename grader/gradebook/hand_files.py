@@ -58,6 +58,14 @@ class HandFile:
         """
         path = folder / self.name
         source = path if path.exists() else path.with_suffix(_WORKBOOK)
+        return self.read_from(source, path)
+
+    def read_from(self, source: Path, path: Path) -> "Sheet":
+        """Read the lines of `source`, to be written to `path`; a missing file is empty.
+
+        Raises:
+            TableError: it cannot be read.
+        """
         if not source.exists():
             return Sheet(self, path, [*self.titles.values()], [])
         table = read_table(source, self.name, ("id", self.text_field))
@@ -147,6 +155,12 @@ class Sheet:
     def add(self, line: HandLine) -> None:
         """Append a line."""
         self._rows.append(_Row(line))
+
+    def as_text(self, lines: Sequence[HandLine]) -> str:
+        """Return other lines as they would stand in this file, each with its line end."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(self._cells(_Row(line)) for line in lines)
+        return text.getvalue()
 
     def write(self) -> None:
         """Write the file atomically; without lines it is removed, since a table without lines cannot be read.

@@ -245,12 +245,23 @@ def test_grading_again_keeps_everything_and_shows_what_fits_no_more(report: Path
 def test_a_file_from_elsewhere_does_not_replace_an_evening_at_the_desk(report: Path, tmp_path: Path) -> None:
     """The command of last week, from the history of the shell."""
     desk_over(report).judge({**RULE, "score": "+1", "text": "부분 점수"})
-    (tmp_path / "mine.csv").write_text("학번,연습,점수,까닭\n20260000,fit,1,x\n", encoding="utf-8")
+    mine = "학번,연습,점수,까닭\n20260000,fit,1,x\n20260000,train_step,+1,부분 점수\n"
+    (tmp_path / "mine.csv").write_text(mine, encoding="utf-8")
     before = text(report)
-    with pytest.raises(CommandError, match="grader desk로 적은 것이"):
+    with pytest.raises(CommandError, match="grader desk로 적은 것이") as refused:
         mark_again(report, {"overrides.csv": tmp_path / "mine.csv"})
     mark_again(report, {"overrides.csv": report / "overrides.csv"})
     assert text(report) == before
+    # What it says to add is what joins the two: the line that the desk has already is not among it.
+    assert "에만 있는 1줄을" in str(refused.value)
+    told = next(line for line in str(refused.value).splitlines() if line.startswith("20260000"))
+    (report / "overrides.csv").write_text(f"{before}{told}\n", encoding="utf-8")
+    result, _ = mark_again(report, {})
+    first = result.submissions[0].mark
+    assert first is not None
+    assert "fit: 1/4점을 직접 주었어요. x" in first.reasons
+    with pytest.raises(CommandError, match="거기에 모두 있으니 --override를 빼고"):
+        mark_again(report, {"overrides.csv": tmp_path / "mine.csv"})
 
 
 def test_the_round_counts_groups_that_were_seen(report: Path) -> None:

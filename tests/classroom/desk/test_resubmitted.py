@@ -80,7 +80,7 @@ def test_of_a_resubmitted_answer_no_earlier_judgement_counts(
     capsys.readouterr()
     tell_marks(tmp_path / "out", result, rules)
     said = capsys.readouterr()
-    told = "판정 2줄은 점수와 학생의 페이지에서 빼 두었어요: 20260001 학생1 train_step."
+    told = "지난 답에 적은 2줄은 점수와 학생의 페이지에서 빼 두었어요: 20260001 학생1 train_step."
     assert told in said.out + said.err
 
 
