@@ -93,7 +93,7 @@ class Written:
             "lines": len(lines),
             "students": people.listed(about),
             "ids": [people.ids[student] for student in about],
-            "again": [{"id": people.ids[one], "name": people.shown(one)} for one in again],
+            "again": [{"id": people.ids[one], "name": people.called(one)} for one in again],
             "misfits": len(self.misfits_among(lines)),
             "missing": len(missing),
         }
