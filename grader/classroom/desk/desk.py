@@ -183,7 +183,7 @@ class Desk:
                         "title": without_code_marks(group.sample.title),
                         "key": group.key,
                         "sign": words.mark(group.sample),
-                        "told": group.title,
+                        "told": people.hidden(group.members[0], group.title),
                         "points": label,
                     }
                 )
@@ -223,6 +223,9 @@ class Desk:
             told |= {"key": key, "seen": True}  # what was judged has been seen
         new = HandLine("", "", name, score, one_line(text, 2_000) if score else text, rule)
         people = self._loaded.people
+        if request.get("only_new") is True:
+            sheet = (OVERRIDES if score else COMMENTS).read(self._out)
+            students = rubric.yet_to_get(sheet, people, students, new, measured)
         if score:
             edit = rubric.giving_points(people, students, new, measured)
             done = self._changes.edit("points", OVERRIDES, edit, told)
@@ -447,7 +450,7 @@ class Desk:
         """Return the mistakes named in an exercise, with everybody who made them and each one's group."""
         found: dict[str, dict[str, Any]] = {}
         for group in groups:
-            for named in group.sample.diagnosis.mistakes:
+            for named in {one.id: one for one in group.sample.diagnosis.mistakes}.values():
                 title = without_code_marks(words.either(named))
                 entry = found.setdefault(
                     named.id, {"id": named.id, "title": title, "students": 0, "names": []}

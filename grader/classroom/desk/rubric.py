@@ -232,11 +232,14 @@ def yet_to_get(
 ) -> list[int]:
     """Return the students for whom a line like this one would be new, and for whom nothing else was decided."""
     beside = _lines_by_student(sheet, people, like.exercise)
-    free = [
-        student
-        for student in students
-        if not like.score or is_change(like.score) or all(map(people.is_stale, beside.get(student, [])))
-    ]
+    is_fixed = bool(like.score) and not is_change(like.score)
+
+    def is_free(student: int) -> bool:
+        own = beside.get(student, [])
+        told = any(_says_the_same(like, one) for one in own)
+        return not told and (not is_fixed or all(map(people.is_stale, own)))
+
+    free = [student for student in students if is_free(student)]
     give = giving_points(people, free, like, measured) if like.score else giving_comment(people, free, like)
     found = (people.student_of(line) for line in give(sheet.copy()).added)
     return [student for student in found if student is not None]

@@ -80,10 +80,8 @@ class Written:
         ]
         missing: list[int] = []
         if measured is not None:
-            there = {*about}
             meant = rubric.meant_by(first.rule, self._result.submissions, name)
-            others = [student for student in meant if student not in there]
-            missing = rubric.yet_to_get(sheet, people, others, first, measured)
+            missing = rubric.yet_to_get(sheet, people, meant, first, measured)
         return {
             "file": file.name,
             "exercise": first.exercise,
@@ -96,6 +94,7 @@ class Written:
             "again": [{"id": people.ids[one], "name": people.called(one)} for one in again],
             "misfits": len(self.misfits_among(lines)),
             "missing": len(missing),
+            "missing_names": people.listed(missing),
         }
 
     def earlier_texts(self, name: str) -> list[str]:

@@ -102,7 +102,7 @@ def test_the_desk_shows_who_handed_in_again_and_keeps_or_removes_one_by_one(
     hand_in_again(tmp_path, MENDED)
     assert next(e for e in desk.overview()["exercises"] if e["name"] == "train_step")["again"] == 2
     written = entries(desk)
-    assert [s["name"] for s in written["하나"]["again"]] == ["20260001 학생1"]
+    assert [s["name"] for s in written["하나"]["again"]] == ["학생1"]
     assert written["하나"]["misfits"] == 0  # said once, not twice
     group = next(g for g in desk.exercise("train_step")["groups"] if g["status"] == "passed")
     assert group["again"] == 1

@@ -148,6 +148,23 @@ def test_nobody_is_asked_to_undo_what_was_decided(report: Path) -> None:
     assert [entry["missing"] for entry in desk.exercise("train_step")["written"]] == [0]
 
 
+def test_giving_a_rule_to_those_who_lack_it_leaves_what_was_decided(tmp_path: Path) -> None:
+    """A third student makes the mistake after grading again; of the first two, one was decided by hand."""
+    mistaken = (wrong("train_step", MISSING_ZERO_GRAD),)
+    write_class(tmp_path / "report", class_of(mistaken, mistaken, (right("train_step"),)), tmp_path / "work")
+    desk = desk_over(tmp_path / "report")
+    rule = {"exercise": "train_step", "scope": "mistake", "target": "missing-zero-grad"}
+    desk.judge({**rule, "score": "2", "text": "모두"})
+    first = desk.found("학생1")["students"][0]["id"]
+    desk.judge({**rule, "scope": "student", "target": first, "score": "4", "text": "구두로 확인"})
+    write_class(tmp_path / "report", class_of(*(mistaken,) * 3), tmp_path / "work")
+    told = {entry["text"]: entry for entry in desk.exercise("train_step")["written"]}
+    assert (told["모두"]["missing"], told["모두"]["missing_names"]) == (1, "학생3")
+    assert desk.judge({**rule, "score": "2", "text": "모두", "only_new": True})["names"] == "학생3"
+    lines = {line.name: line.score for line in OVERRIDES.read(tmp_path / "report").lines}
+    assert lines == {"학생1": "4", "학생2": "2", "학생3": "2"}
+
+
 def test_the_whole_is_marked_for_anybody_also_for_who_handed_in_nothing(report: Path) -> None:
     desk = desk_over(report)
     assert [s["handed_in"] for s in desk.found("학생")["students"]] == [True] * 5 + [False]

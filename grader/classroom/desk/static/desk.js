@@ -148,6 +148,11 @@ function choose(number, scroll) {
 // ---- one student ----------------------------------------------------------------------------------------
 
 async function showPerson(id) {
+  await refreshPerson(id);
+  at("title").focus();
+}
+
+async function refreshPerson(id) {
   const view = await ask("student", { id });
   Object.assign(state, { person: view, programs: [], total: 0, scope: null });
   at("title").textContent = view.name;
@@ -160,7 +165,6 @@ async function showPerson(id) {
   showGroups();
   showWritten();
   showScopes();
-  at("title").focus();
 }
 
 // A student's answer to the exercise on the screen.
@@ -270,7 +274,7 @@ function showWritten() {
       removeOf: (student) => attempt(() => takeBack({ ...same, student })),
       remove: () => attempt(() => takeBack(person ? { ...same, student: person.id } : same)),
       removeMisfits: () => attempt(() => takeBack({ ...same, only_misfits: true })),
-      extend: () => attempt(() => judge({ exercise: exercise.name, scope, target, score: entry.score, text: entry.text })),
+      extend: () => attempt(() => judge({ exercise: exercise.name, scope, target, score: entry.score, text: entry.text, only_new: true })),
     });
   });
   at("written").replaceChildren(...items);
@@ -292,7 +296,7 @@ async function refresh() {
   if (state.person) {
     state.group = same ?? view.groups[0];
     showRound();
-    await showPerson(state.person.id);
+    await refreshPerson(state.person.id);
   } else if (same) {
     state.group = same;
     showFacts();
@@ -313,7 +317,8 @@ async function change(path, values, said, nothing) {
   const count = done.added || done.removed;
   const left = done.left ?? [];
   const waiting = done.waiting ? [`읽지 못한 연습이 더 있어서 ${done.waiting}명의 최종 점수는 아직 비어 있어요. 나머지 연습도 정하거나, 학생을 찾아 전체 점수를 적어 주세요.`] : [];
-  if (count) tell([`${count}${said}: ${done.names}.`, ...left, ...waiting, "되돌리려면 u"].join(" "));
+  const replaced = done.added && done.removed && path === "judge" ? [`전에 적은 ${done.removed}줄은 이것으로 바꾸었어요.`] : [];
+  if (count) tell([`${count}${said}: ${done.names}.`, ...replaced, ...left, ...waiting, "되돌리려면 u"].join(" "));
   else tell(left.length ? ["바뀐 것이 없어요.", ...left].join(" ") : nothing);
   await showClass();
   await refresh();

@@ -116,7 +116,7 @@ export function writtenItem(entry, ruleName, acts) {
     buttons.append(act(`맞지 않는 ${entry.misfits}명의 것 지우기`, acts.removeMisfits));
   }
   if (entry.missing) {
-    node.append(make("p", {}, `아직 적지 않은 학생이 ${entry.missing}명 있어요.`));
+    node.append(make("p", {}, `아직 적지 않은 학생이 ${entry.missing}명 있어요: ${entry.missing_names}`));
     buttons.append(act(`그 ${entry.missing}명에게도 적기`, acts.extend));
   }
   buttons.append(act(entry.lines > 1 ? `${entry.lines}줄 모두 지우기` : "지우기", acts.remove));
