@@ -88,6 +88,18 @@ def read_rules(
     )
 
 
+def with_answers(rules: "Rules", out: Path) -> "Rules":
+    """Return the rules with the code kept in `out`, if a judgement belongs to an answer; a class's code is megabytes.
+
+    Raises:
+        OSError: the code cannot be read.
+    """
+    from grader.report.kept_answers import Answers
+
+    judged = [one.answer for one in rules.overrides] + [one.answer for one in rules.comments]
+    return replace(rules, answers=Answers(out)) if any(judged) else rules
+
+
 def receive_class(
     submissions: Path,
     out: Path,
@@ -109,7 +121,7 @@ def receive_class(
     """
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
-    from grader.report.kept_answers import Answers, keep_answers
+    from grader.report.kept_answers import keep_answers
 
     require_desk_kept(out, given)
     used = given_or_kept(out, given)
@@ -122,7 +134,7 @@ def receive_class(
     _try_rules(rules, received, exercises, course)
     keep_files(out, used)
     keep_answers(out, received.submissions, course.exercises)
-    return received, replace(rules, answers=Answers(out))
+    return received, with_answers(rules, out)
 
 
 def given_or_kept(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None]:
@@ -261,8 +273,10 @@ def _tell_misfits(report: Path, result: "ClassResult") -> None:
     from grader.gradebook.hand_files import HAND_FILES
     from grader.report.kept_answers import Answers
 
-    people = People(result, Answers(report))
     lines = [line for file in HAND_FILES.values() for line in file.read(report).lines]
+    if not lines:
+        return
+    people = People(result, Answers(report))
     stale = [line for line in lines if people.is_stale(line)]
     if stale:
         told = dict.fromkeys(" ".join(filter(None, (s.id, s.name, s.exercise or "전체"))) for s in stale)

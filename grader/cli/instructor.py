@@ -1,7 +1,6 @@
 """Define the commands that follow `grade`: `mark`, `export`, `autograder` and `similar`."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +21,7 @@ from grader.cli.class_inputs import (
     tell_kept,
     tell_marks,
     tell_without_mark,
+    with_answers,
 )
 from grader.cli.terminal import complain, say
 
@@ -78,7 +78,6 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
     from grader.classroom.folder_lock import locked_folder
     from grader.course.reading import load_course
     from grader.gradebook.marking import marked
-    from grader.report.kept_answers import Answers
     from grader.report.write_report import write_report
 
     course = load_course()
@@ -89,7 +88,7 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
         used = given_or_kept(report, wanted)
         tell_kept(given, used)
         rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
-        rules = replace(rules, answers=Answers(report))
+        rules = with_answers(rules, report)
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)

@@ -427,7 +427,9 @@ class Desk:
         return ""
 
     def _labels(self, name: str, groups: Sequence[Group], standing: Standing | None) -> list[str]:
-        return [""] * len(groups) if standing is None else standing.labels(groups, name)
+        if standing is None:
+            return [f"{words.mark_in_points(group.sample)}점" for group in groups]
+        return standing.labels(groups, name)
 
     def _measured(self, name: str) -> Measured | None:
         standing = self._standing()
