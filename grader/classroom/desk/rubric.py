@@ -100,7 +100,9 @@ class Measured:
 
     full: float
     points: Mapping[int, float]
-    """Points by student; somebody whose file could not be read has none."""
+    """Points by student; who is excused has none, nor has somebody whose file could not be read."""
+    unread: frozenset[int] = frozenset()
+    """Students whose file could not be read."""
 
     def moves(self, student: int, others: Iterable[HandLine], change: HandLine) -> bool:
         """Return True if the points to add or to take away move the student's mark, beside other such points."""
@@ -112,6 +114,7 @@ class Measured:
 LEFT_ALONE = {
     "decided": "이미 점수를 정해서 그대로예요",
     "unread": "파일을 읽지 못해서 더하고 뺄 점수가 없어요. 3처럼 정할 점수나 면제를 적어 주세요",
+    "excused": "면제라서 더하고 뺄 점수가 없어요",
     "unmoved": "이미 {}이라 바뀔 점수가 없어서 적지 않았어요",
     "unknown": "학번이나 이름으로 한 사람을 가리킬 수 없어서 적지 못했어요. 명단에 학번을 더해 주세요",
 }
@@ -183,7 +186,7 @@ def _why_not(
     if any(not is_change(one.score) for one in own):
         return "decided"
     if student not in measured.points:
-        return "unread"
+        return "unread" if student in measured.unread else "excused"
     return "" if measured.moves(student, others, line) else "unmoved"
 
 

@@ -55,22 +55,28 @@ class Standing:
     def measured(self, exercise: str) -> Measured:
         """Return the points before marks by hand for the exercise, or for the whole submission if it is empty."""
         if not exercise:
-            rules = replace(
-                self._rules, overrides=tuple(one for one in self._rules.overrides if one.exercise)
-            )
-            marks = [s.mark for s in marked(self._result, rules, self._names).submissions]
-            found = {i: m.score for i, m in enumerate(marks) if m is not None and m.score is not None}
-            absent = range(len(marks), len(self._people.ids))
-            return Measured(self.full, {**dict.fromkeys(absent, 0.0), **found})
+            return self._measured_whole()
         policy = self._rules.policy or Policy()
-        found, full = {}, 0.0
+        found: dict[int, float] = {}
+        unread: set[int] = set()
+        full = 0.0
         for index, submission in enumerate(self._result.submissions):
             feedback = feedback_on(submission, exercise)
             if feedback is not None:
                 score, full = scaled_score(feedback, policy)
-                if feedback.status != "unreadable":
+                if feedback.status == "unreadable":
+                    unread.add(index)
+                else:
                     found[index] = score
-        return Measured(full, found)
+        return Measured(full, found, frozenset(unread))
+
+    def _measured_whole(self) -> Measured:
+        rules = replace(self._rules, overrides=tuple(one for one in self._rules.overrides if one.exercise))
+        marks = [s.mark for s in marked(self._result, rules, self._names).submissions]
+        found = {i: m.score for i, m in enumerate(marks) if m is not None and m.score is not None}
+        absent = range(len(marks), len(self._people.ids))
+        unread = frozenset(i for i, mark in enumerate(marks) if mark is None)
+        return Measured(self.full, {**dict.fromkeys(absent, 0.0), **found}, unread)
 
     def marks(self, exercise: str) -> dict[int, str]:
         """Return each student's points for an exercise as they are now: `3.5`, `면제`, `—` for what was not read."""

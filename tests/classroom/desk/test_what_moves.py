@@ -192,6 +192,14 @@ def test_points_to_add_to_the_whole_of_an_unread_file_are_refused(report: Path) 
     assert whole(desk, "학생4", "면제")["added"] == 1
 
 
+def test_who_is_excused_has_no_points_to_add_to(report: Path) -> None:
+    """By a deadline's table or by hand: the reason told is the true one."""
+    (report / "extensions.csv").write_text("학번,마감,면제,까닭\n20260001,,면제,병가\n", encoding="utf-8")
+    assert whole(desk_over(report), "학생1", "+1")["left"] == [
+        "1명(학생1)은 면제라서 더하고 뺄 점수가 없어요."
+    ]
+
+
 def test_a_name_stands_beside_each_number(report: Path) -> None:
     """People read the file in a spreadsheet; the number still tells who it is."""
     desk = desk_over(report)

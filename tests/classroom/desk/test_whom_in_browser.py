@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from grader.course.feedback import ClassResult
 from tests.classroom.desk.pages import Opened, wait, write
-from tests.classroom.desk.running import class_of, right, wrong
+from tests.classroom.desk.running import class_of, desk_over, right, wrong
 from tests.report.samples import MISSING_ZERO_GRAD, STEP_EARLY
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
@@ -98,6 +98,20 @@ def test_the_number_that_the_button_told_is_the_number_that_is_judged(opened: Op
     )
     assert "3명이라고 보여 드렸는데" in said
     assert not (page.report / "comments.csv").exists()
+
+
+def test_another_persons_change_takes_neither_scope_nor_words(opened: Opened) -> None:
+    """The page looks for changes every few seconds, also while somebody types."""
+    page = opened(shared_mistakes())
+    page.locator("#scopes label").filter(has_text="zero_grad").click()
+    page.get_by_label("까닭이나 코멘트").fill("아직 쓰는 중")
+    other = desk_over(page.report, "다른 조교")
+    rule = {"exercise": "train_step", "scope": "mistake", "target": "missing-zero-grad"}
+    other.judge({**rule, "score": "+1", "text": "부분 점수"})
+    expect(page.locator("#written")).to_contain_text("부분 점수", timeout=10_000)
+    expect(page.locator("#act")).to_have_text("다른 묶음까지 5명에게 적기")
+    expect(page.get_by_label("까닭이나 코멘트")).to_be_focused()
+    assert page.input_value("#text") == "아직 쓰는 중"
 
 
 @pytest.mark.parametrize(("key", "code"), [("ㅓ", "KeyJ"), ("Process", "KeyJ"), ("j", "KeyC"), ("J", "KeyJ")])
