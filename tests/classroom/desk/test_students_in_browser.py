@@ -81,6 +81,7 @@ def test_points_to_add_to_an_unread_file_are_refused_in_words(opened: Opened) ->
     write(page, "+1", "아까움")
     wait(page, "바뀐 것이 없어요. 1명(학생4)은 파일을 읽지 못해서")
     assert not (page.report / "overrides.csv").exists()
+    expect(page.locator("#text")).to_have_value("아까움")  # only the score is to be mended
     expect(page.locator("#programs")).to_contain_text("JSON이 아니에요")
     write(page, "3", "메일로 받음")
     wait(page, "최종 점수는 아직 비어 있어요")

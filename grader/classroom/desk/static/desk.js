@@ -115,7 +115,7 @@ function showFacts() {
   const { group, total } = state;
   at("title").textContent = `${group.sign} ${group.title}`;
   at("facts").textContent = `${group.status_name} · ${group.points} · ${group.students}명 · 다른 코드 ${total}가지`;
-  at("see").hidden = false;
+  at("see").hidden = at("card-title").hidden = false;
   at("see").setAttribute("aria-pressed", String(group.seen));
 }
 
@@ -162,6 +162,7 @@ async function refreshPerson(id) {
   const items = view.exercises.map((e) => exerciseItem(e, () => attempt(() => showExercise(e.name, e.key, id))));
   at("programs").replaceChildren(make("ul", { class: "exercises" }, make("li", {}, told), ...items));
   at("card").replaceChildren();
+  at("card-title").hidden = true;
   showGroups();
   showWritten();
   showScopes();
@@ -312,6 +313,7 @@ const judge = (values) => change("judge", values, "명에게 적었어요", "이
 const keep = (values) => change("keep", values, "명의 것을 새 답에도 남겼어요", "남길 것이 없어요.");
 const takeBack = (values) => change("take_back", values, "명의 것을 지웠어요", "지울 것이 없어요.");
 
+// Returns true if nothing changed for a reason that was told.
 async function change(path, values, said, nothing) {
   const done = await send(path, values);
   const count = done.added || done.removed;
@@ -322,7 +324,11 @@ async function change(path, values, said, nothing) {
   else tell(left.length ? ["바뀐 것이 없어요.", ...left].join(" ") : nothing);
   await showClass();
   await refresh();
-  if (state.person) return;
+  if (!state.person) await refreshPrograms();
+  return !count && left.length > 0;
+}
+
+async function refreshPrograms() {
   const { chosen } = state; // marks beside the names have changed
   const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0, student: state.student });
   if (state.programs.length <= view.programs.length) {
@@ -349,13 +355,17 @@ function write() {
     const before = state.scope;
     state.scope = null; // at once: what is chosen while this is written is for the next judgement
     showScopes();
-    try {
-      await judge({ exercise: state.exercise.name, scope, target, count, group: state.person ? "" : state.group.key, ...typed });
-    } catch (error) {
+    const putBack = () => {
       state.scope = before;
       showScopes();
       at("score").value = typed.score;
       at("text").value = typed.text;
+    };
+    try {
+      const isRefused = await judge({ exercise: state.exercise.name, scope, target, count, group: state.person ? "" : state.group.key, ...typed });
+      if (isRefused) putBack();
+    } catch (error) {
+      putBack();
       throw error;
     }
   });
