@@ -15,7 +15,7 @@ best sets are played whole at the end of a search.
 The budget counts plays, not seconds, so that the answer does not depend on how busy the machine is.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class AgreementOracle:
         """First variant with each behaviour, by name of the scenario and number of the behaviour."""
         self._sources: dict[Combination, str | None] = {}
         """Answers of `_source`, by mistakes in the order of the course file."""
+        self._equivalent: dict[MistakeVariant, Combination] = {}
+        """Answers of `Reference.equivalent_variants`."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
@@ -132,6 +134,10 @@ class AgreementOracle:
             return self.acting_subset_agrees(mistakes, scenario)
         return self.program_agrees(mistakes, scenario)
 
+    def can_be_combined(self, mistakes: MistakeSet) -> bool:
+        """Return True if one program can make all mistakes of the set."""
+        return self._source(mistakes) is not None
+
     def whole_set_agrees_in_each(self, mistakes: MistakeSet, scenarios: Iterable[str]) -> bool:
         """Return True if the program with all mistakes of the set agrees in each of the scenarios."""
         return all(self.whole_set_agrees(mistakes, scenario) for scenario in scenarios)
@@ -196,11 +202,24 @@ class AgreementOracle:
         return self._runs[scenario] if scenario in self._wrong else self._reference.solution_run(scenario)
 
     def _source(self, mistakes: Iterable[MistakeVariant]) -> str | None:
-        """Return the source with all these mistakes made; None if their edits cannot be combined."""
+        """Return the source with all these mistakes made; None if their edits cannot be combined.
+
+        If they cannot, one of them may be made by an equivalent variant, whose edits may leave the others room.
+        """
         variants = self.in_course_order(mistakes)
         if variants not in self._sources:
-            self._sources[variants] = self._reference.source_with_mistakes(variants)
+            sources = map(self._reference.source_with_mistakes, self._equivalent_combinations(variants))
+            self._sources[variants] = next((source for source in sources if source is not None), None)
         return self._sources[variants]
+
+    def _equivalent_combinations(self, combination: Combination) -> Iterator[Combination]:
+        """Yield the combination, then those with one variant exchanged for another that behaves like it everywhere."""
+        yield combination
+        for position, variant in enumerate(combination):
+            if variant not in self._equivalent:
+                self._equivalent[variant] = tuple(self._reference.equivalent_variants(variant))
+            for other in self._equivalent[variant]:
+                yield self.in_course_order((*combination[:position], other, *combination[position + 1 :]))
 
 
 def _shared_leading_states(run: Run, target: Run) -> int:

@@ -144,11 +144,31 @@ class _Search:
         acting = [v for v in self._variants if self.oracle.acts_in(v, scenarios[0])]
         others = [v for v in self._likely if v not in acting]
         for variant in (*acting, *others):
-            grown = [one | {variant} for one in sets if may_add(variant, one)]
+            grown = [
+                form
+                for one in sets
+                if may_add(variant, one)
+                for form in self._combinable_forms(one | {variant}, variant)
+            ]
             agreeing = [one for one in grown if self.oracle.whole_set_agrees_in_each(one, scenarios)]
             if agreeing:
                 return agreeing
         return []
+
+    def _combinable_forms(self, mistakes: MistakeSet, added: MistakeVariant) -> list[MistakeSet]:
+        """Return the set; if its edits cannot be combined, the sets with another variant of one mistake instead.
+
+        The mistake `added` stays as it is.
+        """
+        if self.oracle.can_be_combined(mistakes):
+            return [mistakes]
+        exchanged = [
+            (mistakes - {one}) | {other}
+            for one in self.oracle.in_course_order(mistakes - {added})
+            for other in self._variants
+            if other.mistake.id == one.mistake.id and other != one
+        ]
+        return [form for form in exchanged if self.oracle.can_be_combined(form)]
 
 
 def _representatives(
