@@ -111,11 +111,12 @@ def _fp16(stage: Stage) -> None:
 
 @driver.scenario("zero-norm-scaled", "스케일러와 max_norm=0.0", check="fp16", atol=AMP_ATOL)
 def _zero_norm_scaled(stage: Stage) -> None:
-    """Do the same as in `zero-norm`, with a scaler.
+    """Do the same as in `zero-norm`, with a scaler and a single micro-batch.
 
-    A program with a branch for each may ask `if max_norm:` in one of them only.
+    A program with a branch for each may ask `if max_norm:` in one of them only. Whatever is wrongly done at each
+    micro-batch is done once here, and shows in `fp16` only.
     """
-    window = _windows(stage.env)[0]
+    window = _windows(stage.env)[0][:1]
     update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=True)
 
 
