@@ -59,11 +59,14 @@ class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
-    """Another way to make a mistake, of which the mistake's own explanation would not be true."""
+    """Another way to make a mistake, of which more is to be said than its edits."""
 
     edits: Edits
-    explain: Text
-    """Says of this way what `Mistake.explain` says of the others."""
+    explain: str = ""
+    """Says of this way what `Mistake.explain` says of the others; empty if that is true of it, too."""
+    also: tuple[str, ...] = ()
+    """Ids of other mistakes that this way makes, too: feedback names them beside it. Where their own edits, added to
+    this mistake's, would do the same, no `also` is needed."""
 
 
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,7 +93,7 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     side: Side = ""
     """`before` or `after`: something is missing on this side of `near`, although the edits do not just leave it out."""
     variants: tuple[Edits | Variant, ...] = ()
-    """Other ways to make the same mistake; only edits where `explain` is true of them, too."""
+    """Other ways to make the same mistake; only edits where `explain` is true of them and says all."""
 
     @property
     def programs(self) -> tuple[Edits, ...]:
@@ -100,7 +103,12 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     def explanation(self, number: int) -> str:
         """Return the explanation of the program with this number in `programs`, with its conditions."""
         variant = self.variants[number - 1] if number else None
-        return variant.explain if isinstance(variant, Variant) else self.explain
+        return (variant.explain if isinstance(variant, Variant) else "") or self.explain
+
+    def made_with(self, number: int) -> tuple[str, ...]:
+        """Return the ids of the other mistakes that the program with this number makes, too (`Variant.also`)."""
+        variant = self.variants[number - 1] if number else None
+        return variant.also if isinstance(variant, Variant) else ()
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):

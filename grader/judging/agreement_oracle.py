@@ -15,7 +15,7 @@ best sets are played whole at the end of a search.
 The budget counts plays, not seconds, so that the answer does not depend on how busy the machine is.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -63,8 +63,6 @@ class AgreementOracle:
         """First variant with each behaviour, by name of the scenario and number of the behaviour."""
         self._sources: dict[Combination, str | None] = {}
         """Answers of `_source`, by mistakes in the order of the course file."""
-        self._equivalent: dict[MistakeVariant, Combination] = {}
-        """Answers of `Reference.equivalent_variants`."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
@@ -202,24 +200,11 @@ class AgreementOracle:
         return self._runs[scenario] if scenario in self._wrong else self._reference.solution_run(scenario)
 
     def _source(self, mistakes: Iterable[MistakeVariant]) -> str | None:
-        """Return the source with all these mistakes made; None if their edits cannot be combined.
-
-        If they cannot, one of them may be made by an equivalent variant, whose edits may leave the others room.
-        """
+        """Return the source with all these mistakes made; None if their edits cannot be combined."""
         variants = self.in_course_order(mistakes)
         if variants not in self._sources:
-            sources = map(self._reference.source_with_mistakes, self._equivalent_combinations(variants))
-            self._sources[variants] = next((source for source in sources if source is not None), None)
+            self._sources[variants] = self._reference.source_with_mistakes(variants)
         return self._sources[variants]
-
-    def _equivalent_combinations(self, combination: Combination) -> Iterator[Combination]:
-        """Yield the combination, then those with one variant exchanged for another that behaves like it everywhere."""
-        yield combination
-        for position, variant in enumerate(combination):
-            if variant not in self._equivalent:
-                self._equivalent[variant] = tuple(self._reference.equivalent_variants(variant))
-            for other in self._equivalent[variant]:
-                yield self.in_course_order((*combination[:position], other, *combination[position + 1 :]))
 
 
 def _shared_leading_states(run: Run, target: Run) -> int:

@@ -226,11 +226,9 @@ class _LineFinder:
             if line is not None and likeness >= _MIN_LIKENESS_OF_CHANGE:
                 return Location(line)
             condition = self._condition_of_step() if change.new and at == "step" else None
-            if condition is not None:
-                return condition
-            gap = self._gap_at(change.new_positions.start, change.new_positions.stop)
-            if gap is not None:
-                return gap
+            place = condition or self._gap_at(change.new_positions.start, change.new_positions.stop)
+            if place is not None:
+                return place
         return None
 
     def line_repeating_change(self) -> Location | None:

@@ -1,4 +1,4 @@
-# expect: steps-on-first
+# expect: steps-on-first+drops-leftover
 import torch
 
 
