@@ -128,11 +128,11 @@ class StatementAlignment:
         The one before is aligned with the last course statement before `start` that has a partner, the one after with
         the first course statement from `end` on that has one; None where no course statement has a partner. But if
         the course statement right after the place has no partner, and the learner has it, or the one right before the
-        place, in another order (`_elsewhere`), that place counts.
+        place, in another order (`_moved_statement`), that place counts.
         """
         partners = self.learner_positions
         if end not in partners:
-            moved_before, moved_after = self._elsewhere(start - 1), self._elsewhere(end)
+            moved_before, moved_after = self._moved_statement(start - 1), self._moved_statement(end)
             if moved_before is not None or moved_after is not None:
                 return moved_before, moved_after
         earlier = [partners[i] for i in range(start) if i in partners]
@@ -141,10 +141,11 @@ class StatementAlignment:
         after = self.learner[later[0]] if later else None
         return before, after
 
-    def _elsewhere(self, position: int) -> ComparedStatement | None:
-        """Return the learner's statement without a partner that is much like the unpaired course statement there.
+    def _moved_statement(self, position: int) -> ComparedStatement | None:
+        """Return the learner's statement that is the course statement at `position`, but in another order.
 
-        None if the course statement has a partner or does not exist, or if no such statement is much like it.
+        Neither has a partner, and of all such statements of the learner's it is most like the course statement. None if
+        that has a partner or does not exist, or if none is much like it.
         """
         if position in self.learner_positions or not 0 <= position < len(self.course):
             return None
