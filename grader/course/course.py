@@ -92,6 +92,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """Point at `near` even if the learner's code contains one of the edited lines word for word."""
     side: Side = ""
     """`before` or `after`: something is missing on this side of `near`, although the edits do not just leave it out."""
+    also: tuple[str, ...] = ()
+    """Ids of other mistakes that `edits` make, too (`Variant.also`)."""
     variants: tuple[Edits | Variant, ...] = ()
     """Other ways to make the same mistake; only edits where `explain` is true of them and says all."""
 
@@ -107,8 +109,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
 
     def made_with(self, number: int) -> tuple[str, ...]:
         """Return the ids of the other mistakes that the program with this number makes, too (`Variant.also`)."""
-        variant = self.variants[number - 1] if number else None
-        return variant.also if isinstance(variant, Variant) else ()
+        variant = self.variants[number - 1] if number else self
+        return variant.also if isinstance(variant, Variant | Mistake) else ()
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,15 +4,13 @@ A mistake edits the *source* of an exercise: the text of its one function or cla
 the edit `(" / len(window)", "")` in the source of `accumulate` is the mistake `no-division`.
 """
 
-import re
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
-from grader.course.course import CourseError, Edit, Edits, Exercise, Mistake
+from grader.course.course import CourseError, Edits, Exercise, Mistake
 from grader.judging.solution import exercise_source
 from grader.observe.wording import ordinal
 from grader.submission.syntax import ParseError, parse
@@ -20,10 +18,6 @@ from grader.submission.syntax import ParseError, parse
 _MAX_PERMUTED = 3
 """Maximum number of mistakes that are tried in every possible order (6 for three). More are tried in two orders only,
 that of the course file and its reverse, because four have 24 orders already."""
-_LEVEL = "    "
-"""One level of indentation."""
-_WHOLE_LINES = re.compile(rf"{_LEVEL}+\S.*\n", re.DOTALL)
-"""Matches the old text of an edit that begins with an indented line and goes at least to its end."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +93,8 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
             else [combination, combination[::-1]]
         )
         results = (_make_one_after_another(source, order) for order in orders)
-        return next((result for result in results if result is not None and _parses(result)), None)
-    return edited if _parses(edited) else None
+        edited = next((result for result in results if result is not None), None)
+    return edited if edited is not None and _parses(edited) else None
 
 
 class _Replacement(NamedTuple):
@@ -146,37 +140,13 @@ def _make_one_after_another(source: str, order: Sequence[MistakeVariant]) -> str
     None if the old text of an edit does not stand there exactly once, or if two edits of one mistake overlap.
     """
     for variant in order:
-        edits = tuple(_reindented(edit, source) for edit in variant.edits)
-        if any(source.count(old) != 1 for old, _ in edits):
+        if any(source.count(old) != 1 for old, _ in variant.edits):
             return None
-        edited = _apply_edits(source, edits, variant.name)
+        edited = _apply_edits(source, variant.edits, variant.name)
         if edited is None:
             return None
         source = edited
     return source
-
-
-def _reindented(edit: Edit, source: str) -> Edit:
-    """Return an edit of whole lines, indented as its old text is in the source: another mistake may have moved that.
-
-    Unchanged if the old text stands there once as it is, or with no other indentation either. Example: after a mistake
-    that moved `    opt.step()` into a loop, an edit that removes this line has to remove `        opt.step()`.
-    """
-    old, _ = edit
-    if not _WHOLE_LINES.match(old) or source.count(old) == source.count(f"\n{old}") == 1:
-        return edit
-    for levels in (0, 1, 2, -1):
-        # The line break before a line, not after it, tells it from the end of a line that is indented deeper.
-        moved, put = (f"\n{_indented(text, levels)}".removesuffix("\n") for text in edit)
-        if source.count(moved) == 1:
-            return moved, put
-    return edit
-
-
-def _indented(text: str, levels: int) -> str:
-    """Return a text with each line indented by so many levels more, fewer if negative."""
-    prefix = _LEVEL * abs(levels)
-    return textwrap.indent(text, prefix) if levels >= 0 else re.sub(rf"(?m)^{prefix}", "", text)
 
 
 def _parses(source: str) -> bool:
