@@ -59,14 +59,11 @@ class SharedTexts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
-    """Another way to make a mistake, of which more is to be said than its edits."""
+    """Another way to make a mistake, of which the mistake's own explanation would not be true."""
 
     edits: Edits
-    explain: str = ""
-    """Says of this way what `Mistake.explain` says of the others; empty if that is true of it, too."""
-    also: tuple[str, ...] = ()
-    """Ids of other mistakes that this way makes, too: feedback names them beside it. Where their own edits, added to
-    this mistake's, would do the same, no `also` is needed."""
+    explain: Text
+    """Says of this way what `Mistake.explain` says of the others."""
 
 
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,10 +89,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """Point at `near` even if the learner's code contains one of the edited lines word for word."""
     side: Side = ""
     """`before` or `after`: something is missing on this side of `near`, although the edits do not just leave it out."""
-    also: tuple[str, ...] = ()
-    """Ids of other mistakes that `edits` make, too (`Variant.also`)."""
     variants: tuple[Edits | Variant, ...] = ()
-    """Other ways to make the same mistake; only edits where `explain` is true of them and says all."""
+    """Other ways to make the same mistake; only edits where `explain` is true of them, too."""
 
     @property
     def programs(self) -> tuple[Edits, ...]:
@@ -105,12 +100,7 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     def explanation(self, number: int) -> str:
         """Return the explanation of the program with this number in `programs`, with its conditions."""
         variant = self.variants[number - 1] if number else None
-        return (variant.explain if isinstance(variant, Variant) else "") or self.explain
-
-    def made_with(self, number: int) -> tuple[str, ...]:
-        """Return the ids of the other mistakes that the program with this number makes, too (`Variant.also`)."""
-        variant = self.variants[number - 1] if number else self
-        return variant.also if isinstance(variant, Variant | Mistake) else ()
+        return variant.explain if isinstance(variant, Variant) else self.explain
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):

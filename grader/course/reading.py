@@ -296,11 +296,6 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str, min
                     f"{path}: 실수 '{mistake.id}'의 설명에서 조건을 읽을 수 없어요: {word!r}. "
                     f"쓸 수 있는 낱말: {', '.join(CONDITION_WORDS)}. explain을 고쳐 주세요."
                 )
-            if unknown := set(mistake.made_with(number)) - {other.id for other in mistakes}:
-                raise CourseError(
-                    f"{path}: 실수 '{mistake.id}'의 also에 적은 실수가 없어요: {', '.join(sorted(unknown))}. "
-                    "mistakes에 있는 id를 적어 주세요."
-                )
     copies = tuple(_entries(document.copies, Copy, f"{path}: 퍼진 코드(copies)"))
     promises = tuple(_entries(document.promises, Promise, f"{path}: 약속(promises)"))
     for kind, ids in (

@@ -145,22 +145,7 @@ def _explained_mistakes(
         supporting = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
         if _evidence_suffices(variant, supporting, found, trace, reference):
             mistakes.append(ExplainedMistake(variant, alternatives, supporting))
-            mistakes += _made_with(variant, combinations[0], supporting, reference)
-    return tuple(sorted(mistakes, key=lambda one: reference.variants.index(one.variant)))
-
-
-def _made_with(
-    variant: MistakeVariant, combination: Combination, supporting: Sequence[str], reference: Reference
-) -> list[ExplainedMistake]:
-    """Return the other mistakes that this way of making a mistake makes, too, unless the combination has them."""
-    ids = set(variant.mistake.made_with(variant.number)) - ids_of(combination)
-    usual = [other for other in reference.variants if other.mistake.id in ids and other.number == 0]
-    return [
-        ExplainedMistake(
-            other, (other.mistake,), tuple(s for s in supporting if reference.behaviour(other, s) != 0)
-        )
-        for other in usual
-    ]
+    return tuple(mistakes)
 
 
 def _ids_of_twins(variant: MistakeVariant, combinations: Sequence[Combination]) -> set[str]:

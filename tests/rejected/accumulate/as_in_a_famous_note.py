@@ -1,4 +1,4 @@
-# expect: steps-on-first+drops-leftover
+# expect: steps-on-first
 import torch
 
 
