@@ -8,28 +8,32 @@ out.
 The *usual* program of a mistake is the solution with the mistake's `edits` in the course file; other ways to make the
 mistake are in its `variants`.
 
-A condition is one or more of these pieces, joined by ` and `. With ` in SCENARIO` behind it, a piece looks at this
-scenario only. FIELD is the name of an array or fact of a run, such as `theta` or `returned`.
+A condition is one or more of these pieces, joined by ` and `. FIELD is the name of an array or fact of a run, such as
+`theta` or `returned`.
 
     alone                  nothing else is wrong, and the learner's program behaves as the usual one with this mistake
-    unmixed                wherever this mistake alone changes anything, the learner's run equals that change: in each
-                           scenario in which the usual program's run differs from the solution's, the learner's run is
-                           the usual program's, and anything else that is wrong shows in other scenarios
-    still                  no parameter ever moves, although the solution moves them
+    unmixed                the learner's run equals the usual program's in each scenario in which the usual program's
+                           run differs from the solution's; anything else that is wrong shows in other scenarios
+    same SCENARIO          the learner's run of this scenario equals the usual program's
+    still                  no parameter ever moves, although the solution moves them; scenarios whose parameters also
+                           change between updates, or belong to several models, are not looked at
     raises [TYPE]          an exception (of this type) that the solution does not raise ends a scenario
     returns TYPE           something that is returned is of this type, where the solution returns another one
     right FIELD            the array or fact is there and equals the solution's wherever it is recorded
     wrong FIELD            it differs from the solution's somewhere
     more FIELD, less FIELD it differs, and every number that differs is larger, or smaller, than the solution's
-    later                  parameters differ, but not yet after the first update
+    later                  parameters differ somewhere, but nowhere at the start or after the first update
     only FIELD             nothing but this array or fact differs from the solution's
-    same SCENARIO          the run of this scenario is that of the usual program with this mistake
+
+With ` in SCENARIO` behind it, a piece looks at this scenario only. `alone`, `unmixed` and `same` cannot be limited in
+this way.
 
 Example: `returns-tensor` says `{alone: 값은 맞지만 float가 아니에요.}`. Beside a loss that is not divided, the value
 that is returned is wrong, and the sentence is left out. It is left out as well beside an update that is never made: the
 values that were recorded may be right, those of the next call are not.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -61,16 +65,22 @@ def true_explanation(
     """Return what is true of a mistake in these runs.
 
     Args:
-        mistake: what was found; of several mistakes that behave alike, the first one shown is explained.
+        mistake: what was found; of several mistakes that behave alike, feedback explains the first one shown.
         explanation: everything that explains the judged program.
         trace: the judged program's runs.
         reference: the runs with which they were compared.
     """
-    # The variant that explains the runs may be of another mistake than the one that is named, if both behave alike. Its
-    # own text, which may be the variant's, is used only if it is the named mistake's.
-    made, first = mistake.variant, mistake.shown_alternatives[0]
-    text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
-    runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
+    made, named = mistake.variant, mistake.shown_alternatives[0]
+    # Of twins, feedback may name one while the variant that was found belongs to another. A variant may have an
+    # explanation of its own, which is no text on the other twin.
+    text = named.explanation(made.number) if named.id == made.mistake.id else named.explain
+    runs = ComparedRuns(
+        usual=MistakeVariant(named, 0),
+        made=made,
+        explanation=explanation,
+        judged_runs=trace.runs,
+        reference=reference,
+    )
 
     def holds(condition: str) -> bool:
         return condition_holds(condition, runs)
@@ -94,19 +104,18 @@ def explanations_of_combined_mistakes(combination: Combination, reference: Refer
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     trace = Trace(runs={name: reference.complete_run(program, name) for name in names})
     explanation = Explanation(combination=combination)
-    return tuple(
-        true_explanation(
-            ExplainedMistake(variant, (variant.mistake,), ()), explanation, trace, reference
-        ).explain
-        for variant in combination
-    )
+    made = [
+        ExplainedMistake(variant, alternatives=(variant.mistake,), scenarios=()) for variant in combination
+    ]
+    return tuple(true_explanation(mistake, explanation, trace, reference).explain for mistake in made)
 
 
 def condition_holds(condition: str, runs: "ComparedRuns") -> bool:
     """Return True if every piece of the condition is true of the runs.
 
     Raises:
-        CourseError: a piece begins with none of `CONDITION_WORDS`, or names a scenario that does not exist.
+        CourseError: a piece begins with none of `CONDITION_WORDS`, names a scenario that does not exist, or has
+            something behind `alone` or `unmixed`.
     """
     return all(_piece_holds(piece, runs) for piece in condition.split(" and "))
 
@@ -123,8 +132,13 @@ def _piece_holds(piece: str, runs: "ComparedRuns") -> bool:
             f"실수 설명의 조건을 읽을 수 없어요: {piece!r}. 쓸 수 있는 낱말: {', '.join(_PREDICATES)}. "
             "solutions/의 explain을 고쳐 주세요."
         )
+    if word in _ABOUT_ALL_SCENARIOS and rest:
+        raise CourseError(
+            f"실수 설명의 조건 {piece!r}에서 {word} 뒤에는 아무것도 쓸 수 없어요. 모든 시나리오를 보는 조건이에요. "
+            f"{word}라고만 쓰거나, 시나리오 하나만 보려면 same으로 고쳐 주세요."
+        )
     if word == "same":  # the only word that is followed by a scenario; others by a field, a type or nothing
-        return _PREDICATES[word](runs.limited_to(rest), "")
+        return _PREDICATES[word](runs, rest)
     # `rest` is `FIELD in SCENARIO`, `in SCENARIO`, `FIELD` or empty. The space in front makes ` in ` match the second.
     field, _, scenario = f" {rest}".partition(" in ")
     return _PREDICATES[word](runs.limited_to(scenario) if scenario else runs, field.strip())
@@ -154,13 +168,21 @@ class ComparedRuns:
         Raises:
             CourseError: the exercise has no scenario with this name.
         """
+        self.ensure_scenario_exists(scenario)
+        return replace(self, only_scenario=scenario)
+
+    def ensure_scenario_exists(self, scenario: str) -> None:
+        """Raise an error if the exercise has no scenario with this name.
+
+        Raises:
+            CourseError: it has none.
+        """
         names = self.scenario_names()
         if scenario not in names:
             raise CourseError(
                 f"실수 설명의 조건에 있는 시나리오 {scenario!r}이 {self.reference.exercise.name}에 없어요. "
                 f"있는 시나리오: {', '.join(names)}."
             )
-        return replace(self, only_scenario=scenario)
 
     def scenario_names(self) -> list[str]:
         """Return the names of all scenarios of the exercise, whether they are looked at or not."""
@@ -186,8 +208,8 @@ class ComparedRuns:
 
 
 # Below is one function for each word of `CONDITION_WORDS`, in the order of `_PREDICATES`. Each takes the runs and the
-# field or type that follows the word (empty without one), and returns True if the condition holds. The table in the
-# module's docstring says what each condition means.
+# field, type or scenario that follows the word (empty without one), and returns True if the condition holds. The table
+# in the module's docstring says what each condition means.
 
 
 def _is_alone(runs: ComparedRuns, _: str) -> bool:
@@ -200,7 +222,7 @@ def _is_alone(runs: ComparedRuns, _: str) -> bool:
 def _is_unmixed(runs: ComparedRuns, _: str) -> bool:
     changed = [name for name in runs.scenario_names() if runs.reference.behaviour(runs.usual, name) != 0]
     # If the mistake is alone, this is known without playing the usual program.
-    return _is_alone(runs, "") or all(_is_same(runs.limited_to(name), "") for name in changed)
+    return _is_alone(runs, "") or all(_is_same(runs, name) for name in changed)
 
 
 def _is_still(runs: ComparedRuns, _: str) -> bool:
@@ -215,7 +237,8 @@ def _is_still(runs: ComparedRuns, _: str) -> bool:
 def _only_steps_move(solution: Run) -> bool:
     """Return True if parameters move in the solution's run, and by steps of the optimizer only.
 
-    Some drivers hand in several models, or change parameters themselves between two calls.
+    In other scenarios the driver hands over several models, or changes parameters between two calls, so that `theta`
+    moves whatever the learner does.
     """
     updates = len(solution.arrays.get("theta", ())) - 1
     return updates > 0 and updates == sum(event.kind == "step" for event in solution.events)
@@ -229,14 +252,17 @@ def _raises(runs: ComparedRuns, type_name: str) -> bool:
 
 
 def _returns(runs: ComparedRuns, type_name: str) -> bool:
-    facts = [
-        (run.facts[RETURN_TYPES], solution.facts.get(RETURN_TYPES))
-        for run, solution, _ in runs.pairs_with_solution()
-        if RETURN_TYPES in run.facts
-    ]
+    # A type that is there more often than in the solution's run stands where the solution returns another one.
     return any(
-        got != expected and type_name in (got if isinstance(got, list) else [got]) for got, expected in facts
+        _return_types(run)[type_name] > _return_types(solution)[type_name]
+        for run, solution, _ in runs.pairs_with_solution()
     )
+
+
+def _return_types(run: Run) -> Counter[str]:
+    """Return how often each name of a type is in the fact `RETURN_TYPES`, which holds one name or a list of them."""
+    fact = run.facts.get(RETURN_TYPES)
+    return Counter(str(name) for name in (fact if isinstance(fact, list) else [fact]))
 
 
 def _is_right(runs: ComparedRuns, field: str) -> bool:
@@ -281,20 +307,25 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
 
 
 def _is_later(runs: ComparedRuns, _: str) -> bool:
-    first = [find_difference(run, solution, atol) for run, solution, atol in runs.pairs_with_solution()]
+    differences = (find_difference(*pair) for pair in runs.pairs_with_solution())
     # Rows of `theta`: 0 is the start, 1 comes after the first update. A wrong shape counts as wrong from the start.
-    rows = [d.index[0] if d.kind == "array" else 0 for d in first if d is not None and d.name == "theta"]
-    return bool(rows) and min(rows) > 1
+    first_wrong_rows = [
+        difference.index[0] if difference.kind == "array" else 0
+        for difference in differences
+        if difference is not None and difference.name == "theta"
+    ]
+    return bool(first_wrong_rows) and min(first_wrong_rows) > 1
 
 
 def _is_only_difference(runs: ComparedRuns, field: str) -> bool:
     return runs.wrong_fields() == {field}
 
 
-def _is_same(runs: ComparedRuns, _: str) -> bool:
-    run = runs.judged_runs.get(runs.only_scenario)
+def _is_same(runs: ComparedRuns, scenario: str) -> bool:
+    runs.ensure_scenario_exists(scenario)
+    run = runs.judged_runs.get(scenario)
     return run is not None and runs.reference.reproduces(
-        runs.reference.sources[runs.usual.name], runs.only_scenario, run
+        runs.reference.sources[runs.usual.name], scenario, run
     )
 
 
@@ -313,3 +344,5 @@ _PREDICATES: Mapping[str, Callable[[ComparedRuns, str], bool]] = {
     "same": _is_same,
 }
 """The function for each word with which a piece may begin, in the order of `course.conditions.CONDITION_WORDS`."""
+_ABOUT_ALL_SCENARIOS = ("alone", "unmixed")
+"""Words that stand by themselves: they compare all scenarios, so nothing may follow them."""

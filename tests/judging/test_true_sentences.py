@@ -25,7 +25,13 @@ def runs(its: Reference, *ids: str) -> ComparedRuns:
     made = tuple(variant for id_ in ids for variant in its.variants if variant.name == id_)
     program = its.source_with_mistakes(tuple(sorted(made, key=its.variants.index)))
     assert program is not None
-    return ComparedRuns(made[0], made[0], Explanation(combination=made), runs_of(program, its), its)
+    return ComparedRuns(
+        usual=made[0],
+        made=made[0],
+        explanation=Explanation(combination=made),
+        judged_runs=runs_of(program, its),
+        reference=its,
+    )
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -81,6 +87,8 @@ def test_a_value_is_called_right_only_if_it_is() -> None:
         ("train_step", ["swapped-loss-arguments"], "raises ZeroDivisionError", False),
         ("train_step", ["returns-nothing"], "returns NoneType", True),
         ("train_step", ["returns-tensor"], "returns NoneType", False),
+        ("autograd_nodes", ["returns-set"], "returns set", True),
+        ("accumulate", ["fails-on-empty"], "returns int", False),  # one int fewer: nothing has another type
         ("train_step", ["prints"], "only print를 부름", True),
         ("train_step", ["prints", "returns-tensor"], "only print를 부름", False),
         ("train_step", ["prints"], "right returned and right theta in sgd", True),
@@ -97,7 +105,13 @@ def test_conditions(exercise: str, ids: list[str], condition: str, holds: bool) 
     assert condition_holds(condition, runs(cached_reference(exercise, SEED), *ids)) is holds
 
 
-@pytest.mark.parametrize("condition", ["sometimes", "right returned in nowhere", "same nowhere"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("sometimes", "right returned in nowhere", "same nowhere", "same sgd in adamw"),
+        *("alone in sgd", "unmixed in sgd", "unmixed returned"),
+    ],
+)
 def test_a_condition_that_cannot_be_read_is_refused(condition: str) -> None:
     with pytest.raises(CourseError, match="실수 설명의 조건"):
         condition_holds(condition, runs(cached_reference("train_step", SEED), "missing-step"))

@@ -67,7 +67,13 @@ def false_sentences(its: Reference, combination: Combination) -> list[str]:
     trace = Trace(runs={name: its.complete_run(program, name) for name in names})
     feedback = assess(its.exercise, trace, its, Origin("program.py", program))
     texts = [named.explain for named in feedback.diagnosis.mistakes]
-    runs = ComparedRuns(combination[0], combination[0], Explanation(combination=combination), trace.runs, its)
+    runs = ComparedRuns(
+        usual=combination[0],
+        made=combination[0],
+        explanation=Explanation(combination=combination),
+        judged_runs=trace.runs,
+        reference=its,
+    )
     found = [f"{one} ↔ {other}" for one, other in opposites_in(texts)]
     for text in texts:
         for sentence, condition in claims_of(text):
