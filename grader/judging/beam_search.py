@@ -5,8 +5,9 @@ each scenario a set stays if the solution with its mistakes behaves as the learn
 one mistake, or by two if one is not enough. It begins with the scenarios in which the known mistakes have the fewest
 different behaviours, because these leave the least choice.
 
-A mistake *acts* in a scenario if it changes the scenario when made alone (see `agreement_oracle`). A candidate is
-*idle* in a scenario if none of its mistakes acts there.
+A mistake is made in one of its variants, so a set holds variants: at most one of each mistake. "Mistake" below means
+such a variant, unless it says otherwise. A mistake *acts* in a scenario if it changes the scenario when made alone (see
+`agreement_oracle`). A candidate is *idle* in a scenario if none of its mistakes acts there, and *active* otherwise.
 
 Example: mistake `a` changes the scenarios 1 and 2, `b` and `c` change scenario 2 only, and the learner makes `a` and
 `b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
@@ -27,21 +28,25 @@ from grader.judging.reference import Reference
 # programs of two to five mistakes that must be found with them.
 _MAX_CANDIDATES = 32
 """Maximum number of candidates kept after each scenario."""
-_MAX_EXTENDED = 8
-"""Maximum number of candidates that are extended by one mistake in a scenario in which they are not idle."""
-_MAX_EXTENDED_COSTLY = 2
-"""The same limit if idle candidates have been extended with success, and for extending candidates by two mistakes."""
+_MAX_EXTENDED_ACTIVE = 8
+"""Maximum number of active candidates that are extended by one mistake in a scenario, if no idle one fits."""
+_MAX_EXTENDED_ACTIVE_BESIDE_IDLE = 2
+"""The same number, if some extended idle candidate agrees already: active ones cost more plays and are needed less."""
+_MAX_EXTENDED_BY_PAIRS = 2
+"""Maximum number of candidates that are extended by two mistakes in a scenario."""
 _MAX_PAIRS = 112
 """Maximum number of pairs of mistakes tried for one candidate in one scenario; the most promising come first.
 
-This is nearly a third of the plays of a whole search: a scenario that is wrong in an unknown way must leave some.
+Each pair takes at least one play. So this is nearly a third of the plays of a whole search (`_MAX_PLAYS` of
+`agreement_oracle`), and a scenario that no pair explains leaves plays for others.
 """
 _MAX_SCENARIOS_WITHOUT_PAIR = 3
 """Number of scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
 _MAX_PLAYS_WITHOUT_SUCCESS = 64
-"""Number of plays without an explained scenario after which no more is tried.
+"""Number of plays after which no further scenario is begun if none is explained yet.
 
-The most that any sample program needed before its first scenario was explained is 27.
+Scenarios that were postponed by then are still tried once more. The most plays that any sample program needed before
+its first scenario was explained is 27.
 """
 _MAX_SAME_MISTAKES = 3
 """Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
@@ -54,20 +59,26 @@ class Candidate:
     """A set of mistakes that may be those of the learner's program."""
 
     mistakes: MistakeSet
+    """The mistakes, each in one variant."""
     explained: tuple[str, ...] = ()
     """Names of the scenarios in which it has been found to agree with the learner's program."""
 
 
 def may_add(variant: MistakeVariant, mistakes: MistakeSet) -> bool:
     """Return True if the set has room and does not make the variant's mistake already, in this or another variant."""
-    return len(mistakes) < _MAX_MISTAKES and variant.mistake.id not in ids_of(mistakes)
+    return _is_allowed([*mistakes, variant])
+
+
+def _is_allowed(variants: Sequence[MistakeVariant]) -> bool:
+    """Return True if the variants are of different mistakes, and not too many for one set."""
+    return len(ids_of(variants)) == len(variants) <= _MAX_MISTAKES
 
 
 class BeamSearch:
     """Searches for candidates that explain one learner's runs.
 
-    Several searches with more and more variants can be made. A success of one lets the next go on beyond
-    `_MAX_PLAYS_WITHOUT_SUCCESS`.
+    Several searches with more and more variants can be made. Once one has explained a scenario that was not postponed,
+    `_MAX_PLAYS_WITHOUT_SUCCESS` limits neither it nor the next ones.
     """
 
     def __init__(self, reference: Reference, oracle: AgreementOracle, wrong: Sequence[str]) -> None:
@@ -76,7 +87,8 @@ class BeamSearch:
         Args:
             reference: the reference of the exercise and seed that was played.
             oracle: compares sets with the learner's runs, and counts the plays.
-            wrong: names of the scenarios, with a run, in which the learner's run differs from the solution's.
+            wrong: names of the scenarios in which the learner's run differs from the solution's; without those of
+                which there is no run of the learner.
         """
         self._reference, self._oracle, self._wrong = reference, oracle, wrong
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
@@ -90,30 +102,30 @@ class BeamSearch:
             may_leave_out: True: a candidate stays even if it does not explain a scenario. False: if nothing explains a
                 scenario, the result is empty.
         """
-        acting = {
+        acting_in = {
             scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
             for scenario in self._wrong
         }
-        order = sorted(self._wrong, key=lambda s: len(self._oracle.grouped_by_behaviour(acting[s], s)))
+        order = sorted(self._wrong, key=lambda s: len(self._oracle.grouped_by_behaviour(acting_in[s], s)))
         beam = [Candidate(frozenset())]
         postponed = []
         for scenario in order:
             if not self._has_explained_any and self._oracle.charged_plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
-            extended = self._extend(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
+            extended = self._extend(beam, scenario, acting_in[scenario], may_leave_out=may_leave_out)
             if extended:
                 beam = extended
                 self._has_explained_any = self._has_explained_any or bool(beam[0].explained)
             else:
                 # Try this scenario again after the others: the sets are larger then, so one more mistake may be enough.
                 postponed.append(scenario)
-        return self._explain_postponed(beam, postponed, acting, may_leave_out=may_leave_out)
+        return self._explain_postponed(beam, postponed, acting_in, may_leave_out=may_leave_out)
 
     def _explain_postponed(
         self,
         beam: list[Candidate],
         scenarios: Sequence[str],
-        acting: dict[str, list[MistakeVariant]],
+        acting_in: dict[str, list[MistakeVariant]],
         *,
         may_leave_out: bool,
     ) -> list[Candidate]:
@@ -122,24 +134,24 @@ class BeamSearch:
         Args:
             beam: the candidates so far.
             scenarios: the postponed scenarios.
-            acting: for each scenario, the variants that act in it and may be added.
+            acting_in: for each scenario, the variants that act in it and may be added.
             may_leave_out: see `candidates`.
         """
         scenarios_without_pair = 0
         for scenario in scenarios:
-            extended = self._extend(beam, scenario, acting[scenario], may_leave_out=may_leave_out)
+            extended = self._extend(beam, scenario, acting_in[scenario], may_leave_out=may_leave_out)
             if not extended:
                 # Pairs are costly. After some failures they are no longer tried for the empty set, which has explained
                 # nothing so far.
                 promising = [
                     candidate
-                    for candidate in beam[:_MAX_EXTENDED_COSTLY]
+                    for candidate in beam[:_MAX_EXTENDED_BY_PAIRS]
                     if candidate.mistakes or scenarios_without_pair < _MAX_SCENARIOS_WITHOUT_PAIR
                 ]
                 with_pair = [
                     extended_candidate
                     for candidate in promising
-                    for extended_candidate in self._with_two_more(candidate, scenario, acting[scenario])
+                    for extended_candidate in self._with_two_more(candidate, scenario, acting_in[scenario])
                 ]
                 if not with_pair:
                     scenarios_without_pair += 1
@@ -157,7 +169,8 @@ class BeamSearch:
     ) -> list[Candidate]:
         """Return the candidates that agree in this scenario as well, as they are or with one more mistake.
 
-        Empty if none agrees. Otherwise, with `may_leave_out`, those that disagree are kept behind those that agree.
+        Empty if none agrees. Otherwise, with `may_leave_out`, those that disagree are kept too, unless better ones
+        take all the room (`_keep_best`).
 
         Args:
             beam: the candidates so far.
@@ -167,13 +180,13 @@ class BeamSearch:
         """
         agreeing = [c for c in beam if self._oracle.acting_subset_agrees(c.mistakes, scenario)]
         others = [c for c in beam if not self._oracle.acting_subset_agrees(c.mistakes, scenario)]
-        # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. A candidate
-        # with acting mistakes needs a play of its own for each added mistake: few are tried if idle ones fit.
-        acting = [c for c in others if self._oracle.acting_subset(c.mistakes, scenario)]
-        idle = [c for c in others if c not in acting]
+        # In an idle candidate, an added mistake acts alone, so one play answers for all idle candidates. An active
+        # candidate needs a play of its own for each added mistake: few are tried if idle ones fit.
+        active = [c for c in others if self._oracle.acting_subset(c.mistakes, scenario)]
+        idle = [c for c in others if c not in active]
         unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
         grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
-        for candidate in acting[: _MAX_EXTENDED_COSTLY if grown else _MAX_EXTENDED]:
+        for candidate in active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]:
             grown += self._with_one_more(candidate, scenario, variants)
         if not unchanged and not grown:
             return []
@@ -225,8 +238,7 @@ class BeamSearch:
 
         Earlier scenarios in which no added mistake acts are not played again: nothing changes there.
         """
-        ids = [variant.mistake.id for variant in (*candidate.mistakes, *added)]
-        if len(set(ids)) < len(ids) or len(ids) > _MAX_MISTAKES:
+        if not _is_allowed([*candidate.mistakes, *added]):
             return None
         mistakes = candidate.mistakes.union(added)
         if not self._oracle.acting_subset_agrees(mistakes, scenario):
@@ -239,7 +251,8 @@ class BeamSearch:
     def _keep_best(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the best candidates, best first (`_rank`), without duplicates.
 
-        Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept.
+        Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept. Sets of
+        one mistake are exempt, because all larger sets grow from them.
         """
         same_mistakes: Counter[frozenset[str]] = Counter()
         seen: set[MistakeSet] = set()
