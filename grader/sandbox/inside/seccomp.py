@@ -7,7 +7,8 @@ the call, compare it, and jump, until one returns the verdict. To allow `read`, 
     jump_equal 0: +0, else +1       if it is 0, go on with the next instruction; else skip one
     return ALLOW
 
-A call that no instruction allows fails with EPERM.
+A call that no instruction allows fails with EPERM, but `clone3` with ENOSYS, and a call for another kind of processor
+kills the process (`_check_kind_of_call` says why).
 """
 
 import ctypes
@@ -20,11 +21,11 @@ from typing import NamedTuple
 
 from grader.sandbox.inside.system_calls import (
     ALLOWED_CALLS,
+    ALLOWED_FCNTL_COMMANDS,
+    ALLOWED_IOCTL_REQUESTS,
+    ALLOWED_PRCTL_OPTIONS,
     CALLS_ON_A_PROCESS,
-    FCNTL_COMMANDS,
-    IOCTL_OWNER_REQUESTS,
-    IOCTL_REQUESTS,
-    PRCTL_OPTIONS,
+    REFUSED_IOCTL_REQUESTS,
 )
 
 _CLONE_THREAD = 0x00010000  # <linux/sched.h>: the flag of `clone` that makes a thread, not a process
@@ -72,7 +73,7 @@ def install_filter(*, uses_gpu: bool = False) -> None:
 
     Args:
         uses_gpu: True for a process that talks to a GPU, which it does by `ioctl`. So allow every `ioctl` but
-            `IOCTL_OWNER_REQUESTS`. Such a process has no PID namespace of its own, so allow it `CALLS_ON_A_PROCESS`
+            `REFUSED_IOCTL_REQUESTS`. Such a process has no PID namespace of its own, so allow it `CALLS_ON_A_PROCESS`
             only on itself.
 
     Raises:
@@ -98,7 +99,7 @@ def _filter_for(machine: _Machine, *, uses_gpu: bool) -> list[bytes]:
     if uses_gpu:
         # Before the rules below: the first rule for a call decides.
         instructions += _rule(
-            machine.ioctl, _allow_unless_argument_in(_SECOND_ARGUMENT_AT, IOCTL_OWNER_REQUESTS)
+            machine.ioctl, _allow_unless_argument_in(_SECOND_ARGUMENT_AT, REFUSED_IOCTL_REQUESTS)
         )
         for name in CALLS_ON_A_PROCESS:
             own_process = (0, os.getpid())
@@ -110,9 +111,9 @@ def _filter_for(machine: _Machine, *, uses_gpu: bool) -> list[bytes]:
         [_instruction(_LOAD, _FIRST_ARGUMENT_AT), _instruction(_JUMP_SET, _CLONE_THREAD, 0, 1), _allow()],
     )
     for number, offset, values in (
-        (machine.fcntl, _SECOND_ARGUMENT_AT, FCNTL_COMMANDS),
-        (machine.ioctl, _SECOND_ARGUMENT_AT, IOCTL_REQUESTS),
-        (machine.prctl, _FIRST_ARGUMENT_AT, PRCTL_OPTIONS),
+        (machine.fcntl, _SECOND_ARGUMENT_AT, ALLOWED_FCNTL_COMMANDS),
+        (machine.ioctl, _SECOND_ARGUMENT_AT, ALLOWED_IOCTL_REQUESTS),
+        (machine.prctl, _FIRST_ARGUMENT_AT, ALLOWED_PRCTL_OPTIONS),
     ):
         instructions += _rule(number, _allow_if_argument_in(offset, values))
     return [*instructions, _refuse()]
@@ -121,7 +122,7 @@ def _filter_for(machine: _Machine, *, uses_gpu: bool) -> list[bytes]:
 def _check_kind_of_call(machine: _Machine) -> list[bytes]:
     """Return the first instructions of the filter. They leave the number of the call loaded, for `_rule`.
 
-    They refuse calls whose numbers mean something else than on `machine`, and `clone3`.
+    They refuse what the lists cannot judge: calls whose numbers mean something else than on `machine`, and `clone3`.
     """
     return [
         _instruction(_LOAD, _ARCH_AT),

@@ -1,7 +1,9 @@
 """List the system calls that a submission may make: those that Python, torch and their libraries are known to use.
 
-`seccomp` makes a filter of these lists. It refuses every call that is not in `ALLOWED_CALLS`, but allows `clone`,
-`fcntl`, `ioctl` and `prctl` with certain arguments: `clone` for threads, the others as the lists at the end say.
+`seccomp` makes a filter of these lists. It refuses every call that is not in `ALLOWED_CALLS`, except that it allows
+`clone` for threads, and `fcntl`, `ioctl` and `prctl` with the arguments in the lists at the end. A refused call fails
+with EPERM, as if the submission had no right to it. (`seccomp` names the two exceptions: `clone3`, and calls for
+another kind of processor.)
 
 So a submission cannot
 - start programs or processes,
@@ -9,6 +11,11 @@ So a submission cannot
 - see the memory of other processes,
 - hold kernel memory that no limit counts (locks, inotify, message queues, shared memory),
 - keep others from using the machine's files (leases).
+
+The lists were written from what these libraries may call, not recorded from runs. If a call is missing, a program that
+needs it fails in the sandbox only: `tests/grading/test_three_ways.py` plays programs in it and outside and compares.
+That calls are refused is tried by submissions in `tests/attacks/`, such as `holds_leases.py`, `leaves_namespaces.py` and
+`connects_by_hand.py`.
 
 The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5.
 """
@@ -27,7 +34,8 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("mbind", 237, 235),
     ("get_mempolicy", 239, 236),
     ("set_mempolicy", 238, 237),
-    # On descriptors.
+    # Files that are open, by their descriptors. `flock` is left out, like the locks of `fcntl`: locks are kernel memory
+    # that no limit counts.
     ("read", 0, 63),
     ("write", 1, 64),
     ("pread64", 17, 67),
@@ -106,7 +114,7 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("listxattr", 194, 11),
     ("llistxattr", 195, 12),
     ("flistxattr", 196, 13),
-    # Waiting.
+    # Waiting for descriptors, time or processes.
     ("poll", 7, None),
     ("ppoll", 271, 73),
     ("select", 23, None),
@@ -202,16 +210,18 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("getpeername", 52, 205),
 )
 # fmt: on
-"""Calls that are allowed with any arguments, as (name, number on x86_64, number on aarch64); None if aarch64 does not
-have the call."""
+"""Calls that are allowed, as (name, number on x86_64, number on aarch64); None if aarch64 does not have the call.
+
+They are allowed with any arguments, but where a process uses a GPU, those of `CALLS_ON_A_PROCESS` are not."""
 
 CALLS_ON_A_PROCESS = ("kill", "tkill", "tgkill", "prlimit64", "sched_setaffinity")
 """Calls that change the process whose id is their first argument (0: the caller), or send it a signal.
 
-They are in `ALLOWED_CALLS` too. A process without a PID namespace of its own may call them only on itself."""
+They are in `ALLOWED_CALLS` too. A process that uses a GPU has no PID namespace of its own: it sees the ids of other
+processes, so it may make these calls only on itself."""
 
 # <linux/fcntl.h>
-FCNTL_COMMANDS = (
+ALLOWED_FCNTL_COMMANDS = (
     0,  # F_DUPFD
     1,  # F_GETFD
     2,  # F_SETFD
@@ -222,11 +232,11 @@ FCNTL_COMMANDS = (
     1034,  # F_GET_SEALS
 )
 """Allowed commands of `fcntl`: duplicate a descriptor, read and set its flags, read the size of a pipe and the seals of
-a file. Locks are not allowed, nor are leases: whoever opens a file with a lease, even outside the sandbox, waits for up
-to 45 seconds, and a submission could take one on a library that everybody opens."""
+a file. Locks are not allowed, for the same reason as `flock` above. Nor are leases: whoever opens a file with a lease,
+even outside the sandbox, waits for up to 45 seconds, and a submission could take one on a library that all open."""
 
 # <asm-generic/ioctls.h>
-IOCTL_REQUESTS = (
+ALLOWED_IOCTL_REQUESTS = (
     0x5401,  # TCGETS, by which `isatty` finds out whether it is a terminal
     0x5413,  # TIOCGWINSZ, the size of a terminal
     0x541B,  # FIONREAD, how much can be read
@@ -238,12 +248,12 @@ IOCTL_REQUESTS = (
 blocking and close-on-exec."""
 
 # <asm-generic/sockios.h>
-IOCTL_OWNER_REQUESTS = (0x8901, 0x8902)
-"""Requests of `ioctl` (FIOSETOWN, SIOCSPGRP) that name a process to which a socket then sends signals. They are refused
-even where a GPU needs every other request."""
+REFUSED_IOCTL_REQUESTS = (0x8901, 0x8902)
+"""Requests of `ioctl` (FIOSETOWN, SIOCSPGRP) that name a process to which a socket then sends signals. A process that
+uses a GPU is allowed every request but these."""
 
 # <linux/prctl.h>
-PRCTL_OPTIONS = (
+ALLOWED_PRCTL_OPTIONS = (
     3,  # PR_GET_DUMPABLE
     15,  # PR_SET_NAME
     16,  # PR_GET_NAME
