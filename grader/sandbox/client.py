@@ -27,6 +27,7 @@ from typing import Any, Literal
 from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
+from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS
 from grader.sandbox.parcels import Parcels, pack_parcel
 from grader.sandbox.server_process import SandboxUnavailable, Server
 
@@ -330,7 +331,7 @@ class Child:
         act, line = header.get("act"), header.get("line")
         if header.get("event") != "suspicious_act" or not isinstance(act, str) or not isinstance(line, int):
             raise UnexpectedFrame
-        if sum(map(len, self.suspicious_acts.values())) >= frames.MAX_ACT_REPORTS:
+        if sum(map(len, self.suspicious_acts.values())) >= MAX_ACT_REPORTS:
             raise UnexpectedFrame
         acts = self.suspicious_acts.setdefault(self._running_source, [])
         acts.append((act[:_MAX_ACT_CHARS], int(line)))

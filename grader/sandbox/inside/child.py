@@ -24,7 +24,7 @@ from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
-from grader.sandbox.inside.suspicious_acts import watch_for_suspicious_acts
+from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS, watch_for_suspicious_acts
 
 _CHANNEL_FD = 3
 """Descriptor of the channel, the socket to the grader: the first one after the standard ones."""
@@ -120,7 +120,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
     watch_for_suspicious_acts(
         _FILENAME,
         lambda act, line: frames.send(channel, {"event": "suspicious_act", "act": act, "line": line}),
-        max_reports=frames.MAX_ACT_REPORTS,
+        max_reports=MAX_ACT_REPORTS,
     )
     while True:
         header, body, _ = frames.receive(channel)

@@ -20,29 +20,32 @@ _LENGTHS = struct.Struct(">II")
 _MAX_HEADER_BYTES = 64 * 2**10
 """Maximum length of a header from an untrusted side; honest ones have less than a thousand bytes."""
 _CHUNK_BYTES = 2**16
-"""Maximum number of bytes to read at once, and of those that are sent together with file descriptors."""
-MAX_ACT_REPORTS = 20
-"""Maximum number of suspicious acts that a child reports: acts by which a submission looks at the grader's code around
-it, such as `sys._getframe()`. `inside.suspicious_acts` notices them, and the instructor reads of them."""
+"""Maximum number of bytes to read at once: `recv` sets aside as much memory as it is asked for.
+
+Of a frame with file descriptors, at most as many bytes are sent together with them, and the rest after them."""
 
 Header = dict[str, Any]
-"""The header of a frame. `inside.server` and `inside.child._serve_requests` list those that are sent."""
+"""The header of a frame. The docstrings of `sandbox.inside.server` and of its neighbour `child._serve_requests` list
+those that are sent."""
 KillReason = Literal["kill", "time", "memory", "threads", "processes"]
-"""Why the server killed a child:
+"""For which reason the server killed a child:
 
     kill: the grader asked for it.
     time: the child exceeded its limit of processor time.
     memory: the child exceeded its limit of memory.
     threads: the child exceeded its limit of threads.
-    processes: the sandbox exceeded its limit of processes.
+    processes: all processes of the sandbox together exceeded their limit. Only the child can have started more.
 
-`client` says how each but `kill` is reported (`_STATUS_OF_REASON`, `_DETAIL_OF_REASON`).
+`sandbox.client` says how each but `kill` is reported (`_STATUS_OF_REASON`, `_DETAIL_OF_REASON`).
 """
 
 
 @dataclass(frozen=True)
 class ServerSetting:
-    """The first frame that the server receives: what to prepare, and how to isolate children."""
+    """What the server is to prepare, and how it is to isolate children.
+
+    `sandbox.server_process` sends the fields as the header of the first frame; `sandbox.inside.server` reads them.
+    """
 
     preimports: Sequence[str]
     """Modules that drivers and submissions import; the server imports them once, before it forks."""

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+MAX_ACT_REPORTS = 20
+"""Maximum number of reports of one child. The grader closes a child that sends more, because an honest one does not."""
 Report = Callable[[str, int], None]
 """Function that receives an act, and the line of the submission that did it: `("sys._getframe", 12)`."""
 

@@ -14,8 +14,8 @@ So a submission cannot
 
 The lists were written from what these libraries may call, not recorded from runs. If a call is missing, a program that
 needs it fails in the sandbox only: `tests/grading/test_three_ways.py` plays programs in it and outside and compares.
-That calls are refused is tried by submissions in `tests/attacks/`, such as `holds_leases.py`, `leaves_namespaces.py` and
-`connects_by_hand.py`.
+That calls are refused is tried by submissions in `tests/attacks/`, such as `holds_leases.py`, `leaves_namespaces.py`
+and `connects_by_hand.py`.
 
 The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5.
 """
