@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.exercises.fixtures.checkpoints import as_fact, find_saved_moment, read_checkpoint
+from grader.exercises.fixtures.checkpoints import as_fact, find_saved_parameters, read_checkpoint
 from grader.exercises.loop_anatomy._file_replacement import link_old_file, watched_renames
 from grader.exercises.loop_anatomy._training_case import ScriptedNet
 from grader.observe.recorder import Recorder
@@ -56,7 +56,7 @@ def epoch_of_weights(model: ScriptedNet, content: Mapping[str, Any]) -> str:
     state = content.get("model")
     if isinstance(state, dict):
         state = {str(name).removeprefix("module."): value for name, value in state.items()}
-    epoch = find_saved_moment(state, model, model.parameters_at_validation)
+    epoch = find_saved_parameters(state, model, model.parameters_at_validation)
     return "어느 에폭의 것도 아님" if epoch is None else f"{ordinal(epoch + 1)} 에폭이 끝났을 때의 것"
 
 

@@ -26,7 +26,12 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import ExponentialLR
 
-from grader.exercises.fixtures.checkpoints import as_fact, find_saved_moment, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import (
+    as_fact,
+    find_saved_parameters,
+    read_checkpoint,
+    scratch_folder,
+)
 from grader.exercises.fixtures.classifiers import CLIP_ATOL, MakeOptimizer, adamw, sgd, zero_rate_sgd
 from grader.exercises.fixtures.memory import record_loop_memory, record_window_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
@@ -334,7 +339,7 @@ def _checkpoint(stage: Stage) -> None:
     def record_saved_epoch(path: Path) -> None:
         state, readable = read_checkpoint(path)
         stage.recorder.fact("체크포인트", readable)
-        number = find_saved_moment(state, case.model, case.model.weights_scored)
+        number = find_saved_parameters(state, case.model, case.model.weights_scored)
         epoch = "알 수 없음" if number is None else f"에폭 {number}"
         stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
