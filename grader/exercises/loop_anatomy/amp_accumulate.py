@@ -2,14 +2,14 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update from the window's mean loss, in bfloat16 and with a scaler in float16: `bf16`, `fp16`
-    one unscaling and one clipping for the window, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`,
-        `zero-norm-scaled`
+    one unscaling and one clipping for the window, even to 0.0: `bf16`, `fp16`, `zero-norm`, `zero-norm-scaled`
     an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
     autocast in the given precision for forward passes and losses only: `precision`
     the window's mean loss, as a float: `returns`, `returns-scaled`; modes stay: `modes`
     one micro-batch's graph at a time: `memory`
 
-The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`).
+The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`). Its inputs are
+numbers that every precision holds exactly, because casting them early is no mistake.
 """
 
 from itertools import islice
@@ -65,8 +65,10 @@ def _problem(env: Env) -> Problem:
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
     """Make one update for each window, with falling learning rates.
 
-    `max_norm` of the four calls: None, clips, too high to clip, clips. With a scaler the first two change places:
-    clips, None, too high to clip, clips. Then a program that forgets `scaler.update()` makes no second update.
+    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and one that clips.
+
+    With a scaler, the first call clips and the second has None. A program that forgets `scaler.update()` raises in the
+    second call, so what it does wrong in clipping shows in its first update or never.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -181,7 +183,7 @@ def _overflow_clipped(stage: Stage) -> None:
 def _precision(stage: Stage) -> None:
     """Record in which precision the model, the loss and the backward pass compute.
 
-    A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows.
+    It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
     window = _windows(stage.env)[1]
 
@@ -197,7 +199,8 @@ def _precision(stage: Stage) -> None:
 def _returns(stage: Stage) -> None:
     """Record what is returned without a scaler.
 
-    A program that returns the sum of the losses, the last one or a tensor shows; the windows differ in length.
+    A program that returns the sum of the losses, the last one or a tensor returns another number or type. The windows
+    differ in length, so a sum is not the mean times a fixed factor.
     """
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[:2]], with_scaler=False)
 
@@ -206,7 +209,7 @@ def _returns(stage: Stage) -> None:
 def _returns_scaled(stage: Stage) -> None:
     """Record what is returned with a scaler.
 
-    A program that returns the scaled loss shows.
+    A program that returns the scaled loss returns another number.
     """
     record_returned(stage, "amp_accumulate", [(w,) for w in _windows(stage.env)[1:3]], with_scaler=True)
 

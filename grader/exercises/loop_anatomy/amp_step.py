@@ -2,15 +2,15 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update in the given precision, without a scaler and with one: `bf16`, `fp16`, `rounding`
-    clipping after unscaling, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`,
-        `zero-norm-scaled`
+    clipping after unscaling, even to 0.0: `bf16`, `fp16`, `zero-norm`, `zero-norm-scaled`
     an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
     autocast for forward pass and loss only: `precision`
     the loss before the update, as a float: `returns`, `returns-scaled`; modes stay: `modes`
     no deprecated functions (a promise of the lesson): `deprecated`
 
-The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`), except in `overflow`
-and `rounding`, where it computes in that precision.
+The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`). Its inputs are
+numbers that every precision holds exactly, because casting them early is no mistake. In `overflow` and `rounding`, the
+model is an ordinary one in float32, which computes in the precision that autocast asks for.
 """
 
 import math
@@ -58,15 +58,15 @@ def _problem(env: Env) -> Problem:
     return Problem(autocast_net(env), exactly_representable_batches(env, _SIZES), loss_function(env))
 
 
-def _rounding_net(env: Env, salt: str = "model") -> Net:
-    """Return a float32 model, in which autocast really computes in low precision."""
+def _float32_net(env: Env, salt: str = "model") -> Net:
+    """Return a model in float32, the precision that autocast lowers; it leaves float64 alone."""
     net = initialize(Net(make_layers()), env, salt)
     net.float()
     return net
 
 
-def _rounding_data(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
-    """Return float32 batches of these sizes, for `_rounding_net`."""
+def _float32_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
+    """Return batches of these sizes, with inputs in float32 that low precision rounds."""
     return [(xb.float(), yb) for xb, yb in batches(env, sizes)]
 
 
@@ -75,8 +75,8 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 
     The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and two that clip.
 
-    With a scaler, the first call clips and the second has None, because then a program that forgets `scaler.update()`
-    makes no second update.
+    With a scaler, the first call clips and the second has None. A program that forgets `scaler.update()` raises in the
+    second call, so what it does wrong in clipping shows in its first update or never.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -92,7 +92,8 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 def _bf16(stage: Stage) -> None:
     """Make updates in bfloat16, without a scaler.
 
-    A program that does not clear makes other updates; beside gradients scaled by 4096 (`fp16`) that hardly shows.
+    A program that does not clear `.grad` makes other updates. In `fp16` that hardly shows: what is left there has been
+    unscaled already, so the new gradients, which are scaled by 4096, outweigh it.
     """
     _make_updates(stage, torch.bfloat16, None)
 
@@ -134,15 +135,18 @@ def _overflow(stage: Stage) -> None:
     with infinite gradients.
     """
     env, recorder = stage.env, stage.recorder
-    model = _rounding_net(env)
+    model = _float32_net(env)
     opt = sgd(model)
     scaler = grad_scaler(env, init_scale=2.0**40, backoff_factor=2.0**-32)
     recorder.watch(model, opt)
     scales = []
-    for batch in _rounding_data(env, (4, 4)):
+    for batch in _float32_batches(env, (4, 4)):
         recorder.call(
             stage.student("amp_step"),
-            *(model, opt, loss_function(env), *batch),
+            model,
+            opt,
+            loss_function(env),
+            *batch,
             dtype=torch.float16,
             scaler=scaler,
         )
@@ -174,7 +178,7 @@ def _overflow_clipped(stage: Stage) -> None:
 def _precision(stage: Stage) -> None:
     """Record in which precision the model, the loss and the backward pass compute.
 
-    A program whose autocast leaves out the loss, covers the backward pass or has a fixed precision shows.
+    It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
     (batch,) = exactly_representable_batches(stage.env, (4,))
 
@@ -188,18 +192,18 @@ def _precision(stage: Stage) -> None:
 
 @driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)
 def _rounding(stage: Stage) -> None:
-    """Make one update in real bfloat16 and one in real float16, with numbers that these round.
+    """Make one update that is computed in bfloat16 and one in float16, with numbers that these round.
 
     A program that casts the model or the batch, instead of using autocast, rounds differently. Only the first update of
     a model is compared, because rounding makes right programs differ later.
     """
     env, recorder = stage.env, stage.recorder
-    for number, dtype in enumerate((torch.bfloat16, torch.float16)):
-        model = _rounding_net(env, f"model {number}")
+    cases = ((torch.bfloat16, None), (torch.float16, grad_scaler(env, init_scale=2.0**8)))
+    for number, (dtype, scaler) in enumerate(cases):
+        model = _float32_net(env, f"model {number}")
         opt = sgd(model)
         recorder.watch(model, opt)
-        scaler = grad_scaler(env, init_scale=2.0**8) if number else None
-        (batch,) = _rounding_data(env, (6,))
+        (batch,) = _float32_batches(env, (6,))
         recorder.call(
             stage.student("amp_step"), model, opt, loss_function(env), *batch, dtype=dtype, scaler=scaler
         )
@@ -209,7 +213,7 @@ def _rounding(stage: Stage) -> None:
 def _returns(stage: Stage) -> None:
     """Record what is returned without a scaler.
 
-    A program that returns the loss after the update, or a tensor, shows.
+    A program that returns the loss after the update, or a tensor, returns another number or type.
     """
     record_returned(
         stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[:2]), with_scaler=False
@@ -220,7 +224,7 @@ def _returns(stage: Stage) -> None:
 def _returns_scaled(stage: Stage) -> None:
     """Record what is returned with a scaler.
 
-    A program that returns the scaled loss shows.
+    A program that returns the scaled loss returns another number.
     """
     record_returned(
         stage, "amp_step", exactly_representable_batches(stage.env, _SIZES[1:3]), with_scaler=True
@@ -244,17 +248,23 @@ def _deprecated(stage: Stage) -> None:
     A program that calls `torch.cuda.amp.autocast` or the like makes torch warn by a FutureWarning.
     """
     env, recorder = stage.env, stage.recorder
-    problem = _problem(env)
-    opt = sgd(problem.model)
-    model: Any = problem.model
+    model = autocast_net(env)
+    opt = sgd(model)
+    inputs, targets = exactly_representable_batches(env, _SIZES)[0]
     witness = ForwardWitness(env, model)
     for scaler, dtype in ((None, torch.bfloat16), (grad_scaler(env, init_scale=2.0**6), torch.float16)):
         recorder.call(
             stage.student("amp_step"),
-            *(problem.model, opt, problem.loss_fn, *problem.batches[0]),
+            model,
+            opt,
+            loss_function(env),
+            inputs,
+            targets,
             dtype=dtype,
             scaler=scaler,
         )
     warnings = recorder.warned.count("FutureWarning")
+    # A program that does nothing is not warned either. So record whether there was a forward pass; the witness, which
+    # depends on its inputs and thereby on the seed, is NaN without one.
     recorder.fact("순전파", "하지 않음" if math.isnan(witness.first_sum) else "했음")
     recorder.claim("FutureWarning", "있음" if warnings else "없음", [witness.first_sum * (1 + warnings)])
