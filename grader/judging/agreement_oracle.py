@@ -29,6 +29,10 @@ _MAX_PLAYS = 360
 _RESERVED_PLAYS = 80
 """How many of `_MAX_PLAYS` are the reserve, for playing the best sets whole; divided by the driver's `cost`."""
 
+_SAME_STATE_RTOL, _SAME_STATE_ATOL = 1e-6, 1e-8
+"""Tolerances by which `measure_progress` counts equal states. They only put sets in an order, so they are the same for
+all scenarios; whether a set agrees is decided by `compare_runs`, with each scenario's own."""
+
 MistakeSet = frozenset[MistakeVariant]
 """Variants of different mistakes that one program makes together; a `Combination` without an order."""
 
@@ -216,6 +220,6 @@ def _shared_leading_states(run: Run, target: Run) -> int:
     rows = min(len(one), len(other))
     if rows == 0:
         return 0
-    close = np.isclose(one[:rows], other[:rows], rtol=1e-6, atol=1e-8, equal_nan=True)
+    close = np.isclose(one[:rows], other[:rows], rtol=_SAME_STATE_RTOL, atol=_SAME_STATE_ATOL, equal_nan=True)
     differs = ~close.reshape(rows, -1).all(axis=1)
     return int(differs.argmax()) if differs.any() else rows

@@ -124,8 +124,13 @@ def _find_explanation(trace: Trace, verdict: Verdict, reference: Reference) -> E
     mistakes = _explained_mistakes(combinations, found, trace, reference)
     pasted = _pasted_program(trace, verdict, reference)
     nearest = None if mistakes or pasted else nearest_mistake(reference, trace.runs, verdict.differences)
-    combination = combinations[0] if combinations else ()
-    return Explanation(mistakes, combination, found.unexplained if mistakes else (), pasted, nearest)
+    return Explanation(
+        mistakes=mistakes,
+        combination=combinations[0] if combinations else (),
+        unexplained=found.unexplained if mistakes else (),
+        pasted=pasted,
+        nearest_mistake=nearest,
+    )
 
 
 def _explained_mistakes(
@@ -144,7 +149,7 @@ def _explained_mistakes(
             continue  # only the unexplained scenarios could tell these twins apart
         supporting = tuple(s for s in found.explained if reference.behaviour(variant, s) != 0)
         if _evidence_suffices(variant, supporting, found, trace, reference):
-            mistakes.append(ExplainedMistake(variant, alternatives, supporting))
+            mistakes.append(ExplainedMistake(variant, alternatives=alternatives, scenarios=supporting))
     return tuple(mistakes)
 
 

@@ -232,7 +232,7 @@ def _named(device: Any) -> Any:
 def _leave(mode: "_CudaAsCpu") -> None:
     """Leave the mode, also if the program left others on above it.
 
-    Those stay on, in their order: the sandbox reports them (`inside.dispatcher`).
+    Those stay on, in their order: the sandbox reports them (`sandbox.inside.dispatcher`).
     """
     above = []
     while _modes_in_force():

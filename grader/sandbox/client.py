@@ -145,7 +145,8 @@ class Child:
         self._running_source = ""
         """Program text of the last `load`, successful or not, to which reported acts belong."""
         self.suspicious_acts: dict[str, list[tuple[str, int]]] = {}
-        """Program text -> the acts that `inside.suspicious_acts` reported while it ran, as pairs of act and line."""
+        """Program text -> the acts, as pairs of act and line, that `sandbox.inside.suspicious_acts` reported while it
+        ran."""
         self._lifetime_cpu_seconds = limits.cpu_seconds * exercise_count
         """Processor time that the kernel allows the child in its whole life."""
         self._channel, child_channel = socket.socketpair()
@@ -323,7 +324,7 @@ class Child:
                 self._read_from(key.fileobj)
 
     def _note_suspicious_act(self, header: frames.Header) -> None:
-        """Note a report of `inside.suspicious_acts`.
+        """Note a report of `sandbox.inside.suspicious_acts`.
 
         Raises:
             UnexpectedFrame: the frame is no such report, or there are more than an honest child sends.

@@ -1,8 +1,8 @@
 """Run the exercises of submissions in isolation, and return a trace of each.
 
-A `Sandbox` owns one server: a process that has imported torch (`server_process` starts it, `inside.server` runs in it).
-For each submission the server forks a child, to which `client` talks. The child plays the submission's exercises one
-after the other.
+A `Sandbox` owns one server: a process that has imported torch (`sandbox.server_process` starts it,
+`sandbox.inside.server` runs in it). For each submission the server forks a child, to which `sandbox.client` talks. The
+child plays the submission's exercises one after the other.
 """
 
 import math
@@ -62,9 +62,9 @@ class Outcome:
     exercise was not played at all, and empty if the processor time ran out.
     """
     suspicious_acts: tuple[tuple[str, int], ...] = ()
-    """What the exercise's file did that an instructor should look at (`inside.suspicious_acts`), as pairs of act and
-    line: `("sys._getframe", 12)`. The acts of a file are listed once: in the last outcome of that file from each child.
-    """
+    """What the exercise's file did that an instructor should look at (`sandbox.inside.suspicious_acts`), as pairs of
+    act and line: `("sys._getframe", 12)`. The acts of a file are listed once: in the last outcome of that file from
+    each child."""
 
 
 NO_TIME_LEFT = "제출물 전체의 시간이 끝남"

@@ -33,7 +33,7 @@ class SandboxUnavailable(HanstepError):
 
 
 class Server:
-    """The process that forks children (`inside.server`), and the control socket to it."""
+    """The process that forks children (`sandbox.inside.server`), and the control socket to it."""
 
     def __init__(
         self,

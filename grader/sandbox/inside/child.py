@@ -1,6 +1,6 @@
 """Run as a child of the sandbox: load a submission, play the exercises that are asked for, and send back their traces.
 
-Each submission has a child of its own, which a keeper forks (see `inside.server`). Where the setting asks for
+Each submission has a child of its own, which a keeper forks (see `sandbox.inside.server`). Where the setting asks for
 isolation, the child first gives up its rights. Then it answers the requests of `grader.sandbox.client` one after the
 other. If a submission raises an exception, the answer says so. If it ends the whole process, there is no answer, and
 the server reports how the child ended.

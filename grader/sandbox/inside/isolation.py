@@ -38,8 +38,8 @@ _NO_CAPABILITIES = bytes(24)
 class Bounds:
     """Resource limits of one child that the kernel and the server enforce.
 
-    Memory and processor time are derived from `client.Limits`, which also holds the limits that the grader enforces.
-    All are plain numbers, so that they can be sent as JSON.
+    Memory and processor time are derived from `sandbox.client.Limits`, which also holds the limits that the grader
+    enforces. All are plain numbers, so that they can be sent as JSON.
     """
 
     memory_bytes: int
@@ -86,7 +86,9 @@ def set_limits(bounds: Bounds, *, limit_address_space: bool) -> None:
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, bounds.tmp_bytes)
     _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
-    _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)
+    _set_limit(
+        resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1
+    )  # rounded up: the kernel counts whole seconds
     if sys.platform != "linux":
         return  # macOS does not enforce the limits below, and has no /proc
     status = process_status("self")
