@@ -134,12 +134,10 @@ def export(
         write_whole(target, junit_xml(result).encode("utf-8", "replace"))
     else:
         title = assignment or _title(load_course(), result)
-        table = _table(result, to, template, column, title, overwrite=overwrite)
-        write_whole(target, table.text.encode("utf-8", "replace"))
+        table = _table(report, result, to, template, column, title, overwrite=overwrite)
+        write_whole(target, table.data)
         if template is not None:
             _tell_changes(table)
-        for warning in table.warnings:
-            complain(warning)
         if table.left_out:
             complain(
                 f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(table.left_out)}. "
@@ -192,7 +190,14 @@ def _export_pages(report: Path, result: "ClassResult", to: str, template: Path |
 
 
 def _table(
-    result: "ClassResult", to: str, template: Path | None, column: str | None, title: str, *, overwrite: bool
+    report: Path,
+    result: "ClassResult",
+    to: str,
+    template: Path | None,
+    column: str | None,
+    title: str,
+    *,
+    overwrite: bool,
 ) -> "Filled":
     from grader.gradebook.export.canvas import canvas_csv, fill_canvas_export
     from grader.gradebook.export.filling import Filled
@@ -202,7 +207,7 @@ def _table(
     found = rows(result)
     if template is not None:
         fill = fill_canvas_export if to == "canvas" else fill_moodle_worksheet
-        return fill(found, template, column, overwrite=overwrite)
+        return fill(found, template, column, overwrite=overwrite, report=report)
     return Filled(*(canvas_csv(found, title) if to == "canvas" else moodle_csv(found)))
 
 

@@ -31,6 +31,9 @@ _NO_STUDENTS = _SUMS | {"pointspossible", "studenttest"}
 _YEAR = re.compile(r"\d{4}")
 _HANGUL = re.compile("[가-힣]+")
 _WORD = re.compile(r"[^\W_]+")
+_DIGITS = re.compile(r"\d+")
+_SHORTEST_NUMBER = 6
+"""Minimum digits of a student number within an address; fewer may be a year or a birthday."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,13 @@ def name_words(name: str) -> list[str]:
 def words_of(text: str) -> list[str]:
     """Return the runs of letters and digits; one of them may be a student's number."""
     return _WORD.findall(_composed(text))
+
+
+def numbers_in_address(address: str) -> list[str]:
+    """Return the runs of digits before the `@` that are long enough for student numbers: `s20191234@x.ac.kr`."""
+    return [
+        digits for digits in _DIGITS.findall(address.partition("@")[0]) if len(digits) >= _SHORTEST_NUMBER
+    ]
 
 
 def _composed(text: str) -> str:
