@@ -21,7 +21,7 @@ from grader.cli.class_inputs import (
     GROUPS,
     OVERRIDES,
     POLICY,
-    ROSTER,
+    named_rosters,
     receive_class,
     require_inputs,
     tell_marks,
@@ -67,7 +67,10 @@ def grade(
             "--changed-only", help="지난 채점 뒤에 새로 냈거나 바뀐 것만 채점하고 나머지는 그대로 둬요"
         ),
     ] = False,
-    roster: Annotated[Path | None, typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조")] = None,
+    roster: Annotated[
+        list[Path] | None,
+        typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조. 여러 번 주면 학번·이메일·이름으로 합쳐요"),
+    ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="모둠(CSV, xlsx): 학번, 조. 명단에 조가 없을 때")
     ] = None,
@@ -90,7 +93,7 @@ def grade(
             "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
         )
     given = {
-        ROSTER: roster,
+        **named_rosters(roster or ()),
         GROUPS: groups,
         POLICY: policy,
         OVERRIDES: override,

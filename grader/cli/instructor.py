@@ -271,7 +271,10 @@ def similar(
     submissions: Annotated[
         Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더, LMS에서 받은 것")
     ],
-    roster: Annotated[Path | None, typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조")] = None,
+    roster: Annotated[
+        list[Path] | None,
+        typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조. 여러 번 주면 학번·이메일·이름으로 합쳐요"),
+    ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="모둠(CSV, xlsx): 학번, 조. 명단에 조가 없을 때")
     ] = None,
@@ -280,7 +283,8 @@ def similar(
     file: Annotated[Path, typer.Option("--out", help="쓸 파일")] = Path("similar.html"),
 ) -> None:
     """이름만 바꾼 것처럼 닮은 제출물을 찾아요. 판정이 아니라 살펴볼 곳이에요."""
-    require_inputs(submissions, (roster, groups))
+    rosters = roster or []
+    require_inputs(submissions, (*rosters, groups))
     from grader.base.files import write_whole
     from grader.classroom.similarity.fingerprints import similar_pairs
     from grader.classroom.similarity.page import similar_page, where
@@ -290,7 +294,7 @@ def similar(
     from grader.intake.receive import receive
 
     course = load_course()
-    received = receive(submissions, read_class_list(roster, groups), tuple(course.exercises))
+    received = receive(submissions, read_class_list(rosters, groups), tuple(course.exercises))
     copies = set(received.copies)
     programs = {s.student: student_code(s) for s in received.submissions if s.student not in copies}
     pairs = similar_pairs(tuple(programs.values()), known_texts(course), least / 100)

@@ -108,7 +108,8 @@ def refuse_other_full_mark(what: str, theirs: str, ours: float, report: Path) ->
     raise ExportError(
         f"{what} 만점은 {points(full)}점인데 여기 점수는 {points(ours)}점 만점이라서 적지 않았어요. "
         f"그대로 적으면 다 맞은 학생이 {points(full)}점 가운데 {points(ours)}점이 돼요. "
-        f"{policy}의 맨 위에 out_of = {points(full)} 한 줄을 적고 점수를 다시 계산한 다음 내보내 주세요: grader mark {shlex.quote(str(report))}{option}"
+        f"{policy}의 맨 위에 out_of = {points(full)} 한 줄을 적고 "
+        f"점수를 다시 계산한 다음 내보내 주세요: grader mark {shlex.quote(str(report))}{option}"
     )
 
 
