@@ -241,7 +241,7 @@ def _named(handover: Handover, roster: Roster) -> _Found:
     if len(known) == 1:
         return _Found(tuple(known))
     # Several students have this name: the names of their files may contain a student number.
-    written = {person for name, _ in handover.parts for person in _by_number(name, roster)}
+    written = {person for name in handover.file_names() for person in _by_number(name, roster)}
     return _Found(tuple([person for person in known if person in written] or known))
 
 
@@ -377,7 +377,12 @@ def _resolve(
         ),
     ):
         if keys:
-            notes.append(line.format(_names(keys, shown), "canvas id나 moodle id 열을 더해 주세요."))
+            notes.append(
+                line.format(
+                    _names(keys, shown),
+                    "canvas id나 moodle id 열을 더하거나, LMS의 채점표를 --roster로 하나 더 주세요.",
+                )
+            )
     notes += _contradictions(found, shown, from_system)
     notes += [
         f"모둠이 낸 것이라 모둠원 모두의 것으로 채점해요: {shown[key]} ({', '.join(p.name for p in members)})"
