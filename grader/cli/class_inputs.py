@@ -229,7 +229,7 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
     """
     from grader.gradebook.marking import taken_as_in_time
 
-    marks = [s.mark for s in result.submissions if s.mark is not None]
+    marks = [s.mark for s in result.counted if s.mark is not None]
     if marks:
         changed = sum(bool(mark.reasons) for mark in marks)
         excused = sum(mark.score is None for mark in marks)

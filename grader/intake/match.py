@@ -42,6 +42,7 @@ _HOW_TO_MARK_A_GROUP = (
     "모둠원 모두에게 점수가 가도록 명단에 '조' 열을 더하거나 --groups로 모둠의 명단을 주세요. "
     "아니면 모둠원의 점수를 --override 파일에 학생마다 적어 주세요."
 )
+_HOW_TO_TELL_NAMESAKES = "canvas id나 moodle id 열을 더하거나, LMS의 채점표를 --roster로 하나 더 주세요."
 _LATIN_RUN, _DIGITS, _HANGUL = re.compile("[0-9a-z]+"), re.compile(r"\d+"), re.compile("[가-힣]+")
 _HYPHENATED = re.compile(r"(?<![\d-])(\d{4})-(\d{4,6})(?![\d-])")
 """Matches a student number such as `2020-12345`; no date."""
@@ -69,6 +70,8 @@ class Matched:
     """Members by key, for the work of a group that the roster knows; they are not in `people`."""
     absent_in_doubt: frozenset[str] = frozenset()
     """Ids of those in `absent` whose group may have handed in."""
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+    """Why a handover of a single person is matched with nobody in the roster, in Korean, by its key."""
 
 
 @dataclass(frozen=True)
@@ -380,7 +383,7 @@ def _resolve(
             notes.append(
                 line.format(
                     _names(keys, shown),
-                    "canvas id나 moodle id 열을 더하거나, LMS의 채점표를 --roster로 하나 더 주세요.",
+                    _HOW_TO_TELL_NAMESAKES,
                 )
             )
     notes += _contradictions(found, shown, from_system)
@@ -402,7 +405,15 @@ def _resolve(
         if people_meant:
             notes.append(line.format(listed([f"{p.id} {p.name}" for p in people_meant])))
     known = {key: person for key, person in from_system.items() if key not in people}
-    return Matched({**known, **people}, absent, (*roster.notes, *notes), teams, in_doubt)
+    unmatched = {
+        **{
+            key: "번호와 이름이 명단의 서로 다른 학생이에요" for key, one in found.items() if one.contradicted
+        },
+        **dict.fromkeys(nobody, "명단에 없어요"),
+        **dict.fromkeys(several, "명단에 이름이 같은 학생이 여럿이에요"),
+        **dict.fromkeys(doubled, "같은 학생에게 다른 제출물도 짝지어졌어요"),
+    }
+    return Matched({**known, **people}, absent, (*roster.notes, *notes), teams, in_doubt, unmatched)
 
 
 def _contradictions(
