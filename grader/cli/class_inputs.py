@@ -106,6 +106,7 @@ def receive_class(
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
+    from grader.classroom.desk.lost_signs import refuse_lost_signs
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
     from grader.report.kept_answers import keep_answers
@@ -114,6 +115,7 @@ def receive_class(
     used = given_or_kept(out, given)
     tell_kept(given, used)
     rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
+    refuse_lost_signs(out, rules.overrides, rules.overrides_path)
     rosters = [path for name in ROSTERS if (path := used[name]) is not None]
     roster = read_class_list(rosters, used[GROUPS])
     received = receive(submissions, roster, tuple(course.exercises))

@@ -74,6 +74,7 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
     Raises:
         HanstepError: a file cannot be read, or does not fit the class.
     """
+    from grader.classroom.desk.lost_signs import refuse_lost_signs
     from grader.classroom.folder_lock import locked_folder
     from grader.course.reading import load_course
     from grader.gradebook.marking import marked
@@ -87,6 +88,7 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
         used = given_or_kept(report, wanted)
         tell_kept(given, used)
         rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
+        refuse_lost_signs(report, rules.overrides, rules.overrides_path)
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)

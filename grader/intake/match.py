@@ -42,6 +42,11 @@ _HOW_TO_MARK_A_GROUP = (
     "모둠원 모두에게 점수가 가도록 명단에 '조' 열을 더하거나 --groups로 모둠의 명단을 주세요. "
     "아니면 모둠원의 점수를 --override 파일에 학생마다 적어 주세요."
 )
+_WHY_UNMATCHED = (
+    *("번호와 이름이 명단의 서로 다른 학생이에요", "명단에 없어요"),
+    *("명단에 이름이 같은 학생이 여럿이에요", "같은 학생에게 다른 제출물도 짝지어졌어요"),
+)
+"""Why a handover belongs to nobody: contradicted, unknown, one of several, one of several handovers."""
 _HOW_TO_TELL_NAMESAKES = "canvas id나 moodle id 열을 더하거나, LMS의 채점표를 --roster로 하나 더 주세요."
 _LATIN_RUN, _DIGITS, _HANGUL = re.compile("[0-9a-z]+"), re.compile(r"\d+"), re.compile("[가-힣]+")
 _HYPHENATED = re.compile(r"(?<![\d-])(\d{4})-(\d{4,6})(?![\d-])")
@@ -405,14 +410,9 @@ def _resolve(
         if people_meant:
             notes.append(line.format(listed([f"{p.id} {p.name}" for p in people_meant])))
     known = {key: person for key, person in from_system.items() if key not in people}
-    unmatched = {
-        **{
-            key: "번호와 이름이 명단의 서로 다른 학생이에요" for key, one in found.items() if one.contradicted
-        },
-        **dict.fromkeys(nobody, "명단에 없어요"),
-        **dict.fromkeys(several, "명단에 이름이 같은 학생이 여럿이에요"),
-        **dict.fromkeys(doubled, "같은 학생에게 다른 제출물도 짝지어졌어요"),
-    }
+    contradicted = [key for key, one in found.items() if one.contradicted]
+    kinds = zip((contradicted, nobody, several, doubled), _WHY_UNMATCHED, strict=True)
+    unmatched = {key: why for keys, why in kinds for key in keys}
     return Matched({**known, **people}, absent, (*roster.notes, *notes), teams, in_doubt, unmatched)
 
 
