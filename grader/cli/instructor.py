@@ -141,9 +141,11 @@ def export(
         if template is not None:
             _tell_changes(table)
         if table.left_out:
+            where = "Canvas" if to == "canvas" else "Moodle"
+            why = f"{where}의 번호를 몰라서" if template is None else f"{template.name}의 누구인지 몰라서"
             complain(
-                f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(table.left_out)}. "
-                "번호가 있는 명단을 --roster로 주고 다시 채점하거나, 직접 적어 주세요."
+                f"{why} 파일에 넣지 못한 학생: {listed(table.left_out)}. "
+                f"{where}의 번호가 있는 명단을 --roster로 더 주고 다시 채점하거나, 직접 적어 주세요."
             )
     tell_without_mark(result)
     say(f"파일: {target}")

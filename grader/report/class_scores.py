@@ -69,7 +69,8 @@ def scores_of(
         *((len(absent), "내지 않은"), (excused, "면제한"), (unread, "채점하지 못한")),
         (unmatched, "명단과 짝짓지 못한"),
     )
-    left_out = "과 ".join(f"{what} {number}명" for number, what in parts if number)
+    told = [f"{what} {number}명" for number, what in parts if number]
+    left_out = ("과 " if len(told) < 3 else ", ").join(told)
     return Scores(tuple(sorted(values)), full, final, left_out)
 
 
