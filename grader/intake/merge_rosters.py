@@ -103,7 +103,8 @@ def _merged(first_name: str, first: Roster, second_name: str, second: Roster) ->
         known = second.system_names.get(partner.id, partner.name)
         if known and not name_keys(known) & name_keys(person.name):
             system_names.setdefault(person.id, known)
-    alone = [person for person in first.people if person.id not in {one.id for one in _all_meant(meant)}]
+    seen = {one.id for found in meant.values() for one in found}
+    alone = [person for person in first.people if person.id not in seen]
     notes = [
         f"명단을 합쳤어요: {first_name} {len(first.people):,}명, {second_name} {len(second.people):,}명, "
         f"둘 다에 있는 학생 {len(partners):,}명"
@@ -121,11 +122,6 @@ def _merged(first_name: str, first: Roster, second_name: str, second: Roster) ->
         is_group_work=first.is_group_work,
         has_numbers=first.has_numbers,
     )
-
-
-def _all_meant(meant: dict[str, list[Person]]) -> Iterator[Person]:
-    for found in meant.values():
-        yield from found
 
 
 def _counterparts(person: Person, first: Roster, second: Roster) -> list[Person]:
