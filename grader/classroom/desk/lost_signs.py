@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grader.base.names import listed
 from grader.classroom.desk.changes import Changes
 from grader.gradebook.hand_files import OVERRIDES
 from grader.gradebook.overrides import WHOLE, Override, OverrideError, parse_score, written_student
@@ -28,7 +27,7 @@ def refuse_lost_signs(out: Path, overrides: Sequence[Override], path: str) -> No
         path: their file, for the message.
 
     Raises:
-        OverrideError: names the lines.
+        OverrideError: names all the lines, each of which has to be mended.
     """
     given = _given_at_the_desk(out)
     found = []
@@ -39,7 +38,7 @@ def refuse_lost_signs(out: Path, overrides: Sequence[Override], path: str) -> No
             found.append(f"{one.line}번째 줄 {one.student} {one.exercise or '전체'} +{points(one.score)}")
     if found:
         raise OverrideError(
-            f"{path}: grader desk에서 더할 점수로 적었는데 지금은 +가 없어요: {listed(found)}. "
+            f"{path}: grader desk에서 더할 점수로 적었는데 지금은 +가 없어요: {', '.join(found)}. "
             "이대로면 그 점수로 정하게 돼요. Excel이 지웠다면 칸의 서식을 '텍스트'로 하고 +를 다시 적어 주세요. "
             "정말 그 점수로 정하려면 까닭을 새로 적어 주세요."
         )

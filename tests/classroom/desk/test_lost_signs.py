@@ -46,6 +46,21 @@ def test_a_lost_sign_stops_with_the_line(report: Path) -> None:
         check(report, "+0.5", "0.5")
 
 
+def test_each_line_to_be_mended_is_named(report: Path) -> None:
+    """A spreadsheet takes all signs at once."""
+    more = [HandLine(f"2024{n:04}", "", "fit", "+1", "부분 점수", "") for n in range(12)]
+
+    def edit(sheet: Sheet) -> Edited:
+        for line in more:
+            sheet.add(line)
+        return Edited(added=more)
+
+    Changes(report, "조교").edit("points", OVERRIDES, edit, {})
+    with pytest.raises(HanstepError) as error:
+        check(report, "+", "")
+    assert str(error.value).count("번째 줄") == 13
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
