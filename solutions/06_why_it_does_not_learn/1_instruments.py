@@ -2,6 +2,8 @@
 r"""
 # 손실 곡선에 보이지 않는 것
 
+약 5분 · ★☆☆
+
 손실(loss)이 비슷하게 내려가는 학습 여섯 가지가 있고, 그 가운데 다섯은 고장 나 있습니다. 이 노트북에서는 고장마다 그것이 보이는 계기를 찾고, 그런 계기를 어느 모델에나 달 수 있게 만듭니다.
 
 아래의 셀들을 실행해 곡선 여섯을 보고, **멀쩡하다고 생각하는 글자를 하나 적어 두세요.**
@@ -73,7 +75,7 @@ r"""
 
 ## 1. 다섯 가지 고장
 
-약 8분 · ★☆☆
+약 9분 · ★☆☆
 
 모델은 계층(layer) 셋입니다. `first` → ReLU → `second` → LayerNorm → ReLU → `head`. LayerNorm은 값을 평균 0, 분산 1로 맞추는 계층입니다. SGD로 숫자 그림을 배웁니다. 고장은 이렇습니다.
 
@@ -115,11 +117,11 @@ reveal("06-1")
 r"""
 빠뜨린 온도는 정확도가 그대로입니다. 양수를 곱해도 가장 큰 로짓은 가장 큽니다. 그러나 softmax를 하면 확률이 거의 0과 1이 되어, 틀린 답도 확신합니다. 검증 손실이 세 배 넘게 커진 까닭입니다.
 
-굳은 계층과 죽은 유닛은 검증에서도 티가 나지 않습니다. 검증이 괜찮으면 된 것일까요? 매개변수(parameter) 수천 개가 놀고 있고, 메모리와 시간은 그대로 듭니다. 이 문제에는 나머지로도 넉넉해서 보이지 않을 뿐입니다.
+굳은 계층과 죽은 유닛은 검증에서도 티가 나지 않습니다. 검증이 괜찮으면 된 것일까요? 유닛 절반이 아무 일도 하지 않고, 계층 하나는 배우지 않는데, 메모리와 시간은 그대로 듭니다. 이 문제에는 나머지로도 넉넉해서 보이지 않을 뿐입니다.
 
 ## 2. 다섯 가지 계기
 
-약 12분 · ★★☆
+약 17분 · ★★☆
 
 학습 스텝(step)마다 잴 수 있는 것 다섯입니다.
 
@@ -182,25 +184,26 @@ reveal("06-2")
 
 # %% [markdown]
 r"""
-계기마다 고장 하나가 멀리 떨어져 있습니다. 모든 계기를 숫자로 봅니다. 멀쩡한 학습과 다섯 배 넘게 다른 값에 표시(◀)를 했습니다. 엔트로피는 1비트, 죽은 유닛은 20%p 넘게 다르면 표시합니다.
+계기마다 고장 하나가 멀리 떨어져 있습니다. 이번에는 계층마다의 값까지 열 가지를 모두 재어, 멀쩡한 학습과 다섯 배 넘게 다른 것만 추립니다. 엔트로피는 1비트, 죽은 유닛은 20%p 넘게 다르면 추립니다.
 """
 
 # %% tags=["folded"]
-# 표와 확인: 계기마다 시드 6개의 중앙값
+# 표와 확인: 멀쩡한 학습과 크게 다른 것, 시드 6개의 중앙값
 usual = {what: median(run.readings[what] for run in by_rate[LR]) for what in by_rate[LR][0].readings}
 rows, marked = [], {name: set() for name in FAULTS}
-for what, normal in usual.items():
-    row = [f"`{what.split()[-1]}` {what.rsplit(' ', 1)[0]}" if what.split()[-1] in LAYERS else what]
-    for name, same in runs.items():
+for name, same in runs.items():
+    for what, normal in usual.items():
         value = median(run.readings[what] for run in same)
         if what.startswith("죽은") or what.startswith("라벨"):
             far = abs(value - normal) > (0.2 if what.startswith("죽은") else 1)
         else:
             far = not normal / 5 < value < normal * 5
-        marked[name] |= {what} if far else set()
-        row.append(f"{value:.2g}" + " ◀" * far)
-    rows.append(row)
-show_table(["계기", *FAULTS], rows)
+        if far:
+            marked[name].add(what)
+            rows.append([name, what, f"{value:.2g}", f"{normal:.2g}"])
+show_table(["고장", "계기", "그 학습의 값", "멀쩡한 학습의 값"], rows)
+alive = [f"`{layer}` {usual[f'죽은 유닛 {layer}']:.0%}" for layer in ("first", "second")]
+print("멀쩡한 학습의 죽은 유닛 (배치 32장):", ", ".join(alive).replace("`", ""))
 print("처음의 글자:", ", ".join(f"{letter} {name}" for letter, name in LETTERS.items()))
 assert marked == {
     "멀쩡한 학습": set(),
@@ -232,15 +235,17 @@ assert all(abs(share - 400) < 4 for share in shares["업데이트 비율 second"
 
 # %% [markdown]
 r"""
-다섯 고장 모두 표시가 있습니다. 기준이 멀쩡한 학습의 중앙값이니, 멀쩡한 학습에 표시가 없는 것은 당연합니다. 셋은 **계기 하나에서만** 보입니다. 처음에 적은 글자를 표 아래의 이름과 비교해 보세요. B와 C는 학습 손실만으로는 아무도 가릴 수 없었습니다.
+다섯 고장이 모두 나왔습니다. 셋은 **계기 하나에서만** 보입니다. 처음에 적은 글자를 표 아래의 이름과 비교해 보세요. B와 C는 학습 손실만으로는 아무도 가릴 수 없었습니다.
 
 굳은 계층에서 무슨 일이 있었을까요? LayerNorm이 크기를 지우므로 가중치와 편향이 20배여도 출력은 같습니다. 가중치가 20배인데 출력이 같으니, 가중치를 조금 옮겼을 때 출력이 바뀌는 정도는 20분의 1입니다. 그레이디언트가 그만큼 작습니다. 비율은 거기서 20배인 가중치로 한 번 더 나누어 400분의 1입니다. **노름은 열 배쯤 작아졌을 뿐이지만, 비율로 보면 거의 멈추었습니다.**
 
+계기 다섯을 다 보았습니다. 쉬어 가기 좋습니다.
+
 ## 3. 몇 장으로 잴까요
 
-약 6분 · ★☆☆
+약 7분 · ★☆☆
 
-멀쩡한 학습의 `second`에는 죽은 유닛이 거의 없습니다. 그런데 위의 표를 보면 `first`에서는 멀쩡한 학습에서도 열에 하나둘이 죽어 있습니다. 배치 32장으로 잰 것입니다.
+멀쩡한 학습의 `second`에는 죽은 유닛이 거의 없습니다. 그런데 위의 표 아래를 보면 `first`에서는 멀쩡한 학습에서도 열에 하나둘이 죽어 있습니다. 배치 32장으로 잰 것입니다.
 
 **예측 3.** 학습이 끝난 모델에 학습 그림 1,437장을 한꺼번에 넣고 다시 잽니다. `first`의 죽은 유닛은 어떻게 될까요?
 
@@ -331,18 +336,24 @@ for layer, times in growth.items():
 for what in ("업데이트 비율 first", "업데이트 비율 second", "업데이트 비율 head"):
     starts = zip(by_rate[0.03], by_rate[0.3], strict=True)
     assert all(abs(big.at_start[what] / small.at_start[what] - 10) < 1e-3 for small, big in starts)
+for layer in LAYERS:
+    what = f"그레이디언트의 노름 {layer}"
+    ends = zip(by_rate[0.03], by_rate[0.3], strict=True)
+    assert all(big.readings[what] < small.readings[what] for small, big in ends)
 assert all(0.003 < ratio < 0.015 for layer in LAYERS for ratio in ratios[LR][layer])
 reveal("06-4")
 
 # %% [markdown]
 r"""
-검증 손실이 가장 낮은 학습률에서 비율은 0.003에서 0.015 사이입니다. 흔히 말하는 0.001보다 몇 배 크니, 그 숫자로 고장을 판단했다면 틀렸을 것입니다. **정해진 값보다 비교할 것이 쓸모 있습니다.** 어제의 멀쩡한 학습, 같은 학습의 다른 계층과 비교합니다. 굳은 계층의 비율은 멀쩡한 학습의 100분의 1, 다른 계층의 30분의 1도 되지 않았습니다.
+검증 손실이 가장 낮은 학습률에서 비율은 0.003에서 0.015 사이입니다. 흔히 말하는 0.001보다 몇 배 크니, 그 숫자로 고장을 판단했다면 틀렸을 것입니다. **정해진 값에 맞추기보다 견줄 것을 두는 편이 낫습니다.** 어제의 멀쩡한 학습, 같은 학습의 다른 계층과 비교합니다. 굳은 계층의 비율은 멀쩡한 학습의 100분의 1, 다른 계층의 30분의 1도 되지 않았습니다.
 
-첫 스텝의 비율은 학습률에 비례합니다. 그레이디언트도 가중치도 아직 같기 때문입니다. 그다음부터는 비례하지 않았습니다. 학습률에서 짐작하지 말고 재야 합니다.
+첫 스텝의 비율은 학습률에 비례합니다. 그레이디언트도 가중치도 아직 같기 때문입니다. 그다음부터는 비례하지 않았습니다. 학습률이 크면 같은 스텝까지 더 많이 배워 그레이디언트가 작아졌기 때문입니다. 마지막 에폭의 그레이디언트는 세 계층과 시드 6개 모두에서 학습률 0.3 쪽이 작습니다. 그래서 학습률에서 짐작하지 말고 재야 합니다.
+
+재는 일은 끝났습니다. 연습이 기니 쉬었다 와도 좋습니다.
 
 ### 연습. `Dashboard`
 
-약 30분 · ★★★
+약 45분 · ★★★
 
 지금까지는 이 노트북의 모델에만 맞춘 계기로 쟀습니다. 이번에는 어느 모델에나 달 수 있게 만듭니다. 출력은 순전파 훅(forward hook)으로 봅니다. `layer.register_forward_hook(fn)`이라고 하면 그 계층이 순전파(forward pass)를 마칠 때마다 `fn(layer, inputs, output)`을 부릅니다. 돌려준 손잡이(handle)의 `remove()`로 뗍니다.
 
