@@ -29,7 +29,7 @@ class Trainer:
     """모델 하나를 학습하고, 평가하고, 멈춘 곳에서 이어 갑니다.
 
     history: 에폭마다 (학습 손실, 검증 손실)을 담은 리스트입니다. 튜플에 든 둘은 float입니다.
-    best: 검증 손실이 가장 작았던 에폭을 마쳤을 때의 model.state_dict()입니다. 그 뒤의 학습이 바꾸지 않습니다.
+    best: 검증 손실이 가장 작았던 에폭을 마쳤을 때의 model.state_dict()입니다. 그 뒤의 학습이 이 값을 바꾸지 않습니다.
         같으면 먼저 나온 에폭의 것이고, 첫 에폭을 마치기 전에는 None입니다.
     """
 
@@ -99,7 +99,7 @@ class Trainer:
         # END SOLUTION
 
     def state_dict(self) -> dict:
-        """이어서 학습하는 데 필요한 것을 모두 담아 돌려줍니다. 그 뒤의 학습이 바꾸지 않습니다.
+        """이어서 학습하는 데 필요한 것을 모두 담아 돌려줍니다. 돌려준 값은 그 뒤에 학습해도 바뀌지 않습니다.
 
         torch.save로 쓰고 torch.load(path, weights_only=True)로 열 수 있는 값만 담습니다.
         """
