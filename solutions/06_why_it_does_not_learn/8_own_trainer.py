@@ -104,12 +104,9 @@ class Trainer:
         torch.save로 쓰고 torch.load(path, weights_only=True)로 열 수 있는 값만 담습니다.
         """
         # BEGIN SOLUTION
-        state = {
-            "model": self.model.state_dict(),
-            "opt": self.opt.state_dict(),
-            "history": self.history,
-            "best": self.best,
-        }
+        state = {"history": self.history, "best": self.best}
+        state["model"] = self.model.state_dict()
+        state["opt"] = self.opt.state_dict()
         if self.scheduler is not None:
             state["scheduler"] = self.scheduler.state_dict()
         return copy.deepcopy(state)

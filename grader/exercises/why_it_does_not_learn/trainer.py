@@ -6,7 +6,7 @@ Promises of the exercise, and the scenarios that check them:
     gradients of other windows, or from before, do not count: `windows`, `before`
     all gradients of an update are clipped together, once: `clip`; a limit of 0 is one: `zero-limit`
     the scheduler is stepped once an update, after the optimizer: `schedule`
-    training passes in train mode: `train-mode`; one graph at a time: `memory`
+    training passes in train mode: `train-mode`; one graph at a time: `graphs`, `memory`
     `evaluate` in eval mode, without a graph, and each module's mode restored: `eval-mode`; in `fit` too: `fit-modes`
     means over samples: `evaluate`, `history`; the training loss is that of the updates: `training-loss`
     a list of tuples of floats, which grows from call to call: `history`, `types`
@@ -56,7 +56,7 @@ from grader.exercises.why_it_does_not_learn._trainings import (
     trainer_case,
     validation_loader,
 )
-from grader.observe.forward_notes import mode_words
+from grader.observe.forward_notes import ForwardNotes, mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
 from grader.observe.wording import left_by, yes_or_no
@@ -161,12 +161,13 @@ def _schedule(stage: Stage) -> None:
 
 def _record_modes_of_fit(stage: Stage, name: str, *, of_validation: bool) -> None:
     """Train a model in each of several modes for two epochs, and record its modes under this name."""
-    for number, mode in enumerate((Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL), start=1):
+    for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
+        given = mode_words(model)
         loss_fn = NotedModes(stage, model, of_validation=of_validation)
         case = Case(stage, "Trainer", model, sgd(model), loss_fn, batches(stage.env, (4, 3))).watch_model()
         fit(case, case.data, 2)
-        loss_fn.record(f"{number}번째 모델, {name}")
+        loss_fn.record(f"{given}로 받았을 때, {name}")
 
 
 @driver.scenario("train-mode", "학습할 때의 모드", check="modes")
@@ -194,26 +195,35 @@ def _eval_mode(stage: Stage) -> None:
     for mode in (Modes.ALL_TRAIN, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(env, mode), mode)
         given, witness = mode_words(model), ForwardWitness(env, model)
+        recorder.forward_notes = notes = ForwardNotes()  # note the passes of each model separately
         case = Case(
             stage, "Trainer", model, sgd(model), loss_function(env), batches(env, (4, 3))
         ).watch_model()
         recorder.call(case.call().evaluate, SizedLoader(case.data))
-        left = witness.modes_left(model, case.data[0][0])
-        recorder.claim(left_by(given), mode_words(model), left)
-        recorder.array(f"{given}로 받았을 때의 계산 그래프", witness.graphs())
-        recorder.array(f"{given}로 받았을 때 순전파한 모드", witness.modes())
+        during = f"{given}로 받았을 때, 순전파할 때의 모드"
+        recorder.claim(during, [*notes.modes], witness.modes())
+        recorder.claim(f"{given}로 받았을 때의 계산 그래프", [*notes.graphs], witness.graphs())
+        recorder.claim(left_by(given), mode_words(model), witness.modes_left(model, case.data[0][0]))
 
 
-@driver.scenario("memory", "살아 있는 계산 그래프", check="modes", watches_memory=True)
-def _memory(stage: Stage) -> None:
-    """Measure how much of the micro-batches' graphs is alive at the same time, in one long window.
+@driver.scenario("graphs", "살아 있는 계산 그래프", check="modes", watches_memory=True)
+def _graphs(stage: Stage) -> None:
+    """Measure how much of the batches' graphs is alive at the same time.
 
-    A program that adds up losses with their graphs, or calls `backward()` once a window, keeps them all.
+    A program that adds up losses with their graphs keeps them all.
     """
-    case = trainer_case(stage, [2] * 8).watch_model()
+    case = trainer_case(stage, [2] * 7).watch_model()
     meter = stage.recorder.measure_memory(case.model)
-    fit(case, case.data, accum_steps=8)
+    fit(case, case.data)
     record_loop_memory(stage, meter)
+
+
+add_usual(
+    driver,
+    lambda stage: trainer_case(stage, [2] * 4),
+    lambda case, data: fit(case, data, accum_steps=4),
+    checks={"memory": "modes"},
+)
 
 
 # ---- losses and the best epoch -------------------------------------------------------------------
@@ -331,39 +341,36 @@ def _interrupted(stage: Stage, use: Callable[[Any], Any] = lambda state: state) 
     return state, first.fit(2).weights_and_rates()
 
 
-def _record_resumed(stage: Stage, state: Any, whole: Tensor) -> None:
-    """Go on from a state with a new trainer, and record how far that is from the training without a break."""
+@driver.scenario("resume", "이어 간 학습", check="resume")
+def _resume(stage: Stage) -> None:
+    """Go on with a new trainer from a state that was taken before the first one went on.
+
+    A program that leaves something out, or hands over what later updates change, goes another way.
+    """
+    state, whole = _interrupted(stage)
     second = ResumableTraining(stage, "fresh")
     before = second.weights_and_rates()
     resumed = second.load(state).fit(2).weights_and_rates()
     record_alike(stage.recorder, "이어 간 학습과 끊지 않은 학습의 가중치와 학습률 값", resumed, whole, before)
 
 
-@driver.scenario("resume", "이어 간 학습", check="resume")
-def _resume(stage: Stage) -> None:
-    """Go on from a state that was taken before the first trainer went on.
-
-    A program that leaves something out, or hands over what later updates change, goes another way.
-    """
-    _record_resumed(stage, *_interrupted(stage))
-
-
-@driver.scenario("file", "파일에서 이어 간 학습", check="resume")
+@driver.scenario("file", "파일에 쓴 state", check="resume")
 def _file(stage: Stage) -> None:
-    """Write the state to a file, open it and go on.
+    """Write the state to a file, open it and load it.
 
     A program that puts objects into its state writes a file that `weights_only=True` does not open.
     """
-
-    def through_a_file(state: Any) -> tuple[Any, str]:
-        with scratch_folder() as folder:
-            torch.save(state, folder / "state.pt")
-            return read_checkpoint(folder / "state.pt")
-
-    (state, how), whole = _interrupted(stage, through_a_file)
-    stage.recorder.fact("파일", how)
+    first, second = ResumableTraining(stage, "model").fit(), ResumableTraining(stage, "fresh")
+    with scratch_folder() as folder:
+        torch.save(stage.recorder.call(first.trainer.state_dict), folder / "state.pt")
+        state, how = read_checkpoint(folder / "state.pt")
     if state:
-        _record_resumed(stage, deepcopy(state), whole)
+        second.load(deepcopy(state))
+    is_same = torch.equal(first.weights_and_rates(), second.weights_and_rates())
+    stage.recorder.claim("state를 쓴 파일", how, [seeded_number(stage.env, how)])
+    stage.recorder.claim(
+        "읽은 가중치와 학습률이 쓸 때와 같음", yes_or_no(is_same), [seeded_number(stage.env, is_same)]
+    )
 
 
 @driver.scenario("resume-history", "이어 간 history", check="resume")
