@@ -299,13 +299,13 @@ def _record_best(stage: Stage, name: str, case: Case, best: Any) -> None:
 
 @driver.scenario("best", "가장 좋은 에폭의 상태", check="history")
 def _best(stage: Stage) -> None:
-    """Record `best` before training and after five epochs, of which the second or third is best.
+    """Record `best` before training and after six epochs, of which the second or third is best.
 
     A program that keeps the last state, or a reference that later updates change, has another one. So has one that
-    compares with the epoch before only: the losses fall again in the end.
+    compares with the epoch before only: the losses fall again before the last epoch.
     """
-    low, first, *falling = _rising(stage.env, 5)
-    script = [first, *reversed(falling)]
+    low, first, second, middle, last, high = _rising(stage.env, 6)
+    script = [first, second, high, middle, last]
     script.insert(1 + stage.env.number("place") % 2, low)
     case = scripted_case(stage, script)
     trainer = case.call()
@@ -317,10 +317,10 @@ def _best(stage: Stage) -> None:
 @driver.scenario("ties", "검증 손실이 같은 두 에폭", check="history")
 def _ties(stage: Stage) -> None:
     """Record which of two equal epochs is best. A program that compares by `<=` keeps the later one."""
-    low, high = _rising(stage.env, 2)
-    script = [low, high, low] if stage.env.number("place") % 2 else [high, low, low]
+    low, last, high = _rising(stage.env, 3)
+    script = [low, high, low, last] if stage.env.number("place") % 2 else [high, low, low, last]
     case = scripted_case(stage, script)
-    _record_best(stage, "끝난 뒤의 best", case, fit(case, case.data, 3).best)
+    _record_best(stage, "끝난 뒤의 best", case, fit(case, case.data, len(script)).best)
 
 
 add_usual(
