@@ -56,28 +56,27 @@ def fit(case: Case, data: Sequence[Batch], epochs: int = 1, **options: Any) -> A
     return trainer
 
 
-def _is_of_phase(output: Tensor, target: Tensor, *, of_validation: bool) -> bool:
-    """Return True if a loss is one of validation, or of training. One of training batches without a graph is neither:
-    a program may look at them.
-    """
-    if len(target) == VALIDATION:
-        return of_validation
-    return not of_validation and output.requires_grad
-
-
 class NotedModes:
-    """A loss function that notes the model's modes at the losses of training or of validation."""
+    """The modes of a net, or of its copies, in forward passes of training or of validation."""
 
-    def __init__(self, stage: Stage, model: nn.Module, *, of_validation: bool) -> None:
-        self._stage, self._model, self._of_validation = stage, model, of_validation
-        self._loss_fn = loss_function(stage.env)
+    def __init__(self, stage: Stage, model: Net, *, of_validation: bool) -> None:
+        """Note the forward passes of `model` from now on."""
+        self._stage, self._of_validation = stage, of_validation
         self._seen: list[str] = []
+        model.witness = self
 
-    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
-        words = mode_words(self._model)
-        if _is_of_phase(output, target, of_validation=self._of_validation) and words not in self._seen:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "NotedModes":
+        return self
+
+    def forward_ended(self, model: nn.Module, inputs: Tensor, outputs: Tensor) -> None:
+        """Note a finished forward pass; the net calls this. Those over training batches without a graph do not count:
+        a program may look at them.
+        """
+        is_validation = len(inputs) == VALIDATION
+        words = mode_words(model)
+        counts = is_validation if self._of_validation else outputs.requires_grad and not is_validation
+        if counts and words not in self._seen:
             self._seen.append(words)
-        return self._loss_fn(output, target)
 
     def record(self, name: str) -> None:
         """Record the modes, each with a number as witness."""
@@ -97,8 +96,8 @@ class ScriptedLoss:
         """Number of the epoch, from 0 -> the model's state after it, as one vector."""
 
     def __call__(self, output: Tensor, target: Tensor) -> Tensor:
-        if not _is_of_phase(output, target, of_validation=True):
-            self._trained += output.requires_grad
+        if len(target) != VALIDATION:
+            self._trained += output.requires_grad  # without a graph, a program only looks at a training batch
             return self._loss_fn(output, target)
         epoch = max(self._trained // self._per_epoch - 1, 0) % len(self._script)
         self.states[epoch] = flat_state(self._model.state_dict(), self._model)

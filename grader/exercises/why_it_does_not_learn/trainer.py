@@ -164,15 +164,16 @@ def _record_modes_of_fit(stage: Stage, name: str, *, of_validation: bool) -> Non
     for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         given = mode_words(model)
-        loss_fn = NotedModes(stage, model, of_validation=of_validation)
-        case = Case(stage, "Trainer", model, sgd(model), loss_fn, batches(stage.env, (4, 3))).watch_model()
-        fit(case, case.data, 2)
-        loss_fn.record(f"{given}로 받았을 때, {name}")
+        notes = NotedModes(stage, model, of_validation=of_validation)
+        data = batches(stage.env, (4, 3))
+        case = Case(stage, "Trainer", model, sgd(model), loss_function(stage.env), data).watch_model()
+        fit(case, data, 2)
+        notes.record(f"{given}로 받았을 때, {name}")
 
 
 @driver.scenario("train-mode", "학습할 때의 모드", check="modes")
 def _train_mode(stage: Stage) -> None:
-    """Record the modes at the losses of training.
+    """Record the modes at the forward passes of training.
 
     A program that never calls `train()` leaves a model in eval mode there, or a part of it.
     """
@@ -181,7 +182,7 @@ def _train_mode(stage: Stage) -> None:
 
 @driver.scenario("fit-modes", "검증할 때의 모드", check="modes")
 def _fit_modes(stage: Stage) -> None:
-    """Record the modes at the losses of validation. A program that does not change them validates in train mode."""
+    """Record the modes at the forward passes of validation. A program that leaves them validates in train mode."""
     _record_modes_of_fit(stage, "검증할 때의 모드", of_validation=True)
 
 
