@@ -2,25 +2,96 @@
 r"""
 # 내 Trainer
 
-레슨 01–03에서 손으로 쓴 것을 클래스 하나에 모읍니다. 모으면 새로 틀릴 곳이 생깁니다.
+레슨 01–03에서 손으로 쓴 것을 클래스 하나에 모아, 어느 모델에나 쓸 내 루프를 만듭니다. 따로 쓸 때는 없던 함정도 하나 생깁니다.
 
-아래는 검증 손실(validation loss)이 가장 작았던 가중치(weight)를 남기는 코드입니다. `best`에 무엇이 담기는지 먼저 읽어 보세요.
+먼저 아래의 `train`을 한 줄씩 읽어 보세요. 학습(training) 데이터가 100개뿐이라, 검증 손실(validation loss)은 내려가다가 다시 오릅니다. 그래서 검증 손실이 가장 작을 때마다 `best`를 바꾸고, 끝나면 `best`로 되돌립니다.
 """
 
 # %% tags=["folded"]
-# 준비: 라이브러리
+# 준비: 라이브러리, 손글씨 숫자 분류기, 검증 손실을 재는 validation_loss
 import copy
 from itertools import islice
 
 import torch
 
-from grader import check
+from grader import check, predict, reveal
+from grader.experiments.several_processes.digits import loss_fn, make_model, x_train, y_train
+from grader.experiments.why_it_does_not_learn.averages import SEEDS, loss_and_accuracy
+from grader.plots import show_table
+
+torch.set_num_threads(1)
+
+
+def validation_loss(model):
+    return loss_and_accuracy(model)[0]
+
+
+# %%
+def train(seed, keep):
+    model = make_model(seed)
+    opt = torch.optim.Adam(model.parameters(), lr=0.02)
+    rows = torch.randperm(len(x_train), generator=torch.Generator().manual_seed(seed))[:100]
+    losses = []
+    for epoch in range(60):
+        opt.zero_grad()
+        loss_fn(model(x_train[rows]), y_train[rows]).backward()
+        opt.step()
+        losses.append(validation_loss(model))
+        if losses[-1] == min(losses):
+            best = keep(model)
+    model.load_state_dict(best)
+    return losses, validation_loss(model)
+
 
 # %% [markdown]
 r"""
+**예측.** `keep`이 `model.state_dict()`를 그대로 돌려줍니다. `best`로 되돌린 모델의 검증 손실은 얼마일까요?
+
+- a: 60에폭 가운데 가장 작았던 검증 손실입니다.
+- b: 마지막 에폭(epoch)의 검증 손실입니다.
+- c: 첫 에폭의 검증 손실입니다.
+"""
+
+# %% tags=["predict"]
+predict("06-23")
+
+# %%
+runs = [train(seed, keep=lambda model: model.state_dict()) for seed in SEEDS]
+show_table(
+    ["시드", "첫 에폭", "가장 작았던 값", "마지막 에폭", "best로 되돌린 모델"],
+    [[s, losses[0], min(losses), losses[-1], found] for s, (losses, found) in zip(SEEDS, runs, strict=True)],
+)
+
+# %% tags=["folded"]
+# 확인: 시드 6개에서 되돌린 모델의 검증 손실
+assert all(found == losses[-1] for losses, found in runs), "마지막 에폭의 것과 비트까지 같아야 합니다"
+assert all(losses[-1] > 1.05 * min(losses) for losses, _ in runs), "가장 작았던 값보다 커야 합니다"
+reveal("06-23")
+
+# %% [markdown]
+r"""
+`state_dict()`는 텐서(tensor)를 복사하지 않습니다. `best`에 든 것은 모델이 지금 쓰는 매개변수(parameter)와 메모리가 같고, `step()`은 그 메모리를 제자리에서 고칩니다. 되돌리는 줄은 모델에 모델 자신을 불러왔습니다. 파일에 저장하면 파일이 복사본이라 이 함정이 없습니다.
+
+`copy.deepcopy` 하나면 됩니다.
+"""
+
+# %%
+copied = [train(seed, keep=lambda model: copy.deepcopy(model.state_dict())) for seed in SEEDS]
+print("가장 작았던 값과 비트까지 같은 시드:", sum(found == min(losses) for losses, found in copied))
+
+# %% tags=["folded"]
+# 확인: 시드 6개 모두
+assert all(found == min(losses) for losses, found in copied), "복사본이면 가장 작았던 값과 같아야 합니다"
+
+# %% [markdown]
+r"""
+옵티마이저(optimizer)도 같습니다. `opt.state_dict()`에 든 모멘텀은 다음 `step()`이 고칠 그 텐서이고, `opt.load_state_dict(state)`는 `state`의 텐서를 그대로 이어서 씁니다. 상태를 메모리에 들고 있을 때는 꺼낼 때도 넣을 때도 복사합니다.
+
 ### 보너스. `Trainer`
 
 약 40분 · ★★★
+
+60줄쯤이면 됩니다. 새로 배울 것은 없습니다. 레슨 01–03에서 쓴 `accumulate_weighted`, `evaluate`, `train`, `resume`을 옆에 두고, `fit`과 `evaluate`를 먼저 통과시킨 다음 `state_dict`로 넘어가세요. `check`는 다섯 항목을 따로 말해 줍니다.
 """
 
 
@@ -130,3 +201,13 @@ class Trainer:
 
 # %% tags=["check"]
 check(Trainer)
+
+# %% [markdown]
+r"""
+## 이제 할 수 있는 것
+
+- 누적, 클리핑, 스케줄러, 검증, 이어 가기를 갖춘 학습 루프를 라이브러리 없이 씁니다.
+- 들고 있는 상태가 복사본인지 참조인지 알아보고, 어느 쪽인지 재어서 확인합니다.
+
+**레슨 06을 마쳤습니다. 강의는 지금 여기까지입니다.** 며칠 쉬었다가 `clinic()`으로 복습하고, 그때 내 스크립트 하나를 이 `Trainer`로 옮겨 보세요.
+"""
