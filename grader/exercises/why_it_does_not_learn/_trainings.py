@@ -123,11 +123,11 @@ def scripted_case(stage: Stage, script: Sequence[float], make_optimizer: MakeOpt
 class ResumableTraining:
     """A small training with the learner's trainer, to be interrupted and resumed."""
 
-    def __init__(self, stage: Stage, salt: str) -> None:
-        """Make the trainer; `salt` decides the model's initial weights."""
+    def __init__(self, stage: Stage, salt: str, *, schedules: bool = True) -> None:
+        """Make the trainer; `salt` decides the model's initial weights. Without `schedules` it has no scheduler."""
         self._stage = stage
         self.run = TrainingRun(stage.env, salt=salt)
-        student, scheduler = stage.student("Trainer"), self.run.scheduler
+        student, scheduler = stage.student("Trainer"), self.run.scheduler if schedules else None
         self.trainer = stage.recorder.call(
             student,
             self.run.model,

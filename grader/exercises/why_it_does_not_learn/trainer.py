@@ -11,7 +11,8 @@ Promises of the exercise, and the scenarios that check them:
     means over samples: `evaluate`, `history`; the training loss is that of the updates: `training-loss`
     a list of tuples of floats, which grows from call to call: `history`, `types`
     the state after the best epoch, the first one of equal ones: `best`, `ties`
-    a new trainer goes on as if there had been no break: `resume`, `resume-history`, `resume-best`
+    a new trainer goes on as if there had been no break: `resume`, `resume-plain`, `resume-history`,
+    `resume-best`
     a state can be written and opened: `file`; training does not change it: `resume`, `again`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
@@ -281,9 +282,12 @@ def _types(stage: Stage) -> None:
 
 @driver.scenario("training-loss", "움직이는 모델의 학습 손실", check="history", atol=FLOAT32_ATOL)
 def _training_loss(stage: Stage) -> None:
-    """Record the losses of a model that moves. A program that measures the training loss after the epoch differs."""
+    """Record the losses of a model that moves, over two epochs.
+
+    A program that measures the training loss after the epoch, or adds up over epochs, records others.
+    """
     case = trainer_case(stage, (4, 3)).watch_model()
-    stage.recorder.array("손실", _numbers_of(fit(case, case.data)))
+    stage.recorder.array("손실", _numbers_of(fit(case, case.data, 2)))
 
 
 def _rising(env: Env, count: int) -> list[float]:
@@ -335,24 +339,40 @@ add_usual(
 # ---- going on from a state -----------------------------------------------------------------------
 
 
-def _interrupted(stage: Stage, use: Callable[[Any], Any] = lambda state: state) -> tuple[Any, Tensor]:
+def _interrupted(
+    stage: Stage, use: Callable[[Any], Any] = lambda state: state, *, schedules: bool = True
+) -> tuple[Any, Tensor]:
     """Train, take the state, and train on; return what `use` made of the state at once, and weights in the end."""
-    first = ResumableTraining(stage, "model").fit()
+    first = ResumableTraining(stage, "model", schedules=schedules).fit()
     state = use(stage.recorder.call(first.trainer.state_dict))
     return state, first.fit(2).weights_and_rates()
 
 
+def _record_resumed(stage: Stage, what: str, *, schedules: bool) -> None:
+    """Go on with a new trainer, and record how far it comes from where the first one came without a break.
+
+    The first trainer goes on after the state was taken.
+    """
+    state, whole = _interrupted(stage, schedules=schedules)
+    second = ResumableTraining(stage, "fresh", schedules=schedules)
+    before = second.weights_and_rates()
+    resumed = second.load(state).fit(2).weights_and_rates()
+    record_alike(stage.recorder, what, resumed, whole, before)
+
+
 @driver.scenario("resume", "이어 간 학습", check="resume")
 def _resume(stage: Stage) -> None:
-    """Go on with a new trainer from a state that was taken before the first one went on.
+    """Go on from a state with a scheduler.
 
     A program that leaves something out, or hands over what later updates change, goes another way.
     """
-    state, whole = _interrupted(stage)
-    second = ResumableTraining(stage, "fresh")
-    before = second.weights_and_rates()
-    resumed = second.load(state).fit(2).weights_and_rates()
-    record_alike(stage.recorder, "이어 간 학습과 끊지 않은 학습의 가중치와 학습률 값", resumed, whole, before)
+    _record_resumed(stage, "이어 간 학습과 끊지 않은 학습의 가중치와 학습률 값", schedules=True)
+
+
+@driver.scenario("resume-plain", "스케줄러 없이 이어 간 학습", check="resume")
+def _resume_plain(stage: Stage) -> None:
+    """Go on from a state without a scheduler. A program that loads all or nothing with the scheduler loads nothing."""
+    _record_resumed(stage, "이어 간 학습과 끊지 않은 학습의 가중치 값", schedules=False)
 
 
 @driver.scenario("file", "파일에 쓴 state", check="resume")
