@@ -237,27 +237,10 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         course=course,
         submission=submission,
         notes=(*submission.notes, *common),
-        given=_given_by_hand(submission),
+        given={one.exercise: one for one in (submission.mark.exercises if submission.mark else ())},
         comments={key: [c.text for c in own] for key, own in _by_exercise(submission.comments).items()},
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
     )
-
-
-def _given_by_hand(submission: SubmissionResult) -> dict[str, str]:
-    """Return, for each exercise marked by hand, the measured points and the given ones: `3 → 3.5/4`."""
-    marks = {} if submission.mark is None else {mark.exercise: mark for mark in submission.mark.exercises}
-    found = {}
-    for feedback in submission.feedbacks:
-        mark = marks.get(feedback.exercise)
-        if mark is None or not mark.reason:
-            continue
-        full = plain_text.points(mark.max_score)
-        before = "—" if feedback.status == "unreadable" else plain_text.points(feedback.score)
-        if mark.max_score != feedback.max_score:  # the policy's points
-            before += f"/{plain_text.points(feedback.max_score)}"
-        after = "세지 않음" if mark.dropped else f"{plain_text.points(mark.score)}/{full}"
-        found[feedback.exercise] = f"{before} → {after}"
-    return found
 
 
 def _by_exercise(comments: Sequence[Comment]) -> dict[str, list[Comment]]:

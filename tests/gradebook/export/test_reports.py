@@ -18,7 +18,6 @@ from grader.gradebook.policy import Policy
 from grader.report.write_report import gradebook_csv, gradescope, write_report
 from tests.gradebook import graded
 from tests.report import samples
-from tests.report.parsed import Parsed
 
 SCHEMA = json.loads((Path(__file__).parent / "gradescope.schema.json").read_text(encoding="utf-8"))
 
@@ -68,24 +67,6 @@ def test_a_mark_by_hand_is_shown_in_every_output(tmp_path: Path) -> None:
     ):
         assert "19.5" in text
         assert "재채점" in text
-
-
-def test_the_students_page_tells_one_score_and_how_it_came_about(tmp_path: Path) -> None:
-    """A large 19 / 20 above a small final 19.5, and 3/4 on a chip whose exercise has 3.5, were two truths."""
-    by_hand = (
-        Override(2, "20240002", "train_step", 0.5, "반올림은 반만", True),
-        Override(3, "20240002", "fit", None, "병가"),
-    )
-    policy = Policy(points={"fit": 12.0})
-    result = marked(graded.a_class(), Rules(policy, by_hand), graded.KNOWN)
-    write_report(tmp_path, result, samples.course())
-    source = (tmp_path / "feedback" / "20240002_이서준.html").read_text(encoding="utf-8")
-    page = Parsed(source.removeprefix("<!doctype html>")).text
-    head = page[: page.index("레슨 01")]
-    assert re.search(r"최종 점수 23\.21 / 26점\s+채점기가 준 점수는 12 / 20점이에요", head), head
-    assert "2 → 2.5/4" in head
-    assert "0/6 → 세지 않음" in head
-    assert "10/10" in head, "what was not touched stays as it was measured"
 
 
 def test_a_class_without_roster_and_policy_has_the_gradebook_it_had() -> None:
