@@ -47,8 +47,10 @@ _KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
 
 
 def _open(stage: Stage, model: nn.Module) -> Any:
-    """Make the learner's dashboard."""
-    return stage.recorder.call(stage.student("Dashboard"), model)
+    """Make the learner's dashboard, which is closed in the end: a hook on all modules would reach other scenarios."""
+    board = stage.recorder.call(stage.student("Dashboard"), model)
+    stage.recorder.at_end(lambda: board.close())
+    return board
 
 
 def _rate(stage: Stage, salt: str = "lr") -> float:
