@@ -11,6 +11,7 @@ The contract of all exercises adds: nothing is printed (`quiet`).
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -128,24 +129,27 @@ def _few(stage: Stage) -> None:
 def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
     """Count the elements of each rank's state.
 
-    The parameters' first elements after the update are the witness that the optimizer did something.
+    Each parameter's first element, where its state is, is the witness that the optimizer did something; whether the
+    other ranks have it too is judged by other scenarios.
     """
     ranks = _train(stage, shapes=shapes, **_SETTINGS)
     sizes = [p.numel() for p in ranks[0].parameters]
     # A share of whole parameters never has to be larger: give each parameter to the rank that has least so far.
     fair_size = sum(sizes) / len(ranks) + max(sizes)
-    owned_somewhere: list[int] = []
+    held: list[tuple[int, _Rank]] = []
     for number, rank in enumerate(ranks):
         state = rank.optimizer.state
         owned = [index for index, p in enumerate(rank.parameters) if _has_moments(state.get(p), p)]
-        owned_somewhere += owned
+        held += [(index, rank) for index in owned]
         owned_size = sum(sizes[index] for index in owned)
         stage.recorder.fact(
             f"rank {number}의 m이 전체의 절반과 가장 큰 매개변수를 넘음", yes_or_no(owned_size > fair_size)
         )
         stage.recorder.fact(f"rank {number}의 상태에 든 다른 것", len(state) - len(owned))
-    stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [*sorted(owned_somewhere)])
-    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in ranks[0].parameters])
+    held.sort(key=itemgetter(0))
+    stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [index for index, _ in held])
+    updated = [rank.parameters[index].detach().ravel()[0] for index, rank in held]
+    stage.recorder.array("업데이트된 첫 원소", [float(element) for element in updated])
 
 
 @driver.scenario("shares", "rank마다 가진 상태", check="state")
