@@ -8,7 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     the state holds the count and both averages under the parameter's number: `first-state`, `state`, `keys`,
         `dtypes`
     nothing is remembered but what is in the state: `resumed`
-    gradients stay as they are: `gradients`; there is no graph: `graph`; parameters are moved in place: `leaves`, `places`
+    gradients stay as they are: `gradients`; there is no graph: `graph`
+    parameters are moved in place: `leaves`, `places`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 

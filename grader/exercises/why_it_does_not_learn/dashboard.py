@@ -49,7 +49,11 @@ _KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
 def _open(stage: Stage, model: nn.Module) -> Any:
     """Make the learner's dashboard, which is closed in the end: a hook on all modules would reach other scenarios."""
     board = stage.recorder.call(stage.student("Dashboard"), model)
-    stage.recorder.at_end(lambda: board.close())
+
+    def close() -> None:
+        board.close()  # looked up no earlier: a dashboard that has no such method loses its own check only
+
+    stage.recorder.at_end(close)
     return board
 
 

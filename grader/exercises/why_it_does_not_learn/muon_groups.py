@@ -74,7 +74,7 @@ class _Decoder(nn.Module):
 
 
 class _Tied(nn.Module):
-    """A model that ties its head and an embedding, each with an inner layer that comes before it, and two inner layers."""
+    """A model that ties its head and an embedding, each with an inner layer before it, and two inner layers."""
 
     def __init__(self) -> None:
         super().__init__()
