@@ -256,16 +256,9 @@ def _first(stage: Stage) -> None:
     A wrong program returns the last one, or finds only the kind that the second one makes.
     """
     first, second = _Spoil(stage.env, math.inf, "first"), _Spoil(stage.env, math.nan, "second")
-    layers = [
-        nn.BatchNorm1d(FEATURES),
-        *_healthy_layers(1),
-        first,
-        nn.Tanh(),
-        *_healthy_layers(1),
-        second,
-        _ReplaceNonFinite(),
-    ]
-    _record_name(stage, _net(stage.env, [*layers, *_healthy_layers(1)]))
+    start = [nn.BatchNorm1d(FEATURES), *_healthy_layers(1), first, nn.Tanh()]
+    end = [*_healthy_layers(1), second, _ReplaceNonFinite(), *_healthy_layers(1)]
+    _record_name(stage, _net(stage.env, [*start, *end]))
 
 
 @driver.scenario("order", "등록한 순서와 다르게 불리는 계층", check="name")
