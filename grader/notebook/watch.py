@@ -27,6 +27,7 @@ from grader.learner.progress import Progress
 from grader.learner.settings import as_chosen, repair_setting
 from grader.notebook.hints import next_hints
 from grader.notebook.terminal_keys import pressed_keys
+from grader.report.hint_ladder import without_clues
 from grader.report.plain_text import without_code_marks
 from grader.report.text import (
     has_figures,
@@ -182,7 +183,9 @@ class Watch:
             self._draw()
         elif key == "h" and self._current is not None:
             again, self._asked = self._asked == self._current.name, ""
-            hints = next_hints(self._current, answer=again, ask="h를 한 번 더 누르세요.")
+            hints = next_hints(
+                self._current, answer=again, again="h를 누르세요.", ask="h를 한 번 더 누르세요."
+            )
             if hints is not None and hints.confirm:
                 self._asked = self._current.name
             self._messages = ["보너스 문제라 정해 둔 힌트가 없어요." if hints is None else hints.text]
@@ -305,7 +308,7 @@ class Watch:
             print_standing(console, (self._just_passed[-1][0].because, *won))
             console.print()
         if self._feedback is not None:
-            told = as_chosen(self._feedback, self._file.parent)
+            told = without_clues(as_chosen(self._feedback, self._file.parent))
             _views(told)[self._view](console, told)
         elif not finished:
             return
