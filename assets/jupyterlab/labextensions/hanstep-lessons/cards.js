@@ -70,7 +70,9 @@
       place.textContent = left === "0" ? "힌트를 모두 봤어요." : `남은 힌트는 ${left}개예요.`;
     const number = `(${Math.min(total - left + 1, total)}/${total})`;
     const name = answer ? `정답 보기 ${number}` : left === "0" ? "힌트 다시 보기" : `다음 힌트 ${number}`;
-    for (const button of notebook.node.querySelectorAll(`[data-hanstep-hint-of="${exercise}"]`)) button.textContent = name;
+    // A cell that is out of view may stand outside the notebook's node.
+    for (const node of [notebook.node, cell.node])
+      for (const button of node.querySelectorAll(`[data-hanstep-hint-of="${exercise}"]`)) button.textContent = name;
     if (left === "0") cell.node.querySelector(".hanstep-acts")?.remove(); // all of them stand above it
   };
 
