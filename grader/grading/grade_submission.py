@@ -15,7 +15,12 @@ from grader.grading.grading_run import GradingRun
 from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
 from grader.grading.warm import warm_up
 from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
-from grader.judging.messages import STATUS_MESSAGES, not_run_message, time_limit_message, waiting_message
+from grader.judging.messages import (
+    STATUS_MESSAGES,
+    no_time_left_message,
+    only_waited_message,
+    time_limit_message,
+)
 from grader.judging.origin import Origin
 from grader.judging.own_edit import wants_own_edit, with_own_edit
 from grader.judging.reference import Reference, cached_reference
@@ -24,7 +29,7 @@ from grader.observe.trace import Trace
 from grader.observe.wording import particle
 from grader.sandbox.attempts import Attempts
 from grader.sandbox.client import ONLY_WAITED
-from grader.sandbox.sandbox import NOT_BEGUN, Outcome, Sandbox
+from grader.sandbox.sandbox import NO_TIME_LEFT, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.close_names import Pairing, close_names
 from grader.submission.source_file import Complaint
@@ -63,9 +68,9 @@ def grade_one(
 def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
     """Return the Korean message for a timeout, by its kind."""
     if outcome.detail == ONLY_WAITED:
-        return waiting_message(run.limits.seconds)
-    if outcome.detail == NOT_BEGUN:
-        return not_run_message(run.submission_seconds)
+        return only_waited_message(run.limits.seconds)
+    if outcome.detail == NO_TIME_LEFT:
+        return no_time_left_message(run.submission_seconds)
     return time_limit_message(run.limits.cpu_seconds)
 
 

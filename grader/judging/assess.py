@@ -2,7 +2,8 @@
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
-3. `locate` finds the learner's line for each of these mistakes.
+3. `locate` finds the learner's line for each of these mistakes; `uncalled_method` finds a better one where only the
+   parentheses of a call are missing.
 4. `gather_evidence` finds what else shows that something is wrong.
 5. `true_explanation` says which sentences about each mistake are true of this run.
 6. If something stays unexplained, `signature_difference` says whether the function takes the arguments that it should.
@@ -51,7 +52,7 @@ from grader.judging.uncalled import uncalled_method
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
-from grader.submission.syntax import Definition, definition_of, is_constant, methods
+from grader.submission.syntax import definition_of, has_empty_body
 
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the learner's line beside a mistake."""
@@ -63,7 +64,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     Args:
         exercise: the exercise that was played.
         trace: what the submission did.
-        reference: what it is compared with.
+        reference: the runs with which it is compared.
         origin: the learner's code.
     """
     verdict = judge(exercise, trace, reference.solution_run)
@@ -75,10 +76,13 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]
-    locations, texts = _with_uncalled_methods(exercise, explanation, locations, texts, origin)
-    shown = [clearest_difference(m, explanation, trace, verdict, reference) for m in explanation.mistakes]
+    locations, texts = _with_missing_parentheses(exercise, explanation, locations, texts, origin)
+    differences = [
+        clearest_difference(mistake, explanation, trace, verdict, reference)
+        for mistake in explanation.mistakes
+    ]
     diagnosis = replace(
-        _make_diagnosis(exercise, explanation, texts, shown, locations, evidence, origin),
+        _make_diagnosis(exercise, explanation, texts, differences, locations, evidence, origin),
         unexplained_checks=_unexplained_checks(explanation, verdict, reference),
     )
     exception = _unexplained_exception(explanation, trace, reference)
@@ -139,23 +143,7 @@ def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: O
     # In a class, one method may be left as it was handed out while others are written.
     if raised_as_starter and not isinstance(definition, ast.ClassDef):
         return not any(run.events for run in trace.runs.values())
-    return definition is not None and _has_empty_body(definition)
-
-
-def _has_empty_body(definition: Definition) -> bool:
-    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`.
-
-    False for a class without methods: it may be a dataclass.
-    """
-    if isinstance(definition, ast.ClassDef):
-        inside = methods(definition)
-        return bool(inside) and all(map(_has_empty_body, inside.values()))
-    return all(
-        isinstance(statement, ast.Pass)
-        or is_constant(statement)
-        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
-        for statement in definition.body
-    )
+    return definition is not None and has_empty_body(definition)
 
 
 def _make_diagnosis(
@@ -173,20 +161,24 @@ def _make_diagnosis(
         exercise: the exercise that was judged.
         explanation: what explains the submission.
         texts: what is true of each of the explanation's mistakes, in Korean.
-        differences: where each of them shows most clearly.
-        locations: location of each of these mistakes.
+        differences: for each of them, the first difference in the scenario that shows it most clearly.
+        locations: for each of them, its location in the program.
         evidence: what else shows that something is wrong.
         origin: the learner's code.
     """
     titles = {scenario.name: scenario.title for scenario in exercise.driver.scenarios}
 
     def name_mistake(
-        mistake: ExplainedMistake, text: TrueText, shown: FirstDifference | None, location: Location | None
+        mistake: ExplainedMistake,
+        text: TrueText,
+        difference: FirstDifference | None,
+        location: Location | None,
     ) -> NamedMistake:
-        named = NamedMistake.of(mistake.told, tuple(titles[name] for name in mistake.scenarios), text.explain)
+        scenario_titles = tuple(titles[name] for name in mistake.scenarios)
+        named = NamedMistake.of(mistake.shown_alternatives, scenario_titles, text.explain)
         ids = tuple(m.id for m in mistake.alternatives)
         right = right_lines(exercise, mistake)
-        named = replace(named, ids=ids, symptom=text.symptom, difference=shown, right_lines=right)
+        named = replace(named, ids=ids, symptom=text.symptom, difference=difference, right_lines=right)
         return named if location is None else _at_location(named, location, origin)
 
     nearest = explanation.nearest_mistake
@@ -203,20 +195,25 @@ def _make_diagnosis(
     )
 
 
-def _with_uncalled_methods(
+def _with_missing_parentheses(
     exercise: Exercise,
     explanation: Explanation,
     locations: Sequence[Location | None],
     texts: Sequence[TrueText],
     origin: Origin,
 ) -> tuple[list[Location | None], list[TrueText]]:
-    """Return the locations and texts; where only the parentheses of a call are missing, they say so on its line."""
-    places, told = [*locations], [*texts]
-    for n, mistake in enumerate(explanation.mistakes):
-        if (found := uncalled_method(exercise, mistake, origin)) is not None:
-            places[n] = Location(found.line)
-            told[n] = replace(told[n], explain=f"{found.in_words()} {told[n].explain}".rstrip())
-    return places, told
+    """Return the locations and texts, changed for each mistake that is only a call without parentheses (`opt.step`).
+
+    Its location becomes the line of that call, and its text begins with a sentence about the parentheses.
+    """
+    new_locations, new_texts = [*locations], [*texts]
+    for index, mistake in enumerate(explanation.mistakes):
+        uncalled = uncalled_method(exercise, mistake, origin)
+        if uncalled is not None:
+            text = texts[index]
+            new_locations[index] = Location(uncalled.line)
+            new_texts[index] = replace(text, explain=f"{uncalled.in_words()} {text.explain}".rstrip())
+    return new_locations, new_texts
 
 
 def _at_location(named: NamedMistake, location: Location, origin: Origin) -> NamedMistake:
@@ -241,8 +238,8 @@ def _with_learner_line(moment: Moment, origin: Origin) -> Moment:
 def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: Reference) -> tuple[str, ...]:
     """Return the titles of the failed checks that the named mistakes do not explain wholly.
 
-    These are the checks with a scenario that stays unexplained, or that is changed by a mistake of the combination
-    which is not named for want of evidence. Empty if nothing stays unexplained.
+    These are the checks with a scenario that stays unexplained, or that is changed by a mistake which is in the
+    combination, but is not named because there is not enough evidence for it. Empty if nothing stays unexplained.
     """
     if not explanation.unexplained:
         return ()
@@ -263,10 +260,10 @@ def _unexplained_checks(explanation: Explanation, verdict: Verdict, reference: R
 
 
 def _unexplained_exception(explanation: Explanation, trace: Trace, reference: Reference) -> Failure | None:
-    """Return the first exception with a line of the learner's that the named mistakes do not explain.
+    """Return the first exception that the named mistakes do not explain, and whose line in the program is known.
 
-    It stands in a scenario that stays unexplained, and the solution with these mistakes does not raise for the same
-    reason there: such a scenario may well stay unexplained for another difference, before or beside the exception.
+    Only scenarios that stay unexplained are looked at. There too, an exception is explained if the solution with the
+    named mistakes raises for the same reason: then another difference is what stays unexplained.
 
     None if there is no such exception, or if no mistake is named.
     """

@@ -75,18 +75,19 @@ class SetChooser:
     def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
         """Return those sets that explain most scenarios and change none in which the learner is right.
 
-        The first such set is played whole and made smaller. That is costly, so later ones are not made smaller, and
-        are played whole only if no later round can need the plays: the first explains every scenario.
+        The first such set is played whole and made smaller, which takes many plays. Later ones are not made smaller,
+        and are checked with their acting mistakes only. If the first explains every scenario, there is no later round
+        that could need the plays, so then they are played whole, too, where their acting mistakes do not agree.
         """
         sets: list[MistakeSet] = []
         explained: tuple[str, ...] = ()
-        claimed = 0  # what the best candidate's acting mistakes explain; played whole, it may explain more
+        explained_by_acting = 0
+        """Number of scenarios that the acting mistakes of `sets[0]` explain; played whole, it may explain more."""
         for candidate in candidates:
             mistakes = self._drop_unneeded_cheaply(candidate)
             is_complete = len(explained) == len(self._wrong)
-            if not mistakes or (
-                sets and len(candidate.explained) < (claimed if is_complete else len(explained))
-            ):
+            needed = explained_by_acting if is_complete else len(explained)
+            if not mistakes or (sets and len(candidate.explained) < needed):
                 continue
             if is_complete and ids_of(mistakes) in map(ids_of, sets):
                 continue  # another variant of what explains everything already
@@ -100,7 +101,7 @@ class SetChooser:
                 continue
             if not sets or len(checked.explained) > len(explained):
                 sets, explained = [checked.mistakes], checked.explained
-                claimed = len(candidate.explained)
+                explained_by_acting = len(candidate.explained)
             elif checked.explained == explained and checked.mistakes not in sets:
                 sets.append(checked.mistakes)
         return ChosenSets(tuple(sets), explained)

@@ -57,7 +57,7 @@ def gather_evidence(
         explanation: what explains the submission.
         trace: the submission's trace.
         verdict: which checks it passes, and where each scenario first differs.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
     """
     if not verdict.differences:
         return Evidence()
@@ -95,7 +95,7 @@ def clearest_difference(
         explanation: what explains the submission.
         trace: the submission's trace.
         verdict: where each scenario first differs.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
     """
     others = [other for other in explanation.mistakes if other is not mistake]
     shown = _clearest_scenario([name for name in verdict.differences if name in mistake.scenarios], others)

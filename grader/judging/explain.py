@@ -51,23 +51,29 @@ class ExplainedMistake:
     """A known mistake that the submission makes."""
 
     variant: MistakeVariant
-    """The way in which it is made."""
+    """The variant of it that behaves as the submission does."""
     alternatives: tuple[Mistake, ...]
     """The mistake and its twins, in the order of the course file: feedback names all of them."""
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes when made alone."""
 
     @property
-    def told(self) -> tuple[Mistake, ...]:
-        """The alternatives whose titles feedback shows: all, or only the one that is true whichever was made.
+    def shown_alternatives(self) -> tuple[Mistake, ...]:
+        """The alternatives whose titles feedback shows, usually all of them.
 
-        That is one whose edits every other alternative makes, too. Example: whoever divides in neither pass does not
-        divide in the second one, so "does not divide in the second pass" is true of both.
+        If the edits of one are part of the edits of every other, only that one is shown: it is true whichever of them
+        the learner made. Example: a program that divides in neither pass does not divide in the second, so "does not
+        divide in the second pass" is true of it, too.
         """
-        in_all = next(
-            (m for m in self.alternatives if all(_makes(other, m) for other in self.alternatives)), None
+        part_of_all = next(
+            (
+                mistake
+                for mistake in self.alternatives
+                if all(set(mistake.edits) <= set(other.edits) for other in self.alternatives)
+            ),
+            None,
         )
-        return self.alternatives if in_all is None else (in_all,)
+        return self.alternatives if part_of_all is None else (part_of_all,)
 
 
 @dataclass(frozen=True)
@@ -83,12 +89,8 @@ class Explanation:
     pasted: Pasted | None = None
     """The well-known wrong program that behaves as the submission in every scenario; None if there is none."""
     nearest_mistake: Mistake | None = None
-    """The mistake that behaves most nearly like the submission; None if none is near or if something else is known."""
-
-
-def _makes(one: Mistake, other: Mistake) -> bool:
-    """Return True if the edits of one mistake include all those of the other."""
-    return set(other.edits) <= set(one.edits)
+    """The mistake whose numbers are nearest to the submission's; None if none is near, or if there are `mistakes` or
+    `pasted`."""
 
 
 def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation:
@@ -100,7 +102,7 @@ def explain(trace: Trace, verdict: Verdict, reference: Reference) -> Explanation
     Args:
         trace: the submission's trace.
         verdict: which checks it passes, and where each scenario first differs.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
     """
     if not verdict.differences:
         return Explanation()
@@ -161,7 +163,7 @@ def _ids_of_twins(variant: MistakeVariant, combinations: Sequence[Combination]) 
 
 
 def _only_exceptions_left(found: FoundMistakes, trace: Trace) -> bool:
-    """Return True if the code raised in every scenario that stays unexplained: all that ran to its end is explained."""
+    """Return True if the code raised in every scenario that stays unexplained, so every other one is explained."""
     return all(s in trace.runs and trace.runs[s].failure is not None for s in found.unexplained)
 
 
@@ -189,7 +191,7 @@ def _evidence_suffices(
         supporting: names of the explained scenarios that the mistake changes.
         found: which scenarios are explained.
         trace: the submission's trace.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
     """
     if not found.unexplained:
         return bool(supporting)
@@ -236,7 +238,10 @@ def _several_updates_differ(scenario: str, trace: Trace, reference: Reference) -
 
 
 def _pasted_program(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
-    """Return the well-known wrong program (`Copy`) that behaves as the submission in every scenario; None if none."""
+    """Return the well-known wrong program (`[[copies]]` of the exercise) that behaves as the submission; None if none.
+
+    It has to in every scenario that has a run.
+    """
 
     def target(scenario: str) -> Run:
         # The solution's run where the learner is right: the two agree but for rounding, and it is the exact one.

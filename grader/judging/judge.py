@@ -14,6 +14,7 @@ class Verdict:
     """Which checks pass, and why the others do not."""
 
     status: Status
+    """`passed` or `failed`; `error` or `memory` if the program raised where the solution does not."""
     checks: tuple[CheckResult, ...]
     """One result for each check of the exercise, in its order."""
     differences: Mapping[str, Difference]

@@ -7,7 +7,8 @@ Four ways are tried, and the first that finds a line counts:
 3. the line of an event of the kind that the mistake is about (`Mistake.at`),
 4. the `return`, the method or the definition that the mistake is about.
 
-If the line that is found did not run where the mistake shows, but the same line elsewhere did, that one is taken.
+If the line found in the first two ways did not run in the scenarios that the mistake changes, but a line with the same
+text did, that line is taken.
 
 Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,
 and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. If no line of
@@ -41,7 +42,7 @@ def locate(
     Args:
         explanation: what explains the submission.
         trace: the submission's trace.
-        reference: what it was judged by.
+        reference: the runs with which it was compared.
         origin: the learner's code.
     """
     return [_locate_one(mistake, explanation, trace, reference, origin) for mistake in explanation.mistakes]
@@ -52,37 +53,12 @@ def _locate_one(
 ) -> Location | None:
     """Return the location of one mistake; None if the learner's code does not define the exercise."""
     location = None
-    if not mistake.variant.mistake.only_near:  # else the course names the place: not where it raises
+    if not mistake.variant.mistake.only_near:  # else the course names another line than the one that raises
         location = _line_that_raises(mistake, trace, reference)
     location = location or _line_like_any_variant(mistake, explanation, reference, origin.source)
     if location is not None:
         return _in_a_branch_that_ran(location, mistake, trace, origin.source)
     return _line_of_event(mistake, trace, reference) or _line_in_definition(mistake, reference, origin)
-
-
-def _in_a_branch_that_ran(
-    location: Location, mistake: ExplainedMistake, trace: Trace, source: str
-) -> Location:
-    """Return the location, or the same statement in another branch: one that ran in the mistake's scenarios.
-
-    A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`.
-    """
-    ran = {event.line for scenario in mistake.scenarios for event in trace.runs[scenario].events}
-    statements = _simple_statements(source)
-    written = statements.get(location.line)
-    twins = [line for line, text in statements.items() if text == written and line in ran]
-    return location if location.line in ran or not twins else replace(location, line=min(twins))
-
-
-@lru_cache(maxsize=1)  # the mistakes of one submission are located one after another
-def _simple_statements(source: str) -> Mapping[int, str]:
-    """Return the text of each statement that holds no others, by its line. Cached: do not modify it."""
-    return {
-        node.lineno: ast.unparse(node)
-        for statement in top_level(source)
-        for node in ast.walk(statement)
-        if isinstance(node, ast.stmt) and not is_compound(node)
-    }
 
 
 def _line_that_raises(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
@@ -156,6 +132,34 @@ def _line_like_variant(
     )
 
 
+def _in_a_branch_that_ran(
+    location: Location, mistake: ExplainedMistake, trace: Trace, source: str
+) -> Location:
+    """Return the location; if its line did not run in the mistake's scenarios, that of an equal statement that did.
+
+    A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`. Lines count
+    as run if an event is recorded for them.
+    """
+    lines_run = {event.line for scenario in mistake.scenarios for event in trace.runs[scenario].events}
+    statements = _simple_statements(source)
+    statement = statements.get(location.line)
+    equal_lines = [line for line, text in statements.items() if text == statement and line in lines_run]
+    if location.line in lines_run or not equal_lines:
+        return location
+    return replace(location, line=min(equal_lines))
+
+
+@lru_cache(maxsize=1)  # the mistakes of one submission are located one after another
+def _simple_statements(source: str) -> Mapping[int, str]:
+    """Return the text of each statement that contains no other, by its line. Cached: do not modify it."""
+    return {
+        node.lineno: ast.unparse(node)
+        for statement in top_level(source)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.stmt) and not is_compound(node)
+    }
+
+
 def _line_of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
     """Return the line of the learner's first event of the kind that the mistake is about; None if there is none.
 
@@ -178,7 +182,7 @@ def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin:
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:
         return None
-    at = mistake.told[0].at  # of the mistake whose title is shown first
+    at = mistake.shown_alternatives[0].at
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)

@@ -20,11 +20,11 @@ STATUS_MESSAGES: dict[Status, str] = {
 }
 """Beginning of the message for each status, one or two sentences; the exception or a detail may follow it.
 
-Those for `timeout` and `unreadable`, and for `error` after a syntax error, are only defaults: who knows more precisely
-what happened (`grading`, `submission`) says it.
+For `timeout`, `unreadable` and syntax errors (`error`) it is only the default: the rooms `grading` and `submission`,
+which know more precisely what happened, pass another message to `feedback_without_trace`.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
-"""Message for a function that is still as it was handed out."""
+"""Message for a function whose body the learner has not begun to write."""
 SIGNATURE_PLACE = "함수의 첫 줄"
 """`FirstDifference.what` if the two values are signatures: the function takes other arguments than it should."""
 
@@ -47,7 +47,7 @@ def time_limit_message(seconds: float) -> str:
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
 
-def waiting_message(seconds: float) -> str:
+def only_waited_message(seconds: float) -> str:
     """Return the message for code that reached its limit of wall time, but not that of processor time.
 
     Such code is not slow: it waits, for example in `sleep`.
@@ -58,8 +58,8 @@ def waiting_message(seconds: float) -> str:
     )
 
 
-def not_run_message(seconds: float) -> str:
-    """Return the message for an exercise that was not run because its submission had used up its time."""
+def no_time_left_message(seconds: float) -> str:
+    """Return the message for an exercise that was not played, because its submission had used up its time."""
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
 

@@ -13,7 +13,7 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
 _MAX_DISTANCE = 0.5
-"""A mistake is near below this `_distance`: more than twice as near to the learner as the solution is."""
+"""A mistake is near if its `_distance` is below this: more than twice as near to the learner as the solution is."""
 
 
 def nearest_mistake(

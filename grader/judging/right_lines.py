@@ -21,12 +21,12 @@ _MAX_LINES = 4
 def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...]:
     """Return the solution's lines in place of those that make the mistake, without comments.
 
-    Empty if the mistake only adds lines or replaces many, and if it cannot be told from another one.
+    Empty if the mistake only adds lines or replaces many, or if feedback names several mistakes that behave alike.
     """
-    if len(mistake.told) > 1:
+    if len(mistake.shown_alternatives) > 1:
         return ()
-    # The variant that explains the runs may be of a twin of the mistake that is named.
-    made, named = mistake.variant, mistake.told[0]
+    # The variant that explains the runs may be of another mistake, which behaves like the one that feedback names.
+    made, named = mistake.variant, mistake.shown_alternatives[0]
     variant = made if made.mistake.id == named.id else MistakeVariant(named, 0)
     return _replaced_lines(exercise_source(exercise), variant_source(exercise, variant))
 

@@ -38,7 +38,7 @@ def exercise_source(exercise: Exercise) -> str:
 
 @cache
 def solution_source(lesson: str) -> str:
-    """Return the lesson's solution as the text of one program, read in the way in which submissions are read. Cached.
+    """Return the lesson's solution as the text of one program, read as submissions are read. Cached.
 
     The program holds all parts of the lesson, one after the other.
 

@@ -126,11 +126,11 @@ class StatementAlignment:
         """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
 
         If the learner has the course statement right before or after the place, but in another order, so that it has
-        no partner (`_elsewhere`), that place counts. Otherwise, the one before is aligned with the last course
+        no partner (`_moved_statement`), that place counts. Otherwise, the one before is aligned with the last course
         statement before `start` that has a partner, the one after with the first course statement from `end` on that
         has one. None where no course statement has a partner.
         """
-        moved_before, moved_after = self._elsewhere(start - 1), self._elsewhere(end)
+        moved_before, moved_after = self._moved_statement(start - 1), self._moved_statement(end)
         if moved_before is not None or moved_after is not None:
             return moved_before, moved_after
         partners = self.learner_positions
@@ -140,10 +140,11 @@ class StatementAlignment:
         after = self.learner[later[0]] if later else None
         return before, after
 
-    def _elsewhere(self, position: int) -> ComparedStatement | None:
-        """Return the learner's statement without a partner that is much like the unpaired course statement there.
+    def _moved_statement(self, position: int) -> ComparedStatement | None:
+        """Return the learner's statement that is the course statement at `position`, but in another order.
 
-        None if the course statement has a partner or does not exist, or if no such statement is much like it.
+        Neither has a partner, and of all such statements of the learner's it is most like the course statement. None if
+        that has a partner or does not exist, or if none is much like it.
         """
         if position in self.learner_positions or not 0 <= position < len(self.course):
             return None

@@ -268,23 +268,23 @@ class _LineFinder:
         2. else `otherwise`, and if that is None, the gap where the statement belongs.
 
         Args:
-            near_text: a statement of the solution, as `is_line_of` says.
+            near_text: a statement of the solution, for which `is_line_of` is true.
             side: the side of the learner's statement at which something is missing; empty: as the mistake says.
             otherwise: the place if no learner's statement is aligned with the solution's.
         """
         positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, near_text))
         position = min(positions, key=lambda i: abs(i - self._changed.first_changed_position))
-        counterpart = self._position_in_course(position)
-        partner = self._alignment.learner_positions.get(counterpart)
+        course_position = self._position_in_course(position)
+        partner = self._alignment.learner_positions.get(course_position)
         if partner is not None:
             return self._place_at(self._learner[partner], position, side)
         # Another mistake may have taken away the last statement, and then there is none at this position.
-        has_counterpart = counterpart < len(self._alignment.course)
-        match = self._alignment.best_match([counterpart], ()) if has_counterpart else BestMatch()
+        is_in_course = course_position < len(self._alignment.course)
+        match = self._alignment.best_match([course_position], ()) if is_in_course else BestMatch()
         is_elsewhere = self._changed.only_reorders and match.likeness >= _MIN_LIKENESS_OF_CHANGE
         if is_elsewhere and match.line is not None:
             return Location(match.line)
-        return otherwise or self._gap_at(counterpart, counterpart + 1)
+        return otherwise or self._gap_at(course_position, course_position + 1)
 
     def fit(self) -> float:
         """Return how well the mistake fits the learner's text (`Location.fit`): the best fit of any of its changes.

@@ -61,14 +61,14 @@ def true_explanation(
     """Return what is true of a mistake in these runs.
 
     Args:
-        mistake: what was found; of several mistakes that behave alike, the first that is told is explained.
+        mistake: what was found; of several mistakes that behave alike, the first one shown is explained.
         explanation: everything that explains the judged program.
         trace: the judged program's runs.
         reference: the runs with which they were compared.
     """
     # The variant that explains the runs may be of another mistake than the one that is named, if both behave alike. Its
     # own text, which may be the variant's, is used only if it is the named mistake's.
-    made, first = mistake.variant, mistake.told[0]
+    made, first = mistake.variant, mistake.shown_alternatives[0]
     text = made.mistake.explanation(made.number) if first.id == made.mistake.id else first.explain
     runs = ComparedRuns(MistakeVariant(first, 0), made, explanation, trace.runs, reference)
 
@@ -112,7 +112,11 @@ def condition_holds(condition: str, runs: "ComparedRuns") -> bool:
 
 
 def _piece_holds(piece: str, runs: "ComparedRuns") -> bool:
-    """Return True if a condition without ` and `, such as `more returned in sgd`, is true of the runs."""
+    """Return True if a condition without ` and `, such as `more returned in sgd`, is true of the runs.
+
+    Raises:
+        CourseError: as in `condition_holds`.
+    """
     word, _, rest = piece.partition(" ")
     if word not in _PREDICATES:
         raise CourseError(
@@ -182,8 +186,8 @@ class ComparedRuns:
 
 
 # Below is one function for each word of `CONDITION_WORDS`, in the order of `_PREDICATES`. Each takes the runs and the
-# field or type that follows the word (empty without one), and returns True if the condition that the module describes
-# holds.
+# field or type that follows the word (empty without one), and returns True if the condition holds. The table in the
+# module's docstring says what each condition means.
 
 
 def _is_alone(runs: ComparedRuns, _: str) -> bool:

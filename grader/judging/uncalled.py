@@ -1,4 +1,8 @@
-"""Find a method that the learner names without calling it, where a known mistake lacks just this call: `opt.step`."""
+"""Find a method call that the learner wrote without its parentheses: the line `opt.step` does nothing.
+
+Such a program behaves as one with the known mistake that lacks the call. So this is looked for only where such a
+mistake explains the program.
+"""
 
 import ast
 import re
@@ -11,30 +15,40 @@ from grader.judging.right_lines import right_lines
 from grader.submission.syntax import definition_of
 
 _CALLED = re.compile(r"\.(\w+)\(")
+"""Matches a method call in a line of code; the group is the method's name."""
 
 
 @dataclass(frozen=True)
-class Uncalled:
-    """A statement that only names a method."""
+class UncalledMethod:
+    """A statement of the learner's that names a method and does not call it."""
 
     line: int
     """Line of the program, from 1."""
     code: str
+    """The statement: `opt.step`."""
 
     def in_words(self) -> str:
         """Return a Korean sentence on why nothing happened there."""
         return f"`{self.code}` 뒤에 괄호가 없어서 불리지 않았어요."
 
 
-def uncalled_method(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> Uncalled | None:
-    """Return the statement of the learner's that lacks the parentheses of a call missing in this mistake, if any."""
+def uncalled_method(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> UncalledMethod | None:
+    """Return the first statement that names, without calling it, a method whose call the mistake lacks.
+
+    None if there is no such statement.
+
+    Args:
+        exercise: the exercise that was judged.
+        mistake: a mistake that explains the learner's program.
+        origin: the learner's code.
+    """
     definition = definition_of(origin.source, exercise.name)
-    missing = set(_CALLED.findall("\n".join(right_lines(exercise, mistake))))
+    missing_calls = set(_CALLED.findall("\n".join(right_lines(exercise, mistake))))
     for node in ast.walk(definition) if definition is not None else ():
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Attribute)
-            and node.value.attr in missing
+            and node.value.attr in missing_calls
         ):
-            return Uncalled(node.lineno, ast.unparse(node.value))
+            return UncalledMethod(node.lineno, ast.unparse(node.value))
     return None

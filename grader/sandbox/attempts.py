@@ -46,10 +46,9 @@ class AttemptLimits:
     """Wall time of all plays for a submission, for attempts that sleep."""
 
     def child_limits(self, cpu_seconds: float) -> Limits:
-        """Return the limits of a child that plays many attempts.
+        """Return the limits of a child that plays many attempts, in at most `cpu_seconds` of processor time together.
 
-        Args:
-            cpu_seconds: processor time of all the child's plays together. `Child.play_attempt` limits each play.
+        The processor time of each play is limited by `Child.play_attempt`.
         """
         return Limits(
             seconds=self.seconds,
@@ -160,8 +159,8 @@ class Attempts:
     def _is_spent(self) -> bool:
         """True if nothing more may be played.
 
-        This looks only at the processor time of closed children. The current child may use what is left of the limit,
-        and the kernel enforces that.
+        Only the processor time of closed children counts here: the current child was given what was left of it as its
+        own limit (`_start_child`).
         """
         limits = self._limits
         return (
@@ -181,7 +180,7 @@ class Attempts:
 
     def _start_child(self) -> Child:
         """Fork a new child and wait until it is ready."""
-        # The kernel counts whole seconds.
+        # Rounded up, because the kernel counts whole seconds.
         seconds_left = math.ceil(self._limits.total_cpu_seconds - self._cpu_seconds)
         self._child, self._loaded_text = self._new_child(self._limits.child_limits(seconds_left)), None
         self._child.wait_until_ready()

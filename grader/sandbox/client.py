@@ -3,6 +3,15 @@
 A child executes a submission, so nothing that it writes is trusted. Its bytes are counted, and a frame that does not
 answer the current request counts as forged. Only reports of suspicious acts may come before the answer. Nothing may
 follow the answer, because an honest child then waits for the next request.
+
+A child's processor time is limited in three ways, of which the first two are counted from outside the child:
+
+    its whole life      the kernel (RLIMIT_CPU)     `Limits.cpu_seconds` times the number of its exercises
+    each request        the server                  `Limits.cpu_seconds`, sent by `_send` before the request
+    each attempt        the child itself (a timer)  `cpu_seconds` of `play_attempt`, sent in the request
+
+The kernel's limit needs nobody to watch the child, but cannot be set anew for each request. An attempt has a limit of
+its own because many attempts share one child.
 """
 
 import math
@@ -84,14 +93,15 @@ class Limits:
     """Resource limits of a child, which plays all exercises of a submission.
 
     Memory is limited for the child as a whole, everything else for each exercise anew. Executing a file, before its
-    exercises are played, has the same limits of time as an exercise, counted anew for each file. From these limits
-    `Child` derives the `isolation.Bounds`, which the kernel and the server enforce.
+    exercises are played, has the same limits of time as an exercise, counted anew for each file. What the kernel and
+    the server enforce of them is sent to the server as `isolation.Bounds`.
     """
 
     seconds: float = 20.0
     """Wall time, for code that sleeps or waits for something that never comes."""
     cpu_seconds: float = 10.0
-    """Processor time of all threads; unlike wall time, it does not depend on what else the machine does."""
+    """Processor time of all threads (see the module); unlike wall time, it does not depend on what else the machine
+    does."""
     memory_bytes: int = 2 * 2**30
     """Memory beyond what the warmed server already holds, in bytes."""
     output_bytes: int = 2**20
@@ -112,9 +122,8 @@ class Child:
         Args:
             server: the warm server.
             limits: the limits that this child must keep.
-            exercise_count: number of exercises to be played. The kernel limits the processor time of the child as a
-                whole, so it allows the time of one exercise that many times. Executing the files is not counted in; it
-                uses up some of the same time.
+            exercise_count: number of exercises to be played, by which the child's processor time is limited. There is
+                no additional time for executing the files.
             parcels: knows the modules of each exercise's parcel.
         """
         self._control, self._limits, self._parcels = server.control, limits, parcels
@@ -136,8 +145,8 @@ class Child:
         """Program text of the last `load`, successful or not, to which reported acts belong."""
         self.suspicious_acts: dict[str, list[tuple[str, int]]] = {}
         """Program text -> the acts that `inside.suspicious_acts` reported while it ran, as pairs of act and line."""
-        self._cpu_seconds = limits.cpu_seconds * exercise_count
-        """Processor time that the kernel allows the child."""
+        self._lifetime_cpu_seconds = limits.cpu_seconds * exercise_count
+        """Processor time that the kernel allows the child in its whole life."""
         self._channel, child_channel = socket.socketpair()
         """Carries frames to and from the child."""
         self._output, child_output = os.pipe()
@@ -152,7 +161,7 @@ class Child:
 
     def _ask_to_fork(self, child_channel: socket.socket, child_output: int) -> None:
         """Ask the server to fork, hand over the child's ends of the socket and of the pipe, and close them here."""
-        bounds = Bounds(memory_bytes=self._limits.memory_bytes, cpu_seconds=self._cpu_seconds)
+        bounds = Bounds(memory_bytes=self._limits.memory_bytes, cpu_seconds=self._lifetime_cpu_seconds)
         with child_channel:
             try:
                 fds = (child_channel.fileno(), child_output)
@@ -209,7 +218,7 @@ class Child:
             scenario: name of the scenario.
             seed: seed of the scenario.
             source: text of the attempt, which is executed first; None: the text of the last attempt is still loaded.
-            cpu_seconds: limit of processor time for this play, with executing the text.
+            cpu_seconds: limit of processor time for executing the text and for this play together.
 
         Raises:
             NoAnswer: the child has ended, or must be closed.
@@ -274,14 +283,12 @@ class Child:
         Args:
             header: header of the frame.
             body: body of the frame.
-            executes_submission: True if the child will run code of the submission. Then tell the server first, so that
-                it limits the child's processor time from now on.
+            executes_submission: True if the child will run code of the submission. Then tell the server first how much
+                processor time the request may take.
         """
         self._channel.settimeout(_SEND_SECONDS)
         with suppress(OSError):  # `_wait_for` will notice that the child or the server is gone
             if executes_submission:
-                # The kernel's limit holds for the child's whole life, so the server counts what one request uses. The
-                # smaller limit of an attempt is in the request itself, and the child keeps it.
                 frames.send(self._control, {"op": "request", "cpu_seconds": self._limits.cpu_seconds})
             frames.send(self._channel, header, body)
 
@@ -329,7 +336,11 @@ class Child:
         acts.append((act[:_MAX_ACT_CHARS], int(line)))
 
     def _next_frame(self) -> tuple[frames.Header, bytes] | None:
-        """Return the next complete frame from the child; None if there is none yet."""
+        """Return the next complete frame from the child; None if there is none yet.
+
+        Raises:
+            NoAnswer: what the child wrote is no frame.
+        """
         try:
             return self._reader.next_frame()
         except frames.FrameError as error:
@@ -385,7 +396,7 @@ class Child:
                 return
 
     def _unregister(self, closed: Any) -> None:
-        """Stop selecting what the child has closed: it would be readable for ever."""
+        """Stop watching a socket or pipe whose other end the child has closed: it would count as readable for ever."""
         with suppress(KeyError):  # it was unregistered before
             self._selector.unregister(closed)
 
@@ -401,9 +412,9 @@ class Child:
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number in (signal.SIGKILL, signal.SIGXCPU):
-                # We did not send this signal, and nothing inside the child's PID namespace can. So either its processor
-                # time is used up (the kernel counts whole seconds), or the kernel ran out of memory.
-                is_out_of_time = message.get("cpu", 0.0) >= math.floor(self._cpu_seconds)
+                # We did not send this signal, and nothing inside the child's PID namespace can. So the kernel did:
+                # either the child's processor time is used up (counted in whole seconds), or the memory is.
+                is_out_of_time = message.get("cpu", 0.0) >= math.floor(self._lifetime_cpu_seconds)
                 return NoAnswer("timeout" if is_out_of_time else "memory")
             return NoAnswer("crashed", _signal_name(number))
         return NoAnswer("crashed", f"종료 코드 {os.WEXITSTATUS(status)}")

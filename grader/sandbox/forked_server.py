@@ -94,7 +94,8 @@ class ForkedProcess:
 
 def _become_server(control: socket.socket, errors: IO[bytes], home: str) -> NoReturn:
     """Serve in the forked process, with no open files but the control socket and the error file, then exit."""
-    # Everything stands in the `try`: an exception that left it would go on in the grader's code, in the fork.
+    # Everything stands in the `try`: an exception raised outside of it would return to the grader's code, which would
+    # then run twice: in the grader and in its fork.
     try:
         # Imported only here, because it needs torch, which a grader that starts its server by the command does without.
         from grader.sandbox.inside import server

@@ -51,10 +51,10 @@ def _is_importable(path: Path) -> bool:
 @functools.cache
 def _entries_with_dependencies(distribution: str) -> frozenset[str]:
     """Return the names of the files and folders that a distribution and all its dependencies put in `site-packages`."""
-    waiting, seen = [distribution], set()
+    pending, seen = [distribution], set()
     names: set[str] = set()
-    while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()  # different spellings name the same distribution
+    while pending:
+        name = re.sub(r"[-_.]+", "-", pending.pop()).lower()  # different spellings name the same distribution
         if name in seen:
             continue
         seen.add(name)
@@ -63,7 +63,7 @@ def _entries_with_dependencies(distribution: str) -> frozenset[str]:
         except metadata.PackageNotFoundError:  # for example a dependency on other platforms only
             continue
         names |= _entries_of(installed, name)
-        waiting += _dependencies(installed, extra=_LESSON_EXTRA if name == _COURSE_DISTRIBUTION else None)
+        pending += _dependencies(installed, extra=_LESSON_EXTRA if name == _COURSE_DISTRIBUTION else None)
     return frozenset(names)
 
 

@@ -65,6 +65,11 @@ def pack_parcel(modules: ModuleNames, without: Collection[str] = ()) -> bytes:
     return marshal.dumps([(name, _compiled_code(name)) for name in modules if name not in without])
 
 
+def exercise_modules_imported_by(name: str) -> tuple[str, ...]:
+    """Return the names of the modules of `grader.exercises` that a module itself imports."""
+    return tuple(imported for imported in _imported_modules(name) if imported.startswith(_EXERCISE_PREFIX))
+
+
 @functools.cache
 def _with_its_imports(name: str) -> ModuleNames:
     """Return a module's name after those of all modules of `grader.exercises` that must be executed before it."""
@@ -74,14 +79,13 @@ def _with_its_imports(name: str) -> ModuleNames:
     return (*dict.fromkeys(needed), name)
 
 
-def exercise_modules_imported_by(name: str) -> tuple[str, ...]:
-    """Return the names of the modules of `grader.exercises` that a module itself imports."""
-    return tuple(imported for imported in _imported_modules(name) if imported.startswith(_EXERCISE_PREFIX))
-
-
 @functools.cache
 def _syntax_tree(name: str) -> ast.Module:
-    """Return the syntax tree of a module, without importing it."""
+    """Return the syntax tree of a module, without importing it.
+
+    Raises:
+        ModuleNotFoundError: there is no such module, or it has no file.
+    """
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(name, name=name)

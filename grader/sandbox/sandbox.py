@@ -58,8 +58,8 @@ class Outcome:
     detail: str = ""
     """A few Korean words, or a signal's name, about why a run did not end well: `종료 코드 3`, `SIGSEGV`. May be empty.
 
-    With the status `timeout`, it is `ONLY_WAITED` if the wall time ran out, `NOT_BEGUN` if the exercise was not begun,
-    and empty if the processor time ran out.
+    With the status `timeout`, it is `ONLY_WAITED` if the wall time of the exercise ran out, `NO_TIME_LEFT` if the
+    exercise was not played at all, and empty if the processor time ran out.
     """
     suspicious_acts: tuple[tuple[str, int], ...] = ()
     """What the exercise's file did that an instructor should look at (`inside.suspicious_acts`), as pairs of act and
@@ -67,8 +67,9 @@ class Outcome:
     """
 
 
-NOT_BEGUN = "제출물 전체의 시간이 끝남"
-"""Detail of the timeout of an exercise that was not begun, because its submission had used up its time."""
+NO_TIME_LEFT = "제출물 전체의 시간이 끝남"
+"""Detail of the timeout of an exercise that was not played, because those before it had used up the submission's time.
+"""
 _MAX_LOST_SERVERS = 2
 """How often one submission may lose its server before the exercise that was being played counts as crashed."""
 _MAX_STARTS = 2
@@ -118,8 +119,8 @@ class Sandbox:
         self._added_packages = added_packages
         self._may_fork = may_fork and not self._isolate and can_fork(device)
         self.wall_timeouts = 0
-        """Number of exercises so far that ran out of wall time but not of processor time, or were not begun in time.
-        The reason may be a busy machine, so the caller may run them again."""
+        """Number of exercises so far whose outcome has the detail `ONLY_WAITED` or `NO_TIME_LEFT`. The reason may be a
+        busy machine, so the caller may run them again."""
         # Start the server first: it imports torch while drivers are read here.
         self._server: Server | None = self._start_server()
         self._parcels = Parcels(lessons)
@@ -159,7 +160,7 @@ class Sandbox:
             jobs: the jobs, in the order of the course: the driver of an exercise may contain the answer to an earlier
                 exercise, never to a later one (see `parcels`).
             seed: seed of the scenarios.
-            until: time of `time.monotonic()` after which no further exercise is begun.
+            until: time of `time.monotonic()` after which no further exercise is played.
 
         Returns:
             One outcome for each exercise, in the order of the jobs.
@@ -171,19 +172,19 @@ class Sandbox:
         outcomes: list[Outcome] = []
         lost_servers = 0
         while len(outcomes) < len(tasks):
-            waiting = tasks[len(outcomes) :]
+            remaining = tasks[len(outcomes) :]
             if time.monotonic() > until:
-                outcomes += [Outcome(task.exercise, "timeout", None, 0.0, NOT_BEGUN) for task in waiting]
+                outcomes += [Outcome(task.exercise, "timeout", None, 0.0, NO_TIME_LEFT) for task in remaining]
                 break
-            new_outcomes, is_server_lost = self._run_in_one_child(waiting, seed, until)
+            new_outcomes, is_server_lost = self._run_in_one_child(remaining, seed, until)
             outcomes += new_outcomes
             lost_servers += is_server_lost
             # Once, something outside may have killed the server, so the exercise is played again. From the second time
             # on it counts as crashed; otherwise an exercise that always loses the server would be played for ever.
             if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
-                lost = waiting[len(new_outcomes)]
+                lost = remaining[len(new_outcomes)]
                 outcomes.append(Outcome(lost.exercise, "crashed", None, 0.0))
-        self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NOT_BEGUN) for outcome in outcomes)
+        self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NO_TIME_LEFT) for outcome in outcomes)
         return outcomes
 
     def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
@@ -229,12 +230,15 @@ class Sandbox:
         Args:
             tasks: the tasks, those of one file after each other.
             seed: seed of the scenarios.
-            until: time of `time.monotonic()` after which only the first task is begun.
+            until: time of `time.monotonic()` after which no task is begun but the first, which always is.
 
         Returns:
             The outcomes of the first tasks, up to and including the one that ended the child; and True if the server
             was lost. If it was lost, the exercise that was being played has no outcome. Otherwise there is at least
             one outcome, so the caller makes progress.
+
+        Raises:
+            SandboxUnavailable: no server starts, or the child could not be isolated or could not start CUDA.
         """
         outcomes: list[Outcome] = []
         server = self._ensure_server()

@@ -17,7 +17,7 @@ from grader.observe.trace import Run, Trace
 
 COURSE = load_course()
 EACH = 6
-"""Of this many mistakes of an exercise one is tried, because some take seconds; quickly only the first, of lesson 01."""
+"""Of this many mistakes of an exercise one is tried, because some take seconds; quickly the first, and of lesson 01."""
 TRIED = [
     pytest.param(
         exercise.name,

@@ -8,7 +8,7 @@ import pytest
 
 from grader.sandbox.client import _DETAIL_OF_REASON, _STATUS_OF_REASON, ONLY_WAITED, Limits
 from grader.sandbox.inside.frames import KillReason
-from grader.sandbox.sandbox import NOT_BEGUN, Job, Sandbox
+from grader.sandbox.sandbox import NO_TIME_LEFT, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, content, run
 
@@ -84,9 +84,12 @@ def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> Non
     now = time.monotonic()
     late = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.3)", 1)
     outcomes = sandbox.run([Job(late, ("first", "second"))], SEED, until=now + 0.2)
-    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [("ran", ""), ("timeout", NOT_BEGUN)]
+    assert [(outcome.status, outcome.detail) for outcome in outcomes] == [
+        ("ran", ""),
+        ("timeout", NO_TIME_LEFT),
+    ]
     outcomes = sandbox.run([Job(NEIGHBOUR, ("first", "second"))], SEED, until=now)
-    assert {outcome.detail for outcome in outcomes} == {NOT_BEGUN}
+    assert {outcome.detail for outcome in outcomes} == {NO_TIME_LEFT}
 
 
 def test_a_file_that_does_not_load_costs_its_own_exercises_only(sandbox: Sandbox) -> None:

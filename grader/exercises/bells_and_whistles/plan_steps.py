@@ -27,9 +27,13 @@ _Range = tuple[float, float]
 # Ranges of the fractional part of the warm-up's number of updates before rounding. None holds an exact half: for 2.5,
 # both 2 and 3 are right.
 _ROUNDS_UP: _Range = (0.6, 0.9)
+"""Well above a half."""
 _ROUNDS_DOWN: _Range = (0.1, 0.4)
+"""Well below a half."""
 _BELOW_HALF: _Range = (0.42, 0.49)
+"""Just below a half."""
 _ABOVE_HALF: _Range = (0.51, 0.58)
+"""Just above a half."""
 
 _RATIOS: _Range = (0.02, 0.19)
 """Ratios of warm-up that a plan is drawn with, unless others are asked for."""

@@ -219,6 +219,7 @@ def _adamw(stage: Stage) -> None:
 # ---- clipping ------------------------------------------------------------------------------------
 
 _STEADY_RATE = 0.05
+"""Learning rate of trainings whose rate never changes."""
 _STEADY = {"initial_lr": _STEADY_RATE, "min_lr": _STEADY_RATE, **_EVALUATES_ONCE}
 """Arguments by which the learning rate is `_STEADY_RATE` from the first step to the last."""
 

@@ -51,6 +51,7 @@ def _problem(env: Env) -> Problem:
 
 
 _case = partial(sam_case, name="sam_accumulate")
+"""Makes a case for the learner's `sam_accumulate`; see `sam_case` for the other arguments."""
 
 
 @driver.scenario("sgd", "SGD 위의 SAM", problem=_problem)

@@ -44,6 +44,7 @@ _SIZES = (6, 2, 3, 1, 5, 2, 4, 1, 7, 3)
 
 
 _case = partial(sam_case, name="sam_accumulate_weighted")
+"""Makes a case for the learner's `sam_accumulate_weighted`; see `sam_case` for the other arguments."""
 
 
 def _problem(env: Env) -> Problem:

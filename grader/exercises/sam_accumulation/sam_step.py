@@ -44,6 +44,7 @@ _SIZES = (4, 3, 5, 2)
 """Samples in each batch."""
 
 _case = partial(sam_case, name="sam_step")
+"""Makes a case for the learner's `sam_step`; see `sam_case` for the other arguments."""
 
 
 def _problem(env: Env) -> Problem:

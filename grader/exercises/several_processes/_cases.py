@@ -1,7 +1,7 @@
 """Cases (`grader.exercises.fixtures.usual.Case`) whose call runs the learner's function on every rank at once.
 
-So the usual scenarios (`add_usual`) work for functions on several ranks too: a `RankCase` is called with rank 0's
-micro-batches, and gives every other rank its own at the same places.
+So the usual scenarios (`add_usual`) work for functions on several ranks too: a `RankCase` is called with micro-batches
+of rank 0, and gives every other rank those of its own micro-batches that have the same indices.
 
 Example: a case on two ranks with three micro-batches each, of which the first two make a window:
 
@@ -52,7 +52,7 @@ class RankCase(Case):
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call the learner's function on every rank, and return what rank 0 got (`call_all` returns all).
 
-        The first argument is micro-batches of rank 0; every other rank is given its own at the same places.
+        The arguments are those of `call_all`.
         """
         return self.call_all(*args, **kwargs)[0]
 
@@ -60,7 +60,8 @@ class RankCase(Case):
         """Call the learner's function on every rank, and return what each got.
 
         Args:
-            data: micro-batches of rank 0, some or all of its `data`.
+            data: micro-batches of rank 0, some or all of its `data`. Every other rank is given those of its own that
+                have the same indices.
             kwargs: keyword arguments, the same on each rank.
         """
         with several_ranks(1 + len(self.peers)) as world:
@@ -96,11 +97,13 @@ class RankCase(Case):
         self.record_averages()
 
     def record_averages(self) -> None:
-        """Record how often rank 0's gradients were joined with those of the others in each call.
+        """Record how often each call joined the gradients of all ranks, as rank 0 sees it.
 
-        All gradients joined once, in whatever pieces and by whatever collectives, count as one. Where they never were,
-        a second fact tells a program that kept DDP from joining them from one that went around it; right programs may
-        differ in the forward passes that they let DDP see.
+        All gradients joined once, in whatever pieces and by whatever collectives, count as one.
+
+        A second fact counts the forward passes through DDP in calls that joined nothing. It tells two wrong programs
+        apart: one calls DDP but keeps it from averaging, the other calls the model inside, so DDP notices no pass. For
+        calls that joined something the fact is 0, because there right programs differ in this number.
         """
         size = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
         joined = [world.elements_joined(0) // size for world in self.worlds]
@@ -124,7 +127,8 @@ class RankCase(Case):
     def _data_of(self, peer: Case, data: Any) -> Any:
         """Return a peer's micro-batches for a call in which rank 0 is given `data`.
 
-        For a list, these are the peer's at the same places; for a generator, which is not read here, all of them.
+        For a list, these are the peer's micro-batches with the same indices. For a generator, which cannot be read
+        here without using it up, they are all of the peer's.
         """
         if not isinstance(data, list):
             return (batch for batch in peer.data)

@@ -120,7 +120,11 @@ class Group:
     def all_gather(
         self, tensor_list: list[Tensor], tensor: Tensor, group: object = None, async_op: bool = False
     ) -> Work | None:
-        """Write every rank's tensor into the tensors of `tensor_list`, in the ranks' order."""
+        """Write every rank's tensor into the tensors of `tensor_list`, in the ranks' order.
+
+        Raises:
+            ValueError: the list has not one tensor for each rank.
+        """
         if len(tensor_list) != self._world.size:
             raise ValueError(
                 "ProcessGroup::allgather: invalid output tensor list: "
@@ -138,7 +142,10 @@ class Group:
     def all_gather_into_tensor(
         self, output_tensor: Tensor, input_tensor: Tensor, group: object = None, async_op: bool = False
     ) -> Work | None:
-        """Write all ranks' tensors into one, joined along the first dimension or stacked."""
+        """Write all ranks' tensors into one, for tensors of shape (n, …).
+
+        They are joined, shape (ranks * n, …), or stacked if `output_tensor` has one more dimension: (ranks, n, …).
+        """
 
         def write(given: list[Tensor]) -> None:
             joined = torch.stack(given) if output_tensor.ndim > input_tensor.ndim else torch.cat(given)
@@ -157,7 +164,10 @@ class Group:
         group: object = None,
         async_op: bool = False,
     ) -> Work | None:
-        """Write this rank's share of the reduction of all ranks' tensors into `output`."""
+        """Write this rank's share of the reduction of all ranks' tensors into `output`.
+
+        `input` has as many elements as the outputs of all ranks together, rank 0's first.
+        """
         kind, rank, size = _reduction(op), self._rank, self._world.size
         return self._start(
             CollectivePart(
@@ -179,7 +189,11 @@ class Group:
         group: object = None,
         async_op: bool = False,
     ) -> Work | None:
-        """Write every rank's tensor into the tensors of `gather_list` on rank `dst`."""
+        """Write every rank's tensor into the tensors of `gather_list` on rank `dst`.
+
+        Raises:
+            ValueError: `gather_list` is None on rank `dst`, or given on another rank.
+        """
         if (gather_list is not None) != (dst == self._rank):
             raise ValueError(
                 "Argument ``gather_list`` must be specified on destination rank, and only there."
@@ -204,7 +218,11 @@ class Group:
     def gather_object(
         self, obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: object = None
     ) -> None:
-        """Write every rank's object into `object_gather_list` on rank `dst`."""
+        """Write every rank's object into `object_gather_list` on rank `dst`, in the ranks' order.
+
+        Raises:
+            ValueError: `object_gather_list` is None on rank `dst`, or given on another rank.
+        """
         if (object_gather_list is not None) != (dst == self._rank):
             raise ValueError(
                 "Argument ``object_gather_list`` must be specified on destination rank, and only there."
@@ -237,6 +255,11 @@ class Group:
             return Work(wait)
         wait()
         return None
+
+
+def groups_of(world: World) -> list[Group]:
+    """Return the `Group` of each rank of a world."""
+    return [Group(world, rank) for rank in range(world.size)]
 
 
 def _reduction(op: object) -> str:
@@ -289,8 +312,3 @@ def _shape_and_dtype(tensor: Tensor) -> tuple[Any, ...]:
 def _write_into(target: Tensor, value: Tensor) -> None:
     """Write a value into a tensor in place, as a collective does: autograd does not see it."""
     target.detach().copy_(value)
-
-
-def groups_of(world: World) -> list[Group]:
-    """Return the `Group` of each rank of a world."""
-    return [Group(world, rank) for rank in range(world.size)]

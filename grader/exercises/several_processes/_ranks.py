@@ -50,7 +50,7 @@ class CollectivePart:
 
 
 class _RandomState:
-    """The random states of one rank, which go with it when another rank runs."""
+    """The random states of one rank: saved when another rank goes on, restored when this one does."""
 
     def __init__(self) -> None:
         """Keep the states of this moment."""
@@ -139,7 +139,10 @@ class World:
         return [part.name for part in self._ranks[rank].parts]
 
     def elements_joined(self, rank: int) -> int:
-        """Return how many tensor elements a rank has given to collectives that join what all ranks give."""
+        """Return how many tensor elements a rank has given to collectives other than `broadcast`.
+
+        Those join the tensors of all ranks, such as `all_reduce` and `all_gather`.
+        """
         return sum(
             part.given.numel()
             for part in self._ranks[rank].parts
@@ -166,7 +169,7 @@ class World:
         index = len(rank.parts) - 1
 
         def wait() -> None:
-            # The last to come stops too, so that it is no faster than the others.
+            # The rank that comes last pauses too, so that the ranks go on in their order.
             rank.waits_for = index
             self._pause(rank)
             rank.waits_for = None
@@ -248,6 +251,68 @@ class World:
         return " ".join(sentences)
 
 
+Around = Callable[[int, Callable[[], Any]], Any]
+"""(rank, call) -> the rank's result: makes the call, a function without arguments, and may do more before and after.
+"""
+
+
+def error_of(exception: type[Exception]) -> Around:
+    """Return an `Around` that catches exceptions of this type: a rank that raises one has it as its result."""
+
+    def around(_: int, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except exception as error:
+            return error
+
+    return around
+
+
+def call_on_ranks(
+    stage: Stage,
+    name: str,
+    arguments: Sequence[Sequence[Any]],
+    world: World,
+    *,
+    around: Around = lambda _, call: call(),
+    **kwargs: Any,
+) -> list[Any]:
+    """Call the learner's function on every rank at once, as the recorder calls one, and return the results.
+
+    Only the events of rank 0 are recorded; a driver may watch its model.
+
+    Args:
+        stage: the scenario's stage.
+        name: name of the learner's function.
+        arguments: its positional arguments on each rank.
+        world: the ranks.
+        around: makes each rank's call; by default it only makes it.
+        kwargs: its keyword arguments, the same on each rank.
+
+    Raises:
+        ScenarioOver: it raised on one rank, or waits without end; the failure is in the run.
+    """
+    student = stage.student(name)
+
+    def call(arguments: Sequence[Sequence[Any]]) -> list[Any]:
+        calls = [partial(student, *arguments_of_rank, **kwargs) for arguments_of_rank in arguments]
+        return world.run([partial(around, rank, call_of_rank) for rank, call_of_rank in enumerate(calls)])
+
+    call.__wrapped__ = student  # type: ignore[attr-defined]  # whose globals the recorder looks into
+    stage.recorder.hears_this_thread = world.is_rank_0
+    return list(stage.recorder.call(call, arguments))
+
+
+@contextmanager
+def several_ranks(size: int, *, is_reversed: bool = False) -> Iterator[World]:
+    """Yield a world of `size` ranks (see `World`), and restore this process's random states afterwards."""
+    states_before = _RandomState()
+    try:
+        yield World(size, is_reversed=is_reversed)
+    finally:
+        states_before.restore()
+
+
 def copied(value: Any) -> Any:
     """Return an equal object whose tensors share no memory with the original's, as after sending it to a process."""
     if isinstance(value, Tensor):
@@ -294,67 +359,3 @@ def _options_in_words(options: tuple[Any, ...]) -> str:
         else str(option)
         for option in options
     )
-
-
-Around = Callable[[int, Callable[[], Any]], Any]
-"""Makes the call of the learner's function on one rank, with something of the driver's before and after it.
-
-Its arguments are the rank and the call, a function without arguments; it returns the rank's result.
-"""
-
-
-def error_of(exception: type[Exception]) -> Around:
-    """Return an `Around` that catches exceptions of this type: a rank that raises one has it as its result."""
-
-    def around(_: int, call: Callable[[], Any]) -> Any:
-        try:
-            return call()
-        except exception as error:
-            return error
-
-    return around
-
-
-def call_on_ranks(
-    stage: Stage,
-    name: str,
-    arguments: Sequence[Sequence[Any]],
-    world: World,
-    *,
-    around: Around = lambda _, call: call(),
-    **kwargs: Any,
-) -> list[Any]:
-    """Call the learner's function on every rank at once, as the recorder calls one, and return the results.
-
-    Only the events of rank 0 are recorded; a driver may watch its model.
-
-    Args:
-        stage: the scenario's stage.
-        name: name of the learner's function.
-        arguments: its positional arguments on each rank.
-        world: the ranks.
-        around: makes each rank's call; by default it does nothing else.
-        kwargs: its keyword arguments, the same on each rank.
-
-    Raises:
-        ScenarioOver: it raised on one rank, or waits without end; the failure is in the run.
-    """
-    student = stage.student(name)
-
-    def call(arguments: Sequence[Sequence[Any]]) -> list[Any]:
-        calls = [partial(student, *arguments_of_rank, **kwargs) for arguments_of_rank in arguments]
-        return world.run([partial(around, rank, call_of_rank) for rank, call_of_rank in enumerate(calls)])
-
-    call.__wrapped__ = student  # type: ignore[attr-defined]  # whose globals the recorder looks into
-    stage.recorder.hears_this_thread = world.is_rank_0
-    return list(stage.recorder.call(call, arguments))
-
-
-@contextmanager
-def several_ranks(size: int, *, is_reversed: bool = False) -> Iterator[World]:
-    """Yield a world of `size` ranks (see `World`), and restore this process's random states afterwards."""
-    states_before = _RandomState()
-    try:
-        yield World(size, is_reversed=is_reversed)
-    finally:
-        states_before.restore()

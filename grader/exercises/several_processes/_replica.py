@@ -1,6 +1,6 @@
 """A model that averages its gradients over the ranks of a `World`, as `DistributedDataParallel` (DDP) does.
 
-What is imitated is what programs can get wrong:
+It imitates those properties of DDP that programs get wrong:
 
 - whether a backward pass averages is decided in the forward pass before it (`torch/nn/parallel/distributed.py`,
   `forward` and `no_sync`), so `no_sync` around `backward()` alone has no effect;

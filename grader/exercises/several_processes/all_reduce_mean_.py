@@ -94,7 +94,7 @@ def _two_ranks(stage: Stage) -> None:
 
 @driver.scenario("three-ranks", "rank 세 개", check="mean")
 def _three_ranks(stage: Stage) -> None:
-    """Average over three ranks. A wrong program divides by 2, or by the wrong number otherwise."""
+    """Average over three ranks. A wrong program divides by 2, or by another number than that of the ranks."""
     _call_and_record(stage, 3)
 
 
@@ -141,7 +141,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("dtypes", "float32와 float64가 섞인 매개변수", check="kept", atol=1e-6)
 def _dtypes(stage: Stage) -> None:
-    """Make one parameter float32. A wrong program joins all gradients and returns them in one dtype.
+    """Make one parameter float32. A wrong program joins all gradients in one tensor, and so gives all one dtype.
 
     Tolerance: half of the numbers are float32 (rounding 1e-7).
     """
@@ -159,9 +159,9 @@ def _dtypes(stage: Stage) -> None:
 
 @driver.scenario("parameters", "매개변수의 값", check="kept")
 def _values_stay(stage: Stage) -> None:
-    """Record the parameters' values, with the gradients as a witness. A wrong program averages the parameters, too.
+    """Record whether the parameters, which differ between the ranks here, keep their values.
 
-    They differ from rank to rank here.
+    A wrong program averages them, too. The witness is a gradient from before the call, if the call changed it.
     """
     ranks = _parameters(stage, 2)
     with torch.no_grad():

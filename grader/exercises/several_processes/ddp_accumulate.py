@@ -35,10 +35,8 @@ _WINDOW = 3
 """Micro-batches in a window. From three on, it shows if a whole window's graphs are held."""
 
 
-def _case_of(
-    stage: Stage, *, windows: int = 1, ranks: int = 2, make_optimizer: MakeOptimizer = sgd
-) -> RankCase:
-    """Return a case with equal models, and on each rank data of its own for this number of windows."""
+def _case(stage: Stage, *, windows: int = 1, ranks: int = 2, make_optimizer: MakeOptimizer = sgd) -> RankCase:
+    """Return a case in which each rank has an equal model, and data of its own for `windows` windows."""
     return rank_case(
         stage,
         "ddp_accumulate",
@@ -49,11 +47,6 @@ def _case_of(
     )
 
 
-def _case(stage: Stage) -> Case:
-    """Return a case with one window on two ranks, for the usual scenarios."""
-    return _case_of(stage)
-
-
 def _call(case: Case, data: Any) -> Any:
     """Call the learner's function with `data` as one window."""
     return case.call(data)
@@ -61,7 +54,7 @@ def _call(case: Case, data: Any) -> Any:
 
 def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2, **kwargs: Any) -> None:
     """Make one call for each of two windows, and record the weights of every rank; the rates change in between."""
-    case = _case_of(stage, windows=2, ranks=ranks, make_optimizer=make_optimizer)
+    case = _case(stage, windows=2, ranks=ranks, make_optimizer=make_optimizer)
     case.watch()
     for window in windows_of(case.data, _WINDOW):
         case.call(window, **kwargs)
@@ -94,7 +87,7 @@ def _collectives(stage: Stage) -> None:
 
     Its weights may be right all the same: the mean of the means is the mean, so only counting finds it.
     """
-    case = _case_of(stage, windows=stage.env.draw("windows").whole(2, 4))
+    case = _case(stage, windows=stage.env.draw("windows").whole(2, 4))
     for window in windows_of(case.data, _WINDOW):
         case.call(window)
     case.record_collectives()
@@ -118,7 +111,7 @@ add_usual(driver, _case, _call, checks={"before": "edges", "generator": "edges"}
 @driver.scenario("nothing", "마이크로 배치가 없는 구간", check="edges")
 def _nothing(stage: Stage) -> None:
     """Call with an empty window after a good one. A wrong program updates with momentum, or returns a number."""
-    case = _case_of(stage, make_optimizer=momentum_sgd)
+    case = _case(stage, make_optimizer=momentum_sgd)
     case.call(case.data)
     stage.recorder.array("첫 구간 뒤의 가중치의 합", [float(weights.sum()) for weights in case.weights()])
     case.record_refusal("마이크로 배치가 없을 때 거절한 rank", [])
@@ -127,7 +120,7 @@ def _nothing(stage: Stage) -> None:
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
     """Record what every rank returns. A wrong program returns the sum, the last loss, or a part of it."""
-    case = _case_of(stage)
+    case = _case(stage)
     for value in case.call_all(case.data):
         stage.recorder.returned(value)
 

@@ -26,11 +26,16 @@ from grader.observe.wording import yes_or_no
 driver = Driver("gather_metrics")
 
 Counts = Sequence[tuple[Any, Any]]
-"""What each rank has counted: right answers and all answers."""
+"""For each rank, the numbers of right answers and of all answers that it has counted."""
 
 
 def _draw_counts(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return drawn counts, one for each entry of `totals`: the lowest and the highest total of that rank."""
+    """Draw the counts of each rank.
+
+    Args:
+        stage: the scenario's stage.
+        totals: for each rank, the lowest and the highest number of all its answers.
+    """
     draw = stage.env.draw("counts")
     counts = []
     for low, high in totals:
@@ -84,10 +89,10 @@ def _nothing(stage: Stage) -> None:
 
 @driver.scenario("large", "수천만 개", check="edges", atol=0.03)
 def _large(stage: Stage) -> None:
-    """Count numbers that float32 cannot count one by one. A wrong program sums or divides them in float32.
+    """Give counts beyond 2**24, where float32 lacks some whole numbers. A wrong program sums or divides in float32.
 
-    What was returned is multiplied by the total, so half an item more or less is a difference of 0.5, far above the
-    tolerance; float64 rounds by less than 1e-7.
+    The returned accuracy is recorded times the total, as a number of answers: an error of half an answer is 0.5, far
+    above the tolerance; float64 rounds by less than 1e-7.
     """
     # The totals are exact in float32, so that an error in the right answers cannot be hidden by one in them. All right
     # answers are 12k + 5. As float32 they become 12k + 4, one too few; divided by the total in float32, too, they round

@@ -77,14 +77,14 @@ def _data(
     return make
 
 
-def _case_of(
+def _case(
     stage: Stage,
     make_data: MakeData | None = None,
     *,
     ranks: int = 2,
     make_optimizer: MakeOptimizer = sgd,
 ) -> RankCase:
-    """Return a case with a GPT on every rank."""
+    """Return a case with a GPT on every rank; without `make_data`, the data of `_data()`."""
     return rank_case(
         stage,
         "global_token_mean_step",
@@ -96,11 +96,6 @@ def _case_of(
     )
 
 
-def _case(stage: Stage) -> Case:
-    """Return a case on two ranks, for the usual scenarios."""
-    return _case_of(stage)
-
-
 def _call(case: Case, data: Any) -> Any:
     """Call the learner's function with `data` as rank 0's window."""
     return case.call(data)
@@ -108,7 +103,7 @@ def _call(case: Case, data: Any) -> Any:
 
 def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2) -> None:
     """Make two calls with the same window, and record the weights of every rank; the rates change in between."""
-    case = _case_of(stage, ranks=ranks, make_optimizer=make_optimizer)
+    case = _case(stage, ranks=ranks, make_optimizer=make_optimizer)
     case.watch()
     for _ in range(2):
         case.call(case.data)
@@ -138,8 +133,8 @@ def _three_ranks(stage: Stage) -> None:
 @driver.scenario("more-on-one", "마이크로 배치가 더 많은 rank", check="update")
 def _more_on_one(stage: Stage) -> None:
     """Give rank 1 a micro-batch more. A wrong program averages with each micro-batch, and waits without end."""
-    case = _case_of(stage, _data(extra=True)).watch()
-    assert isinstance(case, RankCase)
+    case = _case(stage, _data(extra=True))
+    case.watch()
     case.call(case.data)
     case.record_weights()
 
@@ -147,7 +142,7 @@ def _more_on_one(stage: Stage) -> None:
 @driver.scenario("padding", "다른 ignore_index", check="padding")
 def _padding(stage: Stage) -> None:
     """Use an ordinary token as `ignore_index`. A wrong program counts with -100, or does not pass it to the loss."""
-    case = _case_of(stage, _data("padded", _PADDING))
+    case = _case(stage, _data("padded", _PADDING))
     case.watch()
     case.call(case.data, ignore_index=_PADDING)
     case.record_weights()
@@ -156,7 +151,7 @@ def _padding(stage: Stage) -> None:
 @driver.scenario("one-empty", "유효한 토큰이 없는 rank", check="padding")
 def _one_empty(stage: Stage) -> None:
     """Leave one rank without a valid token. A wrong program refuses there, or divides by zero."""
-    case = _case_of(stage, _data(empty=(1,)))
+    case = _case(stage, _data(empty=(1,)))
     case.watch()
     case.call(case.data)
     case.record_weights()
@@ -165,10 +160,10 @@ def _one_empty(stage: Stage) -> None:
 @driver.scenario("nothing-valid", "어느 rank에도 유효한 토큰이 없을 때", check="padding")
 def _nothing_valid(stage: Stage) -> None:
     """Leave every rank without a valid token, after a good call. A wrong program updates with momentum."""
-    case = _case_of(stage, make_optimizer=momentum_sgd)
+    case = _case(stage, make_optimizer=momentum_sgd)
     case.call(case.data)
     stage.recorder.array("첫 번째 뒤의 가중치의 합", [float(weights.sum()) for weights in case.weights()])
-    padding = _case_of(stage, _data(empty=(0, 1)))
+    padding = _case(stage, _data(empty=(0, 1)))
     for case_of_rank, padding_of_rank in zip((case, *case.peers), (padding, *padding.peers), strict=True):
         case_of_rank.data = padding_of_rank.data
     case.record_refusal("유효한 토큰이 없을 때 거절한 rank", case.data)
@@ -180,7 +175,7 @@ def _collectives(stage: Stage) -> None:
 
     A wrong program averages with each micro-batch; its weights may be right all the same.
     """
-    case = _case_of(stage)
+    case = _case(stage)
     for _ in range(stage.env.draw("windows").whole(2, 4)):
         case.call(case.data)
     case.record_averages()
@@ -192,7 +187,7 @@ add_usual(driver, _case, _call, checks={"generator": "edges", "before": "edges"}
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
     """Record what every rank returns. A wrong program returns its own mean, or the mean of the means."""
-    case = _case_of(stage, ranks=3)
+    case = _case(stage, ranks=3)
     for value in case.call_all(case.data):
         stage.recorder.returned(value)
 

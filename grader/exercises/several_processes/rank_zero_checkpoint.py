@@ -32,11 +32,11 @@ _RANKS = 3
 """Number of ranks that save."""
 
 
-class _Saving:
-    """Ranks with one trained model, which save it by the learner's function, and what is observed of that."""
+class _SavingRanks:
+    """Ranks that save one trained model by the learner's function, and what is observed while they do."""
 
     def __init__(self, stage: Stage, path: Path) -> None:
-        """Train the model that is saved; `path` is where the learner's function is to write."""
+        """Train the model; `path` is the file that the learner's function is to write."""
         self.stage, self.path = stage, path
         self.model = mlp(stage.env).cpu()
         self.opt = adamw(self.model)
@@ -44,28 +44,28 @@ class _Saving:
             self.opt.zero_grad()
             fixture_loss(self.model(xb.cpu())).backward()
             self.opt.step()
-        self.whole_on_return: list[bool] = []
-        """For each rank whose call has returned, in that order: True if the file could be opened then."""
-        self.random_states: list[torch.Tensor] = []
-        """For each rank, its random state when it called."""
-        self.next_numbers: list[list[float]] = []
-        """For each rank, the random numbers that it draws after the call."""
+        self.file_opened_on_return: list[bool] = []
+        """True for each rank that could open the file when its call returned, in the order in which calls returned."""
+        self.states_before: list[torch.Tensor] = []
+        """For each rank, torch's random state right before the call."""
+        self.numbers_after: list[list[float]] = []
+        """For each rank, three random numbers drawn right after the call."""
 
-    def call(self, *, is_reversed: bool = False) -> None:
-        """Call the learner's function on every rank; each has random numbers of its own.
+    def save(self, *, is_reversed: bool = False) -> None:
+        """Call the learner's function once on every rank, each from a random state of its own.
 
         Args:
             is_reversed: let rank 0 run last, wherever several ranks could run.
         """
-        self.random_states = [torch.empty(0)] * _RANKS
-        self.next_numbers = [[]] * _RANKS
+        self.states_before = [torch.empty(0)] * _RANKS
+        self.numbers_after = [[]] * _RANKS
 
         def around(rank: int, call: Callable[[], Any]) -> None:
             torch.manual_seed(self.stage.env.number(f"rank {rank}"))
-            self.random_states[rank] = torch.get_rng_state()
+            self.states_before[rank] = torch.get_rng_state()
             call()
-            self.next_numbers[rank] = torch.rand(3).tolist()
-            self.whole_on_return.append(read_checkpoint(self.path)[1] == "열림")
+            self.numbers_after[rank] = torch.rand(3).tolist()
+            self.file_opened_on_return.append(read_checkpoint(self.path)[1] == "열림")
 
         with several_ranks(_RANKS, is_reversed=is_reversed) as world:
             arguments = [
@@ -73,39 +73,46 @@ class _Saving:
             ]
             call_on_ranks(self.stage, "rank_zero_checkpoint", arguments, world, around=around)
 
-    def content(self) -> dict[str, Any]:
-        """Return what the file holds; an empty dict if it cannot be read."""
+    def file_content(self) -> dict[str, Any]:
+        """Return the dict in the file; an empty one if the file cannot be read."""
         return read_checkpoint(self.path)[0]
+
+    def record_seeded_numbers(self) -> None:
+        """Record numbers that depend on the seed, for scenarios whose facts are the same for every seed.
+
+        Without them, a program could write the facts into the record without doing anything.
+        """
+        self.stage.recorder.array("rank 0의 다음 난수", self.numbers_after[0])
 
 
 @contextmanager
-def _saving(stage: Stage) -> Iterator[_Saving]:
-    """Yield a `_Saving` into a new folder, which is removed afterwards."""
+def _saving_ranks(stage: Stage) -> Iterator[_SavingRanks]:
+    """Yield `_SavingRanks` whose file is in a new folder; remove the folder afterwards."""
     with scratch_folder() as folder:
-        yield _Saving(stage, folder / "checkpoint.pt")
+        yield _SavingRanks(stage, folder / "checkpoint.pt")
 
 
 @driver.scenario("content", "파일의 내용", check="content")
 def _content(stage: Stage) -> None:
     """Read the file. A wrong program saves the wrapper, whose names begin with `module.`, or other keys."""
-    with _saving(stage) as saving:
-        saving.call()
-        stage.recorder.fact("파일", read_checkpoint(saving.path)[1])
-        content = saving.content()
+    with _saving_ranks(stage) as ranks:
+        ranks.save()
+        stage.recorder.fact("파일", read_checkpoint(ranks.path)[1])
+        content = ranks.file_content()
         stage.recorder.fact("키", [*sorted(str(key) for key in content)])
         state = content.get("model")
         names = sorted(state) if isinstance(state, dict) else []
         stage.recorder.fact("모델의 매개변수 이름", [str(name) for name in names])
-        stage.recorder.array("저장된 가중치", flat_state(state, saving.model))
+        stage.recorder.array("저장된 가중치", flat_state(state, ranks.model))
 
 
 @driver.scenario("optimizer", "옵티마이저의 상태", check="content")
 def _optimizer(stage: Stage) -> None:
     """Read AdamW's state. A wrong program leaves it out, or saves the parameter groups only."""
-    with _saving(stage) as saving:
-        saving.call()
+    with _saving_ranks(stage) as ranks:
+        ranks.save()
         fresh = adamw(mlp(stage.env).cpu())
-        saved = saving.content().get("optimizer")
+        saved = ranks.file_content().get("optimizer")
         try:
             fresh.load_state_dict(saved)  # type: ignore[arg-type]
             moments = [state["exp_avg"].ravel() for state in fresh.state.values()]
@@ -116,10 +123,10 @@ def _optimizer(stage: Stage) -> None:
 
 @driver.scenario("rng", "rank마다의 난수 상태", check="rng")
 def _rng(stage: Stage) -> None:
-    """Draw from the saved states. A wrong program saves rank 0's own state only, or the states of one moment later."""
-    with _saving(stage) as saving:
-        saving.call()
-        states = saving.content().get("rng")
+    """Draw from the saved states. A wrong program saves only the state of rank 0, or saves states after drawing."""
+    with _saving_ranks(stage) as ranks:
+        ranks.save()
+        states = ranks.file_content().get("rng")
         states = states if isinstance(states, list) else []
         stage.recorder.fact("저장된 난수 상태의 수", len(states))
         for rank, state in enumerate(states[:_RANKS]):
@@ -134,54 +141,57 @@ def _rng(stage: Stage) -> None:
 
 @driver.scenario("random-states", "저장한 다음의 난수", check="rng")
 def _random_states(stage: Stage) -> None:
-    """Draw numbers after saving. A wrong program draws some itself, or sets another rank's state."""
-    with _saving(stage) as saving:
-        saving.call()
-        for rank, numbers in enumerate(saving.next_numbers):
+    """Draw numbers after ranks. A wrong program draws some itself, or leaves a rank with another rank's state."""
+    with _saving_ranks(stage) as ranks:
+        ranks.save()
+        for rank, numbers in enumerate(ranks.numbers_after):
             stage.recorder.array(f"rank {rank}에서 다음에 나온 수", numbers)
 
 
 @driver.scenario("writers", "파일을 쓴 rank", check="writers")
 def _writers(stage: Stage) -> None:
-    """Note who calls `torch.save`. A wrong program writes on every rank."""
+    """Note which ranks call `torch.save`. A wrong program writes on every rank."""
     writers: list[int] = []
-    with _saving(stage) as saving, _noted_saves(saving, writers):
-        saving.call()
+    with _saving_ranks(stage) as ranks, _noted_saves(ranks, writers):
+        ranks.save()
     stage.recorder.fact("파일을 쓴 rank", [*sorted(set(writers))])
     stage.recorder.fact("rank의 수", _RANKS)
-    stage.recorder.array("rank 0의 다음 난수", saving.next_numbers[0])
+    ranks.record_seeded_numbers()
 
 
 @contextmanager
-def _noted_saves(saving: _Saving, writers: list[int]) -> Iterator[None]:
-    """Append the rank of each call of `torch.save` to `writers`: its random state tells which one it is."""
+def _noted_saves(ranks: _SavingRanks, writers: list[int]) -> Iterator[None]:
+    """Append the rank of each call of `torch.save` to `writers` inside this context.
+
+    The random state at the call tells which rank it is, because each began with another one.
+    """
     original = torch.save
 
     def note_rank_and_save(*args: Any, **kwargs: Any) -> Any:
         state = torch.get_rng_state()
-        writers.extend(rank for rank, known in enumerate(saving.random_states) if torch.equal(known, state))
+        writers.extend(rank for rank, known in enumerate(ranks.states_before) if torch.equal(known, state))
         return original(*args, **kwargs)
 
-    with replaced(saving.stage.student("rank_zero_checkpoint"), torch, "save", note_rank_and_save):
+    with replaced(ranks.stage.student("rank_zero_checkpoint"), torch, "save", note_rank_and_save):
         yield
 
 
 @driver.scenario("waits", "돌아오는 때", check="writers")
 def _waits(stage: Stage) -> None:
-    """Look for the file on every rank's return. A wrong program does not wait, so other ranks find no file yet.
+    """Open the file whenever a rank returns. A wrong program does not wait for rank 0, so others find no file yet.
 
-    Rank 0 runs last here, so that the others would be back before it has written.
+    Rank 0 runs last here, so ranks that do not wait return before it has written.
     """
-    with _saving(stage) as saving:
-        saving.call(is_reversed=True)
-        stage.recorder.fact("돌아왔을 때 파일이 열리는 rank의 수", sum(saving.whole_on_return))
-        stage.recorder.array("rank 0의 다음 난수", saving.next_numbers[0])
+    with _saving_ranks(stage) as ranks:
+        ranks.save(is_reversed=True)
+        stage.recorder.fact("돌아왔을 때 파일이 열리는 rank의 수", sum(ranks.file_opened_on_return))
+        ranks.record_seeded_numbers()
 
 
 @driver.scenario("quiet", "화면 출력", check="writers")
 def _quiet(stage: Stage) -> None:
     """Record whether the call prints anything."""
-    with _saving(stage) as saving:
-        saving.call()
+    with _saving_ranks(stage) as ranks:
+        ranks.save()
         stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))
-        stage.recorder.array("rank 0의 다음 난수", saving.next_numbers[0])
+        ranks.record_seeded_numbers()

@@ -1,7 +1,12 @@
-"""Driver of `sam_step_local`, in which every rank climbs by its own gradient.
+"""Driver of `sam_step_local`, one SAM update on every rank, of which only the second pass is averaged over the ranks.
+
+The first pass finds e, by which SAM climbs from w to w + e; the second finds the gradient for the update
+(`fixtures/sam.py`). Here each rank makes the first pass alone (`no_sync`), so each has an e of its own. The gradients
+of the second are averaged, so all ranks make the same update.
 
 Promises of the exercise, and the scenarios that check them:
-    the first pass is not averaged, the second is: `sgd`, `momentum`, `three-ranks`, `passes`
+    the gradients of the first pass are not averaged, those of the second are: `sgd`, `momentum`, `three-ranks`,
+        `passes`
     gradients from before are not mixed in: `before`
     the loss at w of this rank is returned, a float: `returns`, `types`
 
@@ -20,10 +25,8 @@ from grader.observe.play import Driver, Stage
 driver = Driver("sam_step_local")
 
 
-def _case_of(
-    stage: Stage, *, ranks: int = 2, make_optimizer: MakeOptimizer = sgd, count: int = 2
-) -> RankCase:
-    """Return a case with a SAM on every rank, and `count` batches of each rank's own."""
+def _case(stage: Stage, *, ranks: int = 2, make_optimizer: MakeOptimizer = sgd, count: int = 2) -> RankCase:
+    """Return a case with a SAM over an optimizer on every rank, and `count` batches of each rank's own."""
     return rank_case(
         stage,
         "sam_step_local",
@@ -35,33 +38,28 @@ def _case_of(
     )
 
 
-def _case(stage: Stage) -> Case:
-    """Return a case on two ranks, for the usual scenarios."""
-    return _case_of(stage)
-
-
 def _call(case: Case, data: Any) -> Any:
-    """Call the learner's function with the first batch of `data`."""
+    """Call the learner's function with the first batch of `data`, a list because `add_usual` hands over lists."""
     return case.call(data[:1])
 
 
 def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2) -> None:
-    """Make two calls, with another batch each, and record the weights of every rank."""
-    case = _case_of(stage, ranks=ranks, make_optimizer=make_optimizer)
-    for batch in list(case.data):
+    """Make one call for each of two batches, and record the weights of every rank."""
+    case = _case(stage, ranks=ranks, make_optimizer=make_optimizer)
+    for batch in case.data:
         case.call([batch])
     case.record_weights()
 
 
 @driver.scenario("sgd", "SGD 위의 SAM", check="update")
 def _sgd(stage: Stage) -> None:
-    """Update twice. A wrong program averages the first pass too, or never averages."""
+    """Update twice over SGD. A wrong program averages both passes, neither, or only the first."""
     _update(stage, sgd)
 
 
 @driver.scenario("momentum", "모멘텀 위의 SAM", check="update")
 def _momentum(stage: Stage) -> None:
-    """Update twice with momentum. A wrong program mixes the first pass's gradient into the second's."""
+    """Update twice over SGD with momentum. A wrong program keeps the first pass's gradient and adds the second's."""
     _update(stage, momentum_sgd)
 
 
@@ -73,9 +71,12 @@ def _three_ranks(stage: Stage) -> None:
 
 @driver.scenario("passes", "합친 패스와 합치지 않은 패스", check="passes")
 def _passes(stage: Stage) -> None:
-    """Count how often the gradients are averaged. A wrong program wraps only `backward` in `no_sync`."""
-    case = _case_of(stage, count=stage.env.draw("calls").whole(2, 4))
-    for batch in list(case.data):
+    """Count how often each call averages the gradients. A wrong program puts only `backward` into `no_sync`.
+
+    That has no effect: DDP decides in the forward pass whether the backward pass after it averages.
+    """
+    case = _case(stage, count=stage.env.draw("calls").whole(2, 4))
+    for batch in case.data:
         case.call([batch])
     case.record_averages()
 
@@ -85,8 +86,8 @@ add_usual(driver, _case, _call, checks={"before": "edges"})
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)
 def _returns(stage: Stage) -> None:
-    """Record what every rank returns. A wrong program returns the loss at w + e, or the mean of the ranks."""
-    case = _case_of(stage)
+    """Record what every rank returns. A wrong program returns the loss at w + e, or the mean of all ranks' losses."""
+    case = _case(stage)
     for value in case.call_all(case.data[:1]):
         stage.recorder.returned(value)
 

@@ -37,18 +37,18 @@ def _shards(stage: Stage, n: int, world: int = _WORLD, **kwargs: Any) -> list[li
     return [list(stage.recorder.call(student, n, rank, world, **kwargs)) for rank in range(world)]
 
 
-def _seed(stage: Stage) -> int:
+def _draw_seed(stage: Stage) -> int:
     """Return the seed that the learner's function is given, drawn from the scenario's own."""
     return stage.env.draw("seed").whole(1, 10_000)
 
 
-def _indivisible(stage: Stage) -> int:
-    """Return a number of items that the ranks cannot share equally."""
+def _draw_indivisible_count(stage: Stage) -> int:
+    """Draw a number of items that the ranks cannot share equally."""
     return _WORLD * stage.env.draw("n").whole(6, 12) + stage.env.draw("rest").whole(1, _WORLD - 1)
 
 
-def _divisible(stage: Stage) -> int:
-    """Return a number of items that the ranks can share equally.
+def _draw_divisible_count(stage: Stage) -> int:
+    """Draw a number of items that the ranks can share equally.
 
     For scenarios that are not about the remainder, so that a wrong remainder costs no points there.
     """
@@ -56,9 +56,14 @@ def _divisible(stage: Stage) -> int:
 
 
 def _record_shares(stage: Stage, n: int, shards: list[list[Any]]) -> None:
-    """Record how many each rank reads, what is left out, and how often items are repeated.
+    """Record how many items each rank reads, how many are left out, and how often items are repeated.
 
-    Indices are compared as numbers: tensors in their place are the scenario `types`' to tell.
+    Indices count as numbers here even if they are tensors: their type is judged in the scenario `types`.
+
+    Args:
+        stage: the scenario's stage.
+        n: number of items that are shared.
+        shards: what each rank reads.
     """
     counts = Counter(as_number(index) for shard in shards for index in shard)
     times_read = [counts.pop(index, 0) for index in range(n)]
@@ -74,18 +79,19 @@ def _record_shares(stage: Stage, n: int, shards: list[list[Any]]) -> None:
 
 @driver.scenario("padded", "나누어떨어지지 않는 데이터", check="shares")
 def _padded(stage: Stage) -> None:
-    """Share items that do not divide. A wrong program leaves some out, gives the last rank fewer, or mixes two
-    permutations.
+    """Share items that do not divide equally.
+
+    A wrong program leaves some out, gives the last rank fewer, or takes indices from two different permutations.
     """
-    n = _indivisible(stage)
-    _record_shares(stage, n, _shards(stage, n, seed=_seed(stage), epoch=3))
+    n = _draw_indivisible_count(stage)
+    _record_shares(stage, n, _shards(stage, n, seed=_draw_seed(stage), epoch=3))
 
 
 @driver.scenario("few", "rank보다 적은 데이터", check="shares")
 def _few(stage: Stage) -> None:
     """Share fewer items than there are ranks. A wrong program pads only once, so some ranks read nothing."""
     n, world = stage.env.draw("n").whole(1, 3), 8
-    _record_shares(stage, n, _shards(stage, n, world, seed=_seed(stage)))
+    _record_shares(stage, n, _shards(stage, n, world, seed=_draw_seed(stage)))
 
 
 @driver.scenario("none", "데이터가 없을 때", check="shares")
@@ -98,13 +104,13 @@ def _none(stage: Stage) -> None:
 @driver.scenario("dropped", "drop_last", check="drop")
 def _dropped(stage: Stage) -> None:
     """Share with `drop_last`. A wrong program ignores it, or lets two ranks read the same item."""
-    n = _indivisible(stage)
-    shards = _shards(stage, n, seed=_seed(stage), drop_last=True)
+    n = _draw_indivisible_count(stage)
+    shards = _shards(stage, n, seed=_draw_seed(stage), drop_last=True)
     read = [as_number(index) for shard in shards for index in shard]
     stage.recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
     stage.recorder.fact("되풀이해 읽은 횟수", len(read) - len(set(read)))
     stage.recorder.fact("없는 번호의 수", sum(not 0 <= index < n for index in read))
-    fewer_than_ranks = _shards(stage, 2, 5, seed=_seed(stage), drop_last=True)
+    fewer_than_ranks = _shards(stage, 2, 5, seed=_draw_seed(stage), drop_last=True)
     stage.recorder.fact(
         "데이터 2개를 rank 5개가 나눌 때 읽는 개수", [len(shard) for shard in fewer_than_ranks]
     )
@@ -116,8 +122,8 @@ def _shuffled(stage: Stage) -> None:
 
     A shuffled list of 24 is in order once in 10^23.
     """
-    n = 3 * _divisible(stage)
-    shard = _shards(stage, n, seed=_seed(stage))[1]
+    n = 3 * _draw_divisible_count(stage)
+    shard = _shards(stage, n, seed=_draw_seed(stage))[1]
     steps = {after - before for before, after in pairwise(shard)}
     stage.recorder.fact("읽는 개수", len(shard))
     stage.recorder.fact("번호가 늘 커지기만 함", yes_or_no(all(step > 0 for step in steps)))
@@ -127,7 +133,7 @@ def _shuffled(stage: Stage) -> None:
 @driver.scenario("epochs", "에폭과 시드마다의 순서", check="order")
 def _epochs(stage: Stage) -> None:
     """Compare epochs and seeds. A wrong program forgets one of them, or shuffles each rank's fixed share only."""
-    n, seed = _divisible(stage), _seed(stage)
+    n, seed = _draw_divisible_count(stage), _draw_seed(stage)
     first = _shards(stage, n, seed=seed, epoch=0)
     next_epoch = _shards(stage, n, seed=seed, epoch=1)
     other_seed = _shards(stage, n, seed=seed + 17, epoch=0)
@@ -141,7 +147,7 @@ def _epochs(stage: Stage) -> None:
 @driver.scenario("again", "같은 인자로 다시 부르기", check="order")
 def _again(stage: Stage) -> None:
     """Call twice with other random numbers drawn in between. A wrong program uses the global random state."""
-    n, seed = _divisible(stage), _seed(stage)
+    n, seed = _draw_divisible_count(stage), _draw_seed(stage)
     first = _shards(stage, n, seed=seed, epoch=2)
     torch.rand(3), np.random.rand(3), random.random()
     second = _shards(stage, n, seed=seed, epoch=2)
@@ -160,7 +166,7 @@ def _random_states(stage: Stage) -> None:
     torch.set_rng_state(states[0])
     np.random.set_state(states[1])
     random.setstate(states[2])
-    shard = _shards(stage, _divisible(stage), seed=_seed(stage))[0]
+    shard = _shards(stage, _draw_divisible_count(stage), seed=_draw_seed(stage))[0]
     drawn = torch.rand(3).tolist() + np.random.rand(3).tolist() + [random.random()]
     stage.recorder.fact("읽는 개수", len(shard))
     stage.recorder.fact("다음에 나올 난수가 그대로", yes_or_no(drawn == expected))
@@ -169,7 +175,7 @@ def _random_states(stage: Stage) -> None:
 @driver.scenario("refused", "없는 rank", check="kept")
 def _refused(stage: Stage) -> None:
     """Call with ranks just outside the limits, and with the last one. A wrong program returns something for them."""
-    student, n = stage.student("shard_indices"), _divisible(stage)
+    student, n = stage.student("shard_indices"), _draw_divisible_count(stage)
     for rank in (_WORLD, -1):
         stage.recorder.record_raised(
             ValueError, f"rank가 {rank}이고 world가 {_WORLD}일 때", student, n, rank, _WORLD
@@ -180,7 +186,7 @@ def _refused(stage: Stage) -> None:
 @driver.scenario("types", "반환 타입", check="kept")
 def _types(stage: Stage) -> None:
     """Record the types of the list and its items. A wrong program returns a tensor, or a list of tensors."""
-    student, n = stage.student("shard_indices"), _divisible(stage)
+    student, n = stage.student("shard_indices"), _draw_divisible_count(stage)
     value = stage.recorder.call(student, n, 1, _WORLD)
     record_types(stage.recorder, value)
     stage.recorder.fact("읽는 개수", len(value))
@@ -189,7 +195,7 @@ def _types(stage: Stage) -> None:
 @driver.scenario("quiet", "화면 출력", check="kept")
 def _quiet(stage: Stage) -> None:
     """Record whether the call prints anything."""
-    n = _divisible(stage)
+    n = _draw_divisible_count(stage)
     shards = _shards(stage, n, seed=1)
     stage.recorder.fact("읽는 개수", len(shards[0]))
     stage.recorder.fact("print를 부름", yes_or_no(stage.recorder.print_count > 0))

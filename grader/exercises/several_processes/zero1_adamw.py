@@ -29,8 +29,8 @@ _SETTINGS: dict[str, Any] = {"lr": 0.02, "betas": (0.8, 0.97), "eps": 0.1, "weig
 """Arguments of the optimizer, none of them its default, and so large that each one shows after a few updates."""
 
 
-class _Rank:
-    """What one rank has: its copy of the parameters and the learner's optimizer."""
+class _RankObjects:
+    """The objects of one rank: its copy of the parameters and the learner's optimizer."""
 
     def __init__(self, stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
         """Make the parameters, equal on each rank."""
@@ -57,7 +57,7 @@ def _train(
     steps: int = 3,
     without: Sequence[int] = (),
     **settings: Any,
-) -> list[_Rank]:
+) -> list[_RankObjects]:
     """Make the learner's optimizer on every rank and let it step; return the ranks.
 
     Args:
@@ -68,7 +68,7 @@ def _train(
         without: numbers of the parameters that have no gradient in the first update.
         settings: passed on to the learner's class.
     """
-    all_ranks = [_Rank(stage, shapes) for _ in range(ranks)]
+    all_ranks = [_RankObjects(stage, shapes) for _ in range(ranks)]
 
     def around(number: int, make: Any) -> None:
         rank = all_ranks[number]
@@ -85,8 +85,8 @@ def _train(
     return all_ranks
 
 
-def _record_parameters(stage: Stage, ranks: Sequence[_Rank]) -> None:
-    """Record every rank's parameters, and whether they are those of rank 0 to the bit."""
+def _record_parameters(stage: Stage, ranks: Sequence[_RankObjects]) -> None:
+    """Record every rank's parameters, and whether they equal those of rank 0 to the last bit."""
     vectors = [torch.cat([p.detach().ravel() for p in rank.parameters]) for rank in ranks]
     for number, vector in enumerate(vectors):
         stage.recorder.array(f"rank {number}의 매개변수", vector)
@@ -97,25 +97,25 @@ def _record_parameters(stage: Stage, ranks: Sequence[_Rank]) -> None:
 
 @driver.scenario("updates", "세 번의 업데이트", check="update")
 def _updates(stage: Stage) -> None:
-    """Update three times on two ranks. A wrong program forgets to send the parameters, or steps with another rate."""
+    """Update three times on two ranks. A wrong program does not send its parameters, or ignores a setting."""
     _record_parameters(stage, _train(stage, **_SETTINGS))
 
 
 @driver.scenario("defaults", "기본값", check="update")
 def _defaults(stage: Stage) -> None:
-    """Update with the defaults. A wrong program has others than promised."""
+    """Update with the default arguments. A wrong program has other defaults."""
     _record_parameters(stage, _train(stage))
 
 
 @driver.scenario("three-ranks", "rank 세 개", check="update")
 def _three_ranks(stage: Stage) -> None:
-    """Update on three ranks. A wrong program shares between two."""
+    """Update on three ranks. A wrong program shares the state among two ranks only."""
     _record_parameters(stage, _train(stage, ranks=3, **_SETTINGS))
 
 
 @driver.scenario("none", "그레이디언트가 없는 매개변수", check="edges")
 def _none(stage: Stage) -> None:
-    """Leave two parameters without gradient in the first update. A wrong program decays or counts them all the same."""
+    """Leave two parameters without gradient in the first update. A wrong program decays them, or counts that update."""
     _record_parameters(stage, _train(stage, without=(0, 3), **_SETTINGS))
 
 
@@ -163,7 +163,7 @@ def _cleared(stage: Stage) -> None:
     ranks = _train(stage, **_SETTINGS)
     for rank in ranks:
         stage.recorder.call(rank.optimizer.zero_grad)
-    # Not their numbers: a rank that clears only its own leaves those of others, and who owns what is free.
+    # Recorded is whether gradients are left, not of which parameters: which rank owns which is up to the learner.
     left = [(rank, p) for rank in ranks for p in rank.parameters if p.grad is not None]
     left_of_own = [p for rank, p in left if p in rank.optimizer.state]
     stage.recorder.fact("맡은 매개변수에 `.grad`가 남음", yes_or_no(bool(left_of_own)))

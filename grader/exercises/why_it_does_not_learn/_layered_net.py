@@ -1,4 +1,7 @@
-"""A model whose modules are layers for each reason there is, and passes through it."""
+"""A model for the exercise `Dashboard`, with every kind of module that counts as a layer there.
+
+A *layer* is a module that has parameters of its own or has no children.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +11,7 @@ from grader.observe.play import Env
 
 
 class Scaled(nn.Module):
-    """A linear layer whose outputs are scaled: a module with a parameter of its own and one of its child."""
+    """A linear layer whose outputs are scaled: a layer because of its own parameter, although it has a child."""
 
     def __init__(self, features: int) -> None:
         super().__init__()
@@ -22,9 +25,9 @@ class Scaled(nn.Module):
 
 
 class LayeredNet(nn.Module):
-    """A model whose modules are layers for each reason there is, with two containers that are none.
+    """A model with layers of every kind (`LAYERS`), and two modules that are no layers: itself and `body`.
 
-    It has units that are zero for all inputs.
+    One to three of its first layer's units are so negative that the ReLU after it gives zero for all inputs.
     """
 
     def __init__(self, env: Env, *, in_place: bool = False, spare: bool = False) -> None:
@@ -56,11 +59,11 @@ class LayeredNet(nn.Module):
 
 
 LAYERS = ("body.0", "body.1", "body.2", "body.2.linear", "body.3", "body.4", "head")
-"""Names of the layers of `LayeredNet`, without the spare one."""
+"""Names of the layers of `LayeredNet`, without `spare`."""
 OWNERS = ("body.0", "body.2", "body.2.linear", "head")
-"""Those with parameters of their own."""
+"""Names of those with parameters of their own."""
 PLAIN = ("body.0", "body.2.linear", "head")
-"""Those with parameters of their own and no children, which every program takes for layers."""
+"""Names of those with parameters of their own and without children: a wrong program takes these for layers, too."""
 
 
 def inputs_for(env: Env, salt: str, *shape: int) -> Tensor:
@@ -70,5 +73,5 @@ def inputs_for(env: Env, salt: str, *shape: int) -> Tensor:
 
 
 def learn(model: nn.Module, inputs: Tensor) -> None:
-    """Make one forward and one backward pass."""
+    """Make one forward and one backward pass: a training pass, without an update."""
     fixture_loss(model(inputs)).backward()

@@ -59,6 +59,7 @@ def _gradients(
 
 
 def _noise(shape: Sequence[int], generator: torch.Generator) -> Tensor:
+    """Return normal random numbers in float64."""
     return torch.randn(tuple(shape), generator=generator, dtype=torch.float64)
 
 
@@ -71,14 +72,15 @@ def _call(
 ) -> None:
     """Call the learner's function with these arguments, and with `_SETTINGS` unless there are others.
 
-    The gradients are hidden from the recorder, which would count a changed one in every scenario; `gradients` looks.
+    The gradients are hidden from the recorder, which compares tensors before and after every call: only the scenario
+    `gradients` judges whether they change.
     """
     student, chosen = stage.student("adamw_step_"), settings or _SETTINGS
     stage.recorder.call(lambda: student(params, grads, state, **chosen))
 
 
 def _flat(params: Iterable[Tensor]) -> Tensor:
-    """Return a copy of the values as one vector."""
+    """Return a copy of all parameters' values as one vector."""
     return torch.cat([p.detach().double().ravel() for p in params])
 
 

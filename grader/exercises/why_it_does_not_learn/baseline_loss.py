@@ -21,6 +21,7 @@ from grader.observe.wording import yes_or_no
 driver = Driver("baseline_loss")
 
 _IGNORED = -100
+"""The class number of targets that do not count."""
 
 
 def _record(stage: Stage, title: str, targets: Iterable[Tensor]) -> None:
@@ -30,7 +31,7 @@ def _record(stage: Stage, title: str, targets: Iterable[Tensor]) -> None:
 
 
 def _real(env: Env, salt: str, length: int) -> Tensor:
-    """Return random targets in float64, about as far apart as their mean is from 0."""
+    """Return normal random targets in float64, with mean 1.5 and standard deviation 2; shape (length,)."""
     return 1.5 + 2 * torch.randn(length, generator=env.generator(salt), dtype=torch.float64)
 
 

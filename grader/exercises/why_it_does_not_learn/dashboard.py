@@ -2,7 +2,7 @@
 
 Promises of the exercise, and the scenarios that check them:
     which modules are layers, and how they are called: `layers`, `single`
-    `read` tells plain floats: `types`
+    `read` returns plain floats: `types`
     gradient norm and update ratio of a layer's own parameters: `grads`, `none`, `zero`, `tied`; without any: `bare`
     spread and dead units of a layer's outputs of any number of dimensions: `outputs`, `flat`, `sample`; as the layer
     gave them: `in-place`
@@ -44,6 +44,7 @@ from grader.observe.wording import yes_or_no
 driver = Driver("Dashboard")
 
 _KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
+"""Keys of the values that a reading has of each layer."""
 
 
 def _open(stage: Stage, model: nn.Module) -> Any:
@@ -57,33 +58,37 @@ def _rate(stage: Stage, salt: str = "lr") -> float:
 
 
 def _read(stage: Stage, board: Any, lr: float | None = None) -> Any:
-    """Call `read` and return what it told."""
+    """Call `read` and return its result: a reading, a dict of numbers by layer and key."""
     return stage.recorder.call(board.read, _rate(stage) if lr is None else lr)
 
 
-def _has(told: Any, layer: str, key: str) -> bool:
-    """Return True if something is told of a layer under this key."""
-    return isinstance(told, dict) and isinstance(told.get(layer), dict) and key in told[layer]
+def _has(reading: Any, layer: str, key: str) -> bool:
+    """Return True if a reading has a value of this layer under this key."""
+    return isinstance(reading, dict) and isinstance(reading.get(layer), dict) and key in reading[layer]
 
 
-def _numbers(told: Any, key: str, layers: Sequence[str]) -> list[float]:
-    """Return what is told under this key, one number a layer; NaN where nothing is told."""
-    return [as_number(told[layer][key]) if _has(told, layer, key) else torch.nan for layer in layers]
+def _numbers(reading: Any, key: str, layers: Sequence[str]) -> list[float]:
+    """Return the value of each layer under this key; NaN where the reading has none."""
+    return [as_number(reading[layer][key]) if _has(reading, layer, key) else torch.nan for layer in layers]
 
 
-def _all_numbers(told: Any, layers: Sequence[str] = LAYERS) -> Tensor:
-    """Return all that is told of these layers as one vector; NaN where nothing is told."""
-    return torch.tensor([n for key in _KEYS for n in _numbers(told, key, layers)], dtype=torch.float64)
+def _all_numbers(reading: Any, layers: Sequence[str] = LAYERS) -> Tensor:
+    """Return all values of these layers as one vector; NaN where the reading has none."""
+    return torch.tensor([n for key in _KEYS for n in _numbers(reading, key, layers)], dtype=torch.float64)
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:
-    """Return True if two readings tell the same, NaN included."""
+    """Return True if two vectors of `_all_numbers` are equal; NaN equals NaN."""
     return torch.allclose(one, other, rtol=0.0, atol=1e-12, equal_nan=True)
 
 
-def _claim_same(stage: Stage, name: str, one: Any, other: Any, later: Any) -> None:
-    """Record whether two readings tell the same; the witness is there if a later training pass changed the reading."""
-    works = not _is_same(_all_numbers(one), _all_numbers(later))
+def _claim_same(stage: Stage, name: str, one: Any, other: Any, after_other_pass: Any) -> None:
+    """Record whether two readings are equal, with a witness that is 0 if a third one equals the first, too.
+
+    The third one was read after another training pass, so a right dashboard shows other values in it. One whose
+    readings never change does not pass.
+    """
+    works = not _is_same(_all_numbers(one), _all_numbers(after_other_pass))
     same = _is_same(_all_numbers(one), _all_numbers(other))
     witness = seeded_number(stage.env, name, same) * works
     stage.recorder.claim(name, yes_or_no(same), [witness])
@@ -93,11 +98,11 @@ def _claim_same(stage: Stage, name: str, one: Any, other: Any, later: Any) -> No
 
 
 def _record_names(stage: Stage, model: nn.Module, inputs: Tensor) -> None:
-    """Record the names that a reading tells, with a number for each as witness."""
+    """Record the names of the layers in a reading, with a number for each as witness."""
     board = _open(stage, model)
     learn(model, inputs)
-    told = _read(stage, board)
-    names = sorted(str(name) or "(모델 자신)" for name in told) if isinstance(told, dict) else []
+    reading = _read(stage, board)
+    names = sorted(str(name) or "(모델 자신)" for name in reading) if isinstance(reading, dict) else []
     stage.recorder.claim("읽은 계층", [*names], [seeded_number(stage.env, name) for name in names])
 
 
@@ -119,12 +124,12 @@ def _single(stage: Stage) -> None:
 
 @driver.scenario("types", "값의 타입", check="layers")
 def _types(stage: Stage) -> None:
-    """Record the types of all values. A wrong program tells tensors."""
+    """Record the types of all values. A wrong program returns tensors."""
     model = LayeredNet(stage.env)
     board = _open(stage, model)
     learn(model, inputs_for(stage.env, "types", 4))
-    told = _read(stage, board)
-    values = [told[layer][key] for key in _KEYS for layer in LAYERS if _has(told, layer, key)]
+    reading = _read(stage, board)
+    values = [reading[layer][key] for key in _KEYS for layer in LAYERS if _has(reading, layer, key)]
     kinds = sorted({type_name(value) for value in values})
     number = seeded_number(stage.env, "types")
     stage.recorder.claim("값의 타입", [*kinds], type_witness(float, values[:1], number))
@@ -136,9 +141,9 @@ def _bare(stage: Stage) -> None:
     model = LayeredNet(stage.env)
     board = _open(stage, model)
     learn(model, inputs_for(stage.env, "bare", 4))
-    told = _read(stage, board)
+    reading = _read(stage, board)
     for key in _KEYS[:2]:
-        numbers = _numbers(told, key, ("body.1", "body.3", "body.4"))
+        numbers = _numbers(reading, key, ("body.1", "body.3", "body.4"))
         zero = all(number == 0 for number in numbers)
         stage.recorder.claim(key, "모두 0" if zero else "0이 아님", [seeded_number(stage.env, key, zero)])
 
@@ -146,10 +151,10 @@ def _bare(stage: Stage) -> None:
 # ---- what is measured ----------------------------------------------------------------------------
 
 
-def _record_gradients(stage: Stage, told: Any, when: str = "", layers: Sequence[str] = OWNERS) -> None:
+def _record_gradients(stage: Stage, reading: Any, when: str = "", layers: Sequence[str] = OWNERS) -> None:
     """Record gradient norm and update ratio of each layer."""
     for key in _KEYS[:2]:
-        stage.recorder.array(f"{key}{when}", _numbers(told, key, layers))
+        stage.recorder.array(f"{key}{when}", _numbers(reading, key, layers))
 
 
 @driver.scenario("grads", "두 스텝의 그레이디언트")
@@ -163,8 +168,8 @@ def _grads(stage: Stage) -> None:
     for number in (1, 2):
         model.zero_grad()
         learn(model, inputs_for(stage.env, str(number), 4))
-        told = _read(stage, board, _rate(stage, str(number)))
-        _record_gradients(stage, told, f" ({number}번째 스텝)")
+        reading = _read(stage, board, _rate(stage, str(number)))
+        _record_gradients(stage, reading, f" ({number}번째 스텝)")
 
 
 @driver.scenario("none", "그레이디언트가 없는 매개변수", check="grads")
@@ -211,9 +216,9 @@ def _record_outputs(stage: Stage, model: LayeredNet, *shape: int) -> None:
     """Make one training pass with inputs of this shape, and record spread and dead units of each layer."""
     board = _open(stage, model)
     learn(model, inputs_for(stage.env, "outputs", *shape))
-    told = _read(stage, board)
+    reading = _read(stage, board)
     for key in _KEYS[2:]:
-        stage.recorder.array(key, _numbers(told, key, LAYERS))
+        stage.recorder.array(key, _numbers(reading, key, LAYERS))
 
 
 @driver.scenario("outputs", "3차원 출력")
@@ -290,8 +295,10 @@ def _modes(stage: Stage) -> None:
         model.head.train(not is_training)
         board = _open(stage, model)
         learn(model, inputs_for(stage.env, "modes", 4))
-        told = _read(stage, board)
-        seen = [layer for layer in PLAIN if _has(told, layer, "output_std") and _has(told, layer, "dead")]
+        reading = _read(stage, board)
+        seen = [
+            layer for layer in PLAIN if _has(reading, layer, "output_std") and _has(reading, layer, "dead")
+        ]
         witness = [seeded_number(stage.env, name, layer) for layer in seen]
         stage.recorder.claim(f"head만 빼고 {name} 모드일 때 출력을 읽은 계층", [*seen], witness)
 
@@ -300,7 +307,7 @@ def _modes(stage: Stage) -> None:
 def _latest(stage: Stage) -> None:
     """Make two training passes, and compare with another dashboard that saw the second only; read twice.
 
-    A wrong program keeps the first pass, averages, or forgets what it told.
+    A wrong program keeps the first pass, averages both, or forgets the values once they are read.
     """
     model = LayeredNet(stage.env)
     boards = [_open(stage, model)]
@@ -323,10 +330,12 @@ def _never(stage: Stage) -> None:
     before = _read(stage, board)
     learn(model, inputs_for(stage.env, "never", 4))
     after = _read(stage, board)
-    for when, told in (("순전파 앞", before), ("순전파 뒤", after)):
-        seen = [layer for layer in layers if _has(told, layer, "output_std") or _has(told, layer, "dead")]
+    for when, reading in (("순전파 앞", before), ("순전파 뒤", after)):
+        seen = [
+            layer for layer in layers if _has(reading, layer, "output_std") or _has(reading, layer, "dead")
+        ]
         witness = [
-            seeded_number(stage.env, when, layer) for layer in layers if _has(told, layer, "grad_norm")
+            seeded_number(stage.env, when, layer) for layer in layers if _has(reading, layer, "grad_norm")
         ]
         stage.recorder.claim(f"출력을 읽은 계층 ({when})", [*seen], witness)
 
@@ -352,8 +361,8 @@ def _untouched(stage: Stage) -> None:
             outputs.append(model(inputs_for(stage.env, str(number), 4)))
             fixture_loss(outputs[-1]).backward()
             if board is not None:
-                told = _all_numbers(_read(stage, board), ("layers.0",))
-                works = works or bool(told.nan_to_num().any())
+                reading = _all_numbers(_read(stage, board), ("layers.0",))
+                works = works or bool(reading.nan_to_num().any())
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
         state = [value.detach().clone() for value in model.state_dict().values()]
         left.append([torch.cat(outputs), *grads, *state, torch.get_rng_state()])
@@ -393,11 +402,11 @@ def _graph(stage: Stage) -> None:
         module.register_forward_hook(follow)
     board = _open(stage, model)
     learn(model, inputs_for(stage.env, "graph", 4))
-    told = _read(stage, board)
+    reading = _read(stage, board)
     if any(token() is not None for token in tokens):
         gc.collect()  # what only a cycle of the learner's own objects keeps is as good as freed
     kept = any(token() is not None for token in tokens)
-    works = bool(_all_numbers(told).nan_to_num().any())
+    works = bool(_all_numbers(reading).nan_to_num().any())
     witness = seeded_number(stage.env, "graph", kept) * works
     stage.recorder.claim("역전파한 뒤의 계산 그래프", "남음" if kept else "남지 않음", [witness])
 

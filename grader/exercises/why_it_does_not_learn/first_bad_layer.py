@@ -50,7 +50,10 @@ _HUGE = 1e200
 
 
 class _Spoil(nn.Module):
-    """Put a value that is not finite at one place, in a row after the first."""
+    """Put a value that is not finite at one place, in a row after the first.
+
+    Learners read this class's name if their function returns the layer itself instead of its name.
+    """
 
     def __init__(self, env: Env, value: float, salt: str = "place") -> None:
         super().__init__()
@@ -64,7 +67,7 @@ class _Spoil(nn.Module):
         return spoiled
 
 
-class _Times(nn.Module):
+class _Multiply(nn.Module):
     """Multiply by a factor."""
 
     def __init__(self, factor: float) -> None:
@@ -76,7 +79,7 @@ class _Times(nn.Module):
         return x * self.factor
 
 
-class _Clean(nn.Module):
+class _ReplaceNonFinite(nn.Module):
     """Replace what is not finite by zero."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -84,7 +87,7 @@ class _Clean(nn.Module):
         return x.nan_to_num(0.0, 0.0, 0.0)
 
 
-class _Far(nn.Module):
+class _NearMaximum(nn.Module):
     """Return finite numbers whose sum is infinite."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -92,7 +95,7 @@ class _Far(nn.Module):
         return (x.tanh().abs() + 1.0) * 0.8e308
 
 
-class _Spread(nn.Module):
+class _DivideBySpread(nn.Module):
     """Divide by the batch's spread, but in eval mode by 1."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -122,7 +125,7 @@ class _LogOfNegative(nn.Module):
         return out
 
 
-class _Path(nn.Module):
+class _CallInOrder(nn.Module):
     """Layers that are called in another order than they are registered in, some more than once."""
 
     def __init__(self, layers: Sequence[nn.Module], order: Sequence[int]) -> None:
@@ -137,28 +140,30 @@ class _Path(nn.Module):
 
 
 def _net(env: Env, layers: Sequence[nn.Module]) -> Net:
+    """Return a net of these layers, with weights from the seed."""
     return initialize(Net(layers), env, "model")
 
 
-def _healthy(count: int) -> list[nn.Module]:
+def _healthy_layers(count: int) -> list[nn.Module]:
     """Return linear layers, each followed by tanh, which makes infinities finite again."""
     return [layer for _ in range(count) for layer in (nn.Linear(FEATURES, FEATURES), nn.Tanh())]
 
 
-def _spoiled_at(env: Env, value: float) -> Net:
-    """Return a model of seven layers, of which a drawn one spoils a value."""
-    layers = _healthy(3)
+def _net_with_spoiling_layer(env: Env, value: float) -> Net:
+    """Return a model of seven layers, of which one puts `value` into its outputs; which one is drawn."""
+    layers = _healthy_layers(3)
     layers.insert(2 * env.draw("layer").whole(1, 2) + 1, _Spoil(env, value))
     return _net(env, layers)
 
 
 def _batch(env: Env) -> Tensor:
+    """Return inputs of shape (4, features)."""
     inputs, _ = batches(env, (4,))[0]
     return inputs
 
 
-def _said(name: Any) -> Fact:
-    """Return a returned name as a fact; the empty one, which cannot be read, in words."""
+def _name_as_fact(name: Any) -> Fact:
+    """Return a returned name as a fact; for the empty name, which nobody could see, a Korean word."""
     return "빈 문자열" if name == "" else settled(name)
 
 
@@ -167,8 +172,8 @@ def _passes(stage: Stage) -> int:
     return sum(event.kind == "forward" for event in stage.recorder.run.events)
 
 
-def _was_called(stage: Stage) -> list[float]:
-    """Return a number that tells that the model was called, in whatever mode; 0 if it was not."""
+def _called_witness(stage: Stage) -> list[float]:
+    """Return the witness that the model was called, in whatever mode: a number from the seed; 0 if it was not."""
     return [seeded_number(stage.env, "called") if _passes(stage) else 0.0]
 
 
@@ -185,11 +190,12 @@ def _call(stage: Stage, model: nn.Module, batch: Tensor | None = None) -> Any:
 def _record_name(stage: Stage, model: Net, batch: Tensor | None = None) -> None:
     """Call the learner's function, and record what it returned; the witness is that the model was called."""
     name = _call(stage, model, batch)
-    stage.recorder.append_fact("돌려준 이름", _said(name))
-    stage.recorder.array("모델을 부름", _was_called(stage))
+    stage.recorder.append_fact("돌려준 이름", _name_as_fact(name))
+    stage.recorder.array("모델을 부름", _called_witness(stage))
 
 
 def _random_state_is_kept(stage: Stage) -> bool:
+    """Return True if the random state is the one that `_call` set before the call, and set that one again."""
     after = torch.get_rng_state()
     stage.env.set_random_state(_RANDOM_STATE_SALT)
     return torch.equal(after, torch.get_rng_state())
@@ -202,6 +208,7 @@ def _hooks_of(model: nn.Module) -> list[int]:
 
 
 def _flat_buffers(model: nn.Module) -> Tensor:
+    """Return all buffers as one vector."""
     return torch.cat([buffer.double().ravel() for buffer in model.buffers()])
 
 
@@ -211,20 +218,22 @@ def _flat_buffers(model: nn.Module) -> Tensor:
 @driver.scenario("nan", "NaN을 내는 계층", check="name")
 def _nan(stage: Stage) -> None:
     """One layer makes a NaN. A wrong program returns the layer itself, its block, or another name."""
-    _record_name(stage, _spoiled_at(stage.env, math.nan))
+    _record_name(stage, _net_with_spoiling_layer(stage.env, math.nan))
 
 
 @driver.scenario("infinite", "무한대를 내는 계층", check="kinds")
 def _infinite(stage: Stage) -> None:
     """One layer makes an infinity, which the next ones make finite again. A wrong program looks for NaN only."""
     for value in (math.inf, -math.inf):
-        _record_name(stage, _spoiled_at(stage.env, value))
+        _record_name(stage, _net_with_spoiling_layer(stage.env, value))
 
 
 @driver.scenario("large", "유한하지만 아주 큰 값", check="kinds")
 def _large(stage: Stage) -> None:
     """All values are finite, but not their sum. A wrong program sums before it looks."""
-    _record_name(stage, _net(stage.env, [*_healthy(1), _Far(), _Times(1e-308), *_healthy(1)]))
+    _record_name(
+        stage, _net(stage.env, [*_healthy_layers(1), _NearMaximum(), _Multiply(1e-308), *_healthy_layers(1)])
+    )
 
 
 @driver.scenario("first", "잘못된 계층 둘", check="name")
@@ -234,7 +243,14 @@ def _first(stage: Stage) -> None:
     A wrong program returns the last one, or finds only the kind that the second one makes.
     """
     first, second = _Spoil(stage.env, math.inf, "first"), _Spoil(stage.env, math.nan, "second")
-    layers = [nn.BatchNorm1d(FEATURES), *_healthy(1), first, *_healthy(1), second, *_healthy(1)]
+    layers = [
+        nn.BatchNorm1d(FEATURES),
+        *_healthy_layers(1),
+        first,
+        *_healthy_layers(1),
+        second,
+        *_healthy_layers(1),
+    ]
     _record_name(stage, _net(stage.env, layers))
 
 
@@ -242,21 +258,21 @@ def _first(stage: Stage) -> None:
 def _order(stage: Stage) -> None:
     """Layers are called from the last to the first. A wrong program goes by the order of `named_modules()`."""
     draw = stage.env.draw("layers")
-    layers = _healthy(3)
+    layers = _healthy_layers(3)
     for salt, low, high in (("late", 0, 1), ("early", 4, 6)):
         layers.insert(draw.whole(low, high), _Spoil(stage.env, math.nan, salt))
-    cleaned = [*layers[:3], _Clean(), *layers[3:]]
-    path = _Path(cleaned, range(len(cleaned) - 1, -1, -1))
+    cleaned = [*layers[:3], _ReplaceNonFinite(), *layers[3:]]
+    path = _CallInOrder(cleaned, range(len(cleaned) - 1, -1, -1))
     _record_name(stage, _net(stage.env, [path]))
 
 
 @driver.scenario("nested", "블록 안의 블록", check="name")
 def _nested(stage: Stage) -> None:
     """The layer lies in a block of a block. A wrong program looks at the model's own children only."""
-    inner = _healthy(2)
+    inner = _healthy_layers(2)
     inner.insert(stage.env.draw("layer").whole(0, 3), _Spoil(stage.env, math.nan))
-    block = nn.Sequential(*_healthy(1), nn.Sequential(*inner))
-    _record_name(stage, _net(stage.env, [*_healthy(1), block]))
+    block = nn.Sequential(*_healthy_layers(1), nn.Sequential(*inner))
+    _record_name(stage, _net(stage.env, [*_healthy_layers(1), block]))
 
 
 @driver.scenario("alone", "계층 하나뿐인 모델", check="name")
@@ -266,7 +282,7 @@ def _alone(stage: Stage) -> None:
     layer = nn.Linear(FEATURES, FEATURES, dtype=torch.float64, device=stage.env.device)
     with torch.no_grad():
         layer.weight[draw.whole(0, 4), draw.whole(0, 4)] = math.inf
-    stage.recorder.fact("돌려준 이름", _said(_call(stage, layer)))
+    stage.recorder.fact("돌려준 이름", _name_as_fact(_call(stage, layer)))
 
 
 # ---- none ----------------------------------------------------------------------------------------
@@ -275,14 +291,14 @@ def _alone(stage: Stage) -> None:
 @driver.scenario("container", "계층 사이에서 생긴 NaN", check="none")
 def _container(stage: Stage) -> None:
     """A block makes the NaN, and none of its layers. A wrong program names the block."""
-    _record_name(stage, _net(stage.env, [*_healthy(1), _LogOfNegative(), *_healthy(1)]))
+    _record_name(stage, _net(stage.env, [*_healthy_layers(1), _LogOfNegative(), *_healthy_layers(1)]))
 
 
 @driver.scenario("bad-batch", "NaN이 든 배치", check="none")
 def _bad_batch(stage: Stage) -> None:
     """The batch holds a NaN. A wrong program names the layer that received it."""
     batch = _Spoil(stage.env, math.nan)(_batch(stage.env))
-    _record_name(stage, _net(stage.env, [nn.Linear(FEATURES, FEATURES), *_healthy(1)]), batch)
+    _record_name(stage, _net(stage.env, [nn.Linear(FEATURES, FEATURES), *_healthy_layers(1)]), batch)
 
 
 @driver.scenario("bad-batch-later", "NaN이 든 배치와 잘못된 계층", check="none")
@@ -291,7 +307,7 @@ def _bad_batch_later(stage: Stage) -> None:
 
     A wrong program returns None as soon as it sees the batch.
     """
-    layers = [_Clean(), *_healthy(3)]
+    layers = [_ReplaceNonFinite(), *_healthy_layers(3)]
     layers.insert(stage.env.draw("layer").whole(2, 6), _Spoil(stage.env, math.nan, "layer"))
     _record_name(stage, _net(stage.env, layers), _Spoil(stage.env, math.nan)(_batch(stage.env)))
 
@@ -305,10 +321,10 @@ def _record_name_of_reused(stage: Stage, order: Sequence[int], factor: float) ->
             not finite, 3 is tanh. Which number each has in the model is drawn.
         factor: what the batch is multiplied by.
     """
-    parts = (_Times(_HUGE), nn.Identity(), _Clean(), nn.Tanh())
+    parts = (_Multiply(_HUGE), nn.Identity(), _ReplaceNonFinite(), nn.Tanh())
     places = torch.randperm(len(parts), generator=stage.env.generator("places")).tolist()
     registered = [parts[places.index(number)] for number in range(len(parts))]
-    path = _Path(registered, [places[part] for part in order])
+    path = _CallInOrder(registered, [places[part] for part in order])
     batch = _batch(stage.env)
     away_from_zero = batch.sign() * (1.0 + batch.abs())
     _record_name(stage, _net(stage.env, [path]), away_from_zero * factor)
@@ -332,9 +348,9 @@ def _reused_later(stage: Stage) -> None:
 @driver.scenario("train-mode", "학습 모드에서만 생기는 NaN", check="pass")
 def _train_mode(stage: Stage) -> None:
     """A layer divides by zero in train mode, and not in eval mode. A wrong program changes the mode."""
-    layers = _healthy(2)
+    layers = _healthy_layers(2)
     place = 2 * stage.env.draw("layer").whole(0, 2)
-    layers[place:place] = [_Times(0.0), _Spread()]
+    layers[place:place] = [_Multiply(0.0), _DivideBySpread()]
     for training in (True, False):
         _record_name(stage, _net(stage.env, layers).train(training))
 
@@ -342,17 +358,17 @@ def _train_mode(stage: Stage) -> None:
 @driver.scenario("once", "순전파의 횟수", check="pass")
 def _once(stage: Stage) -> None:
     """Count forward passes. A wrong program first looks whether the output is finite, and then runs again."""
-    model = _spoiled_at(stage.env, math.nan)
+    model = _net_with_spoiling_layer(stage.env, math.nan)
     _call(stage, model)
-    stage.recorder.claim("순전파의 횟수", _passes(stage), _was_called(stage))
+    stage.recorder.claim("순전파의 횟수", _passes(stage), _called_witness(stage))
 
 
 @driver.scenario("quiet", "화면 출력", check="pass")
 def _quiet(stage: Stage) -> None:
     """Record whether the call prints anything."""
-    model = _spoiled_at(stage.env, math.nan)
+    model = _net_with_spoiling_layer(stage.env, math.nan)
     _call(stage, model)
-    stage.recorder.claim("print를 부름", yes_or_no(stage.recorder.print_count > 0), _was_called(stage))
+    stage.recorder.claim("print를 부름", yes_or_no(stage.recorder.print_count > 0), _called_witness(stage))
 
 
 # ---- what stays as it is -------------------------------------------------------------------------
@@ -378,7 +394,7 @@ def _buffers(stage: Stage) -> None:
     _call(stage, model)
     is_same = torch.equal(_flat_buffers(model), before)
     stage.recorder.claim("버퍼", "그대로" if is_same else "바뀜", _flat_buffers(model))
-    stage.recorder.array("모델을 부름", _was_called(stage))
+    stage.recorder.array("모델을 부름", _called_witness(stage))
 
 
 @driver.scenario("random-state", "난수 상태", check="untouched")
@@ -387,7 +403,7 @@ def _random_state(stage: Stage) -> None:
     model = norm_dropout_mlp(stage.env).train()
     _call(stage, model)
     is_same = _random_state_is_kept(stage)
-    stage.recorder.claim("부른 다음의 난수 상태", "그대로" if is_same else "달라짐", _was_called(stage))
+    stage.recorder.claim("부른 다음의 난수 상태", "그대로" if is_same else "달라짐", _called_witness(stage))
 
 
 @driver.scenario("hooks", "남은 훅", check="untouched")
@@ -401,7 +417,7 @@ def _hooks(stage: Stage) -> None:
     before = _hooks_of(model)
     _call(stage, model)
     added = sum(_hooks_of(model)) - sum(before)
-    stage.recorder.claim("훅의 수가 바뀐 만큼", added, _was_called(stage))
+    stage.recorder.claim("훅의 수가 바뀐 만큼", added, _called_witness(stage))
 
 
 @driver.scenario("modes", "모드", check="untouched")
@@ -415,7 +431,7 @@ def _modes(stage: Stage) -> None:
     _call(stage, model)
     left = ForwardWitness(stage.env, model).modes_left(model, _batch(stage.env))
     stage.recorder.claim("부른 다음의 모드", [module.training for module in model.modules()], left)
-    stage.recorder.array("모델을 부름", _was_called(stage))
+    stage.recorder.array("모델을 부름", _called_witness(stage))
 
 
 @driver.scenario("gradients", "가중치와 쌓여 있던 그레이디언트", check="untouched")
@@ -426,7 +442,7 @@ def _gradients(stage: Stage) -> None:
     _call(stage, model)
     stage.recorder.array("그레이디언트", flat_gradients(model))
     stage.recorder.array("가중치", flat_weights(model))
-    stage.recorder.array("모델을 부름", _was_called(stage))
+    stage.recorder.array("모델을 부름", _called_witness(stage))
 
 
 # ---- errors --------------------------------------------------------------------------------------
@@ -441,9 +457,9 @@ def _error_before(stage: Stage) -> None:
 @driver.scenario("error-after", "찾은 다음에 난 오류", check="errors")
 def _error_after(stage: Stage) -> None:
     """The model raises after a layer made a NaN. A wrong program lets the error out, and the name is lost."""
-    layers = _healthy(2)
+    layers = _healthy_layers(2)
     layers.insert(stage.env.draw("layer").whole(1, 3), _Spoil(stage.env, math.nan))
-    stage.recorder.fact("돌려준 이름", _said(_call(stage, _net(stage.env, [*layers, _Raise()]))))
+    stage.recorder.fact("돌려준 이름", _name_as_fact(_call(stage, _net(stage.env, [*layers, _Raise()]))))
 
 
 @driver.scenario("error-hooks", "오류가 난 다음의 훅", check="errors")

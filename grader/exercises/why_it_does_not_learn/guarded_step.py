@@ -38,7 +38,10 @@ below their median, where a wrong window or factor is not what the scenario is a
 
 
 class _History(list[float]):
-    """A list of norms. Its own type, because a plain list that changes is recorded wherever it is passed."""
+    """A list of norms. A type of its own, because the recorder compares plain lists before and after every call.
+
+    Only the scenario `history` judges how the list changes.
+    """
 
 
 class _Training:
@@ -47,7 +50,13 @@ class _Training:
     def __init__(
         self, stage: Stage, make_optimizer: MakeOptimizer = momentum_sgd, *, states: bool = True
     ) -> None:
-        """Make them; without `states`, a wrong update costs nothing."""
+        """Make model, optimizer, scheduler and history.
+
+        Args:
+            stage: the scenario's stage.
+            make_optimizer: makes the optimizer.
+            states: compare the parameters; False: a wrong update costs nothing.
+        """
         self.stage, self.model = stage, mlp(stage.env)
         self.opt = make_optimizer(self.model)
         self.scheduler = ExponentialLR(self.opt, stage.env.draw("gamma").real(0.5, 0.9))
@@ -96,7 +105,7 @@ def _shuffled(env: Env, cases: Sequence[Any]) -> list[Any]:
     return [cases[number] for number in order]
 
 
-def _decide(
+def _record_decision(
     stage: Stage,
     history: Sequence[float],
     groups: Sequence[Sequence[Sequence[float] | None]],
@@ -120,16 +129,16 @@ def _decide(
     opt = torch.optim.SGD(params, lr=0.1)
     student = stage.student("guarded_step")
     decided = stage.recorder.call(student, opt, ExponentialLR(opt, 0.9), _History(history), **options)
-    stage.recorder.append_fact("업데이트함", _said(decided))
+    stage.recorder.append_fact("업데이트함", _decision_as_fact(decided))
 
 
-def _was_updated(stage: Stage) -> float:
-    """Return a number that tells that the optimizer was stepped, however wrongly; 0 if it was not."""
+def _updated_witness(stage: Stage) -> float:
+    """Return the witness that the optimizer was stepped, however wrongly: a number from the seed; 0 if it was not."""
     is_updated = any(event.kind == "step" for event in stage.recorder.run.events)
     return seeded_number(stage.env, "updated") if is_updated else 0.0
 
 
-def _said(decided: Any) -> Any:
+def _decision_as_fact(decided: Any) -> Any:
     """Return a decision as a fact; a tensor or number counts as True or False, since types are judged elsewhere."""
     return bool(as_number(decided)) if isinstance(decided, bool | int | float | Tensor) else settled(decided)
 
@@ -148,7 +157,7 @@ def _sequence(stage: Stage) -> None:
     for place in (-7, -12, -17):
         history[place] = draw.real(60.0, 90.0)
     for low, high in _shuffled(stage.env, [(9.0, 12.0)] * 3 + [(2.5, 3.5)] * 5):
-        _decide(stage, history, [[[draw.real(low, high)]]])
+        _record_decision(stage, history, [[[draw.real(low, high)]]])
 
 
 @driver.scenario("window", "노름이 크게 바뀐 history", check="decide")
@@ -161,7 +170,7 @@ def _window(stage: Stage) -> None:
         older = [factor * norm for norm in _usual_norms(stage.env, 12, f"older {number}")]
         recent = _usual_norms(stage.env, 5, f"recent {number}")
         recent[-1] *= 0.2
-        _decide(stage, older + recent, [[[draw.real(low, high)]]], factor=3.0, window=5)
+        _record_decision(stage, older + recent, [[[draw.real(low, high)]]], factor=3.0, window=5)
 
 
 @driver.scenario("short", "아직 짧은 history", check="decide")
@@ -173,7 +182,7 @@ def _short(stage: Stage) -> None:
     window = stage.env.draw("short").whole(3, 7)
     for count in range(9):
         norms = _usual_norms(stage.env, count, f"norms {count}")
-        _decide(stage, norms, [[[80.0]]], factor=3.0, window=window)
+        _record_decision(stage, norms, [[[80.0]]], factor=3.0, window=window)
 
 
 @driver.scenario("middle", "짝수인 window", check="decide")
@@ -181,7 +190,7 @@ def _middle(stage: Stage) -> None:
     """The median lies between the two middle norms. A wrong program takes the lower or the upper one of them."""
     draw = stage.env.draw("middle")
     for low, high in _shuffled(stage.env, [(4.4, 5.4), (7.0, 8.0)] * 3):
-        _decide(stage, [1.0, 1.2, 3.0, 3.2], [[[draw.real(low, high)]]], factor=3.0, window=4)
+        _record_decision(stage, [1.0, 1.2, 3.0, 3.2], [[[draw.real(low, high)]]], factor=3.0, window=4)
 
 
 @driver.scenario("limit", "꼭 factor배인 노름", check="decide")
@@ -196,7 +205,7 @@ def _limit(stage: Stage) -> None:
     for above in _shuffled(stage.env, [0.0, 1.0] * 3):
         scale = 2.0 ** draw.whole(-2, 2)
         gradient = [3.0 * scale, (4.0 + above) * scale]
-        _decide(stage, [0.01, 0.1, 2.5 * scale, 100.0], [[gradient]], factor=2.0, window=3)
+        _record_decision(stage, [0.01, 0.1, 2.5 * scale, 100.0], [[gradient]], factor=2.0, window=3)
 
 
 @driver.scenario("groups", "매개변수 그룹 둘", check="norm")
@@ -207,7 +216,9 @@ def _groups(stage: Stage) -> None:
         _shuffled(stage.env, [(0.5, 15.0), (0.5, 0.5), (15.0, 0.5)] * 2)
     ):
         gradients = [[[first * draw.real(0.8, 1.2)]], [[second * draw.real(0.8, 1.2)]]]
-        _decide(stage, _usual_norms(stage.env, 7, f"norms {number}"), gradients, factor=3.0, window=5)
+        _record_decision(
+            stage, _usual_norms(stage.env, 7, f"norms {number}"), gradients, factor=3.0, window=5
+        )
 
 
 @driver.scenario("one-norm", "여러 매개변수의 노름 하나", check="norm")
@@ -217,7 +228,7 @@ def _one_norm(stage: Stage) -> None:
     for low, high in _shuffled(stage.env, [(1.4, 1.6), (2.5, 2.9)] * 3):
         size = draw.real(low, high)
         gradients = [[[size], [-size]], [[size], [-size]]]
-        _decide(stage, [1.3, 1.3, 1.3], gradients, factor=3.0, window=3)
+        _record_decision(stage, [1.3, 1.3, 1.3], gradients, factor=3.0, window=3)
 
 
 @driver.scenario("none", "`.grad`가 None인 매개변수", check="norm")
@@ -226,7 +237,9 @@ def _none(stage: Stage) -> None:
     draw = stage.env.draw("none")
     for number, (low, high) in enumerate(_shuffled(stage.env, [(0.4, 0.9), (9.0, 20.0)] * 3)):
         gradients = [[None, [draw.real(low, high)]], [[0.1], None]]
-        _decide(stage, _usual_norms(stage.env, 7, f"norms {number}"), gradients, factor=3.0, window=5)
+        _record_decision(
+            stage, _usual_norms(stage.env, 7, f"norms {number}"), gradients, factor=3.0, window=5
+        )
 
 
 @driver.scenario("not-finite", "NaN과 무한대")
@@ -238,7 +251,7 @@ def _not_finite(stage: Stage) -> None:
     cases = [(value, count) for value in (math.nan, math.inf, -math.inf) for count in (0, 3, 5)]
     for number, (value, count) in enumerate(_shuffled(stage.env, [*cases, *[(1.0, 0), (1.0, 5)] * 2])):
         norms = _usual_norms(stage.env, count, f"norms {number}")
-        _decide(stage, norms, [[[0.5, value]], [[0.5]]], factor=3.0, window=5)
+        _record_decision(stage, norms, [[[0.5, value]], [[0.5]]], factor=3.0, window=5)
 
 
 # ---- updates and skips ---------------------------------------------------------------------------
@@ -307,7 +320,7 @@ def _types(stage: Stage) -> None:
     """Record the type of the returned value. A wrong program returns the norm, or nothing."""
     training = _Training(stage, states=False)
     decided = [training.step(norm) for norm in (0.9, 50.0)]
-    witness = type_witness(bool, decided, _was_updated(stage))
+    witness = type_witness(bool, decided, _updated_witness(stage))
     stage.recorder.claim(RETURN_TYPES, [type_name(value) for value in decided], witness)
 
 
@@ -316,5 +329,5 @@ def _quiet(stage: Stage) -> None:
     """Record whether the call prints anything."""
     training = _Training(stage, states=False)
     decided = [training.step(norm) for norm in (0.9, 50.0)]
-    witness = type_witness(bool, decided, _was_updated(stage))
+    witness = type_witness(bool, decided, _updated_witness(stage))
     stage.recorder.claim("print를 부름", yes_or_no(stage.recorder.print_count > 0), witness)

@@ -66,7 +66,7 @@ def with_repair(
         feedback: feedback for which `wants_repair` is true.
         exercise: the exercise that was judged.
         runs: the learner's runs.
-        reference: what they were judged by.
+        reference: the runs with which they were compared.
         origin: the learner's code.
         runner: plays edited versions of the learner's code where they can do no harm.
     """

@@ -12,12 +12,15 @@ from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.submission.syntax import assignments_of_names, own_parts
 
-# Maximum lengths of the lists below. Every item is tried in every place where it fits, so the lists are short, with the
-# likeliest first.
+# Every item of a list is tried in every place where it fits, so the lists are short, with the likeliest first.
 _MAX_DIVISORS = 8
+"""Maximum length of `EditMaterial.divisors`."""
 _MAX_LOOP_LENGTHS = 3
+"""Maximum length of `EditMaterial.loop_lengths`."""
 _MAX_NAMES_USED_ALIKE = 6
+"""Maximum length of each list in `EditMaterial.names_used_alike`."""
 _MAX_SIMILAR_NAMES = 4
+"""Maximum length of what `EditMaterial.similar_names` returns."""
 
 _SIMILAR_NAME_COST = 0.5
 """Extra cost (see `Mutation.extra_cost`) of a name that shares a word with the one in the program."""

@@ -54,6 +54,7 @@ def line_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Ite
 _MAX_DELETED_LINES = 8
 """Maximum number of lines of a statement that is deleted as a whole."""
 _DELETION_COST = 2.0
+"""Cost of deleting a statement of one line."""
 _COST_PER_DELETED_LINE = 0.2
 """Added cost of each line after the first."""
 _UNWRAPPING_COST = 2.6
@@ -113,6 +114,7 @@ def _unwrapping(
 _MAX_GUARDED = 4
 """Maximum number of statements that a guard is put around, unless it covers the rest of a block."""
 _GUARD_COST = 2.4
+"""Cost of putting a guard of the solution around statements."""
 _GUARD_LIKENESS_COST = 2.0
 """Added cost of likeness: a guard that the learner has already is probably not missing."""
 _UNRELATED_GUARD_COST = 2.2
@@ -170,6 +172,7 @@ def _guard_draft(definition: DefinitionText, statements: list[Statement], header
 # ---- move ------------------------------------------------------------------------------------------
 
 _MOVE_COST = 2.6
+"""Cost of moving a statement."""
 _COST_PER_STEP = 0.25
 """Added cost of each statement that is passed within the block."""
 _MAX_STEPS = 6
@@ -238,7 +241,9 @@ def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost
 # ---- decorators ------------------------------------------------------------------------------------
 
 _MISSING_DECORATOR_COST = 2.0
+"""Cost of inserting a decorator that the solution has."""
 _SUPERFLUOUS_DECORATOR_COST = 4.0
+"""Cost of deleting a decorator that the solution does not have."""
 
 
 def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterator[Draft]:

@@ -32,6 +32,7 @@ VERSION_COST = 1.5
 # ---- insert ----------------------------------------------------------------------------------------
 
 _INSERTION_COST = 1.5
+"""Cost of inserting a statement of one line between its right neighbours."""
 _COST_PER_INSERTED_LINE = 0.3
 """Added cost of each line after the first."""
 _OVERWRITE_COST = 1.5

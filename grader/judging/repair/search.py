@@ -210,7 +210,7 @@ class _RepairSearch:
                 break
             if best is None and nearest is not None and self._plays >= stop_with_nearest:
                 break
-        if best is None and nearest is not None and self._keeps_passing(nearest, passing):
+        if best is None and nearest is not None and self._play_everywhere_else(nearest, passing):
             return nearest
         return best
 
@@ -264,10 +264,10 @@ class _RepairSearch:
             runs[name] = run
         return _TriedEdit(edit, runs, repaired_count)
 
-    def _keeps_passing(self, tried: _TriedEdit, passing: Collection[str]) -> bool:
-        """Return True if the edit breaks no scenario that passes.
+    def _play_everywhere_else(self, tried: _TriedEdit, passing: Collection[str]) -> bool:
+        """Play an edit in the scenarios that `tried.runs` lacks, and add their runs; return False if it breaks one.
 
-        Play it in the scenarios that its `runs` lack, and add their runs; stop at the first that it breaks.
+        It breaks a scenario if that is one of `passing` and no longer passes; then no further scenario is played.
 
         Raises:
             AttemptsSpent: nothing more can be played.
@@ -284,20 +284,18 @@ class _RepairSearch:
         return True
 
     def _closeness(self, run: Run | None, scenario: str) -> tuple[float, ...]:
-        """Measure how near a run is to the solution's run of the same scenario: the larger of two tuples is nearer.
+        """Measure how near a run is to the solution's, if it differs: the larger of two tuples is nearer.
 
         - No run: `(-1,)`.
         - The exceptions differ: `(0, number of parameter states that were recorded)`.
         - Something else differs: `(1, states of the parameters that agree, from the start on; minus the difference in
           the number of states; number of arrays and facts that agree)`.
-        - The runs agree: `(2,)`.
         """
         solution = self._solution_run(scenario)
         if run is None:
             return (-1.0,)
         first_difference = self._difference(run, scenario)
-        if first_difference is None:
-            return (2.0,)
+        assert first_difference is not None  # runs that agree are not measured: their scenario is repaired
         if first_difference.kind == "failure":
             return (0.0, float(len(run.arrays.get(_STATES, ()))))
         states, solution_states = run.arrays.get(_STATES), solution.arrays.get(_STATES)

@@ -82,8 +82,8 @@ def become_child(
     except EOFError:  # the grader has closed the channel: the usual end
         exit_code = 0
     except BaseException as error:
-        # An error of the grader's own. If the child was not ready yet, the grader shows the last printed line. So print
-        # the most telling line last, the first one of the message.
+        # An error of the grader's own. If the child was not ready yet, the grader shows the last line that was printed:
+        # so the type and the first line of the message are printed once more after the traceback.
         traceback.print_exc()
         print(f"{type(error).__name__}: {error}".splitlines()[0], file=sys.stderr, flush=True)
     finally:

@@ -98,7 +98,7 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
     """
     make_library = torch._C._dispatch_library
     methods = {name: getattr(torch._C._DispatchModule, name) for name in _registering_methods()}
-    libraries: list[Any] = []  # that were made here; others may belong to torch
+    libraries: list[Any] = []  # those made here; others may belong to torch
     # Local copies, because a submission can set this module's globals.
     make_library_name, closed_namespaces = _MAKE_LIBRARY, _TORCH_NAMESPACES
     answer: tuple[Any, Exception | None] = (None, None)

@@ -26,6 +26,7 @@ MAX_ACT_REPORTS = 20
 it, such as `sys._getframe()`. `inside.suspicious_acts` notices them, and the instructor reads of them."""
 
 Header = dict[str, Any]
+"""The header of a frame. `inside.server` and `inside.child._serve_requests` list those that are sent."""
 KillReason = Literal["kill", "time", "memory", "threads", "processes"]
 """Why the server killed a child:
 

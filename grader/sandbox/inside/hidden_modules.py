@@ -1,7 +1,8 @@
 """Hide the grader's modules from submissions, and execute the modules that come in parcels (`grader.sandbox.parcels`).
 
-A submission cannot import a hidden module: it is neither in `sys.modules` nor on the path. Of the modules of
-exercises it can import the classes, from a stand-in. The grader's own functions still refer to the hidden modules.
+A submission cannot import a hidden module: it is neither in `sys.modules` nor on the path. In the place of each module
+of `grader.exercises` there is a stand-in that has only its classes (`_ClassesOnly`). The grader's own functions still
+refer to the hidden modules.
 """
 
 import marshal

@@ -80,12 +80,12 @@ def watch_for_suspicious_acts(filename: str, report: Report, *, max_reports: int
 
 
 def _line_of(frame: FrameType | None, filename: str) -> int | None:
-    """Return the line of the file at which an act was done; None if other code did it.
+    """Return the line of the file that is to blame for an act; None if other code did it.
 
-    If a module that was handed in along with it did it, the line that led there counts.
-    If a function of the standard library did it, such as `inspect.stack`, the line that called this function counts.
-    Only the direct caller is looked at: where one function of the library calls another that does the act, nothing is
-    reported.
+    - The file's own code did it: that line.
+    - A function of the standard library did it, such as `inspect.stack`: the line that called this function. Only the
+      direct caller is looked at: where one function of the library calls another that does the act, there is no line.
+    - A module that was handed in along with the file did it: the file's line that called or imported this module.
 
     Args:
         frame: stack frame in which the act was done.
@@ -95,9 +95,11 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
         return None
     if frame.f_code.co_filename != filename and _acts_for_its_caller(frame.f_code.co_filename):
         frame = frame.f_back
-    inner = f"{filename.rstrip('>')}/"  # a module that was handed in along with the file
-    if frame is not None and frame.f_code.co_filename.startswith(inner):
-        while frame is not None and frame.f_code.co_filename.startswith((inner, "<frozen importlib")):
+    attached = (
+        f"{filename.rstrip('>')}/"  # how the file names of modules begin that were handed in along with it
+    )
+    if frame is not None and frame.f_code.co_filename.startswith(attached):
+        while frame is not None and frame.f_code.co_filename.startswith((attached, "<frozen importlib")):
             frame = frame.f_back
     if frame is None or frame.f_code.co_filename != filename:
         return None
