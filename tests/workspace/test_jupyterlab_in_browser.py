@@ -279,7 +279,9 @@ def test_a_choice_made_while_another_runs_is_kept(lab: Started, page: Any) -> No
     second.click()
     assert "실행하고 있어요" in second.evaluate(says)
     for asked in (one, other):
-        page.wait_for_selector(f"text=내 예측 {asked.answer} → 결과 {asked.answer}. 맞았습니다 >> visible=true")
+        page.wait_for_selector(
+            f"text=내 예측 {asked.answer} → 결과 {asked.answer}. 맞았습니다 >> visible=true"
+        )
     page.get_by_text("checked 1").wait_for()
     page.wait_for_timeout(500)
     assert page.get_by_text("not yet", exact=True).count() == 0
