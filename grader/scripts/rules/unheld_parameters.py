@@ -84,7 +84,9 @@ def _unfrozen(facts: Facts) -> list[ParameterFacts]:
     """Return those of them that the first backwards of a line did not reach, and all of its later ones did."""
     backwards = [one for one in facts.of(BackwardRan) if one.reached]
     found = []
-    for parameter in unheld(facts):
+    idle = [one for one in facts.parameters if one.is_parameter and one.idle >= _FEWEST]
+    known = unheld(facts)
+    for parameter in [*known, *(one for one in idle if one not in known)]:
         if parameter.module_serial is not None and _optimizer_before(facts, parameter.module_serial):
             continue  # made later, not unfrozen
         place = next(one.place for one in reversed(backwards) if parameter.number in one.reached)
