@@ -14,8 +14,9 @@ _LEAST, _ALIKE = 1e-4, 1e-3
 
 def _value(facts: Facts, serial: int) -> float | None:
     loss = facts.events[serial]
-    known = isinstance(loss, LossComputed) and loss.value is not None
-    return float(loss.value) if known else None  # type: ignore[union-attr, arg-type]
+    if not isinstance(loss, LossComputed) or loss.value is None:
+        return None
+    return float(loss.value)
 
 
 def _weights(facts: Facts, left: list[LossComputed]) -> list[float]:

@@ -35,6 +35,7 @@ def _reached_since(facts: Facts, serial: int) -> frozenset[int]:
 
 
 def names(these: list[ParameterFacts]) -> str:
+    """Return the names of some parameters, shortened."""
     return ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
 
 

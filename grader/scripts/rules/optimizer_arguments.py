@@ -30,9 +30,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=optimizer.built,
             sentence=Said(
-                "SGD의 인자가 자리를 바꿔 들어간 것 같아요. 위치로 주면 `lr, momentum, dampening, weight_decay` 순서라서, "
-                "가중치 감쇠로 준 값이 다른 인자가 돼요.",
-                "Arguments of SGD seem to stand in each other's places: by position they are lr, momentum, dampening, "
+                "SGD의 인자가 자리를 바꿔 들어갔어요. 이름 없이 주면 `lr, momentum, dampening, weight_decay` "
+                "순서라서, 가중치 감쇠로 준 값이 다른 인자가 돼요.",
+                "Arguments of SGD stand in each other's places: by position they are lr, momentum, dampening, "
                 "weight_decay, so what was meant as weight decay became another one.",
             ),
             evidence=Said(

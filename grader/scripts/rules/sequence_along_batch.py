@@ -32,13 +32,13 @@ def _find(facts: Facts) -> Iterator[Finding]:
             place=place,
             severity=None if last.kind in ("LSTM", "GRU", "RNN") else "warning",
             sentence=Said(
-                f"`batch_first` 없는 {last.kind}의 입력은 시간이 첫 축이어야 하는데 배치가 첫 축이에요. 시간을 따라가지 "
-                "않고 무작위로 섞인 샘플에서 샘플로 이어져요.",
+                f"`batch_first` 없는 {last.kind}의 입력은 시간이 첫 축이어야 하는데 배치가 첫 축이에요. 시간을 "
+                "따라가지 않고 무작위로 섞인 샘플에서 샘플로 이어져요.",
                 f"Without batch_first the first axis of {last.kind}'s input is the time, but here it is the batch: it "
                 "runs from one shuffled sample to the next.",
             ),
             evidence=Said(
-                f"살펴본 {len(these)}번 가운데 {len(wrong)}번에서 입력이 {last.shape}였고, 첫 축 {last.shape[0]}이 섞는 "
+                f"살펴본 {len(these)}번 가운데 {len(wrong)}번에서 입력이 {last.shape}였고, 첫 축이 섞는 "
                 "로더의 배치 크기와 같았어요.",
                 f"In {len(wrong)} of {len(these)} runs its input was {last.shape}, whose first axis is the batch of a "
                 "shuffling loader.",

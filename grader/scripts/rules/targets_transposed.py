@@ -29,10 +29,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "target of another sample and another time.",
             ),
             evidence=Said(
-                f"손실 {len(these)}번 모두 예측은 {last.input_laid}, 정답은 {last.target_laid} 모양에서 폈어요. 앞의 두 "
-                "축이 서로 바뀌어 있어요.",
-                f"In all {len(these)} losses the predictions were flattened from {last.input_laid} and the targets from "
-                f"{last.target_laid}: the first two axes are exchanged.",
+                f"손실 {len(these)}번 모두 예측은 {last.input_laid}, 정답은 {last.target_laid} 모양에서 폈어요. 앞의 "
+                "두 축이 서로 바뀌어 있어요.",
+                f"In all {len(these)} losses the predictions were flattened from {last.input_laid} and the targets "
+                f"from {last.target_laid}: the first two axes are exchanged.",
             ),
             mend=Said(
                 "한쪽의 축을 바꾼 다음에 펴세요: `y.t().reshape(-1)`.",
