@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import isfinite
 
-from grader.scripts.facts import BackwardRan, Facts, LossComputed, NumberRead
+from grader.scripts.facts import BackwardRan, Detached, Facts, LossComputed, NumberRead
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules.never_reached import names, starved
@@ -50,7 +50,10 @@ def _read_at(facts: Facts, left: list[LossComputed]) -> Place | None:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     used = {serial for one in facts.of(BackwardRan) for serial in one.losses}
-    hungry = starved(facts)
+    cut = frozenset[int]().union(*(one.parameters for one in facts.of(Detached)))
+    hungry = {
+        number: one for number, one in starved(facts).items() if number not in cut
+    }  # `detach` is told there
     losses = [one for one in facts.of(LossComputed) if one.grad]
     for place in dict.fromkeys(one.place for one in losses):
         these = [one for one in losses if one.place == place]

@@ -98,8 +98,8 @@ def _statement(place: Place | None) -> Place | None:
 
 def _rebuilt(built: Place) -> Said:
     return Said(
-        f"{built.line}번째 줄의 옵티마이저는 앞에서 만든 모델의 것인데, 그 뒤에 모델을 새로 만들었어요. 학습하는 모델은 "
-        "처음 값 그대로 남아요.",
+        f"{built.line}번째 줄의 옵티마이저는 앞에서 만든 모델의 것인데, 그 뒤에 모델을 새로 만들었어요. 학습하는 "
+        "모델은 처음 값 그대로 남아요.",
         f"The optimizer of line {built.line} belongs to the model before, which was built anew here: the model that "
         "runs keeps its random start.",
     )
