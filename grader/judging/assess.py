@@ -52,7 +52,7 @@ from grader.judging.uncalled import uncalled_method
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
-from grader.submission.syntax import Definition, definition_of, is_constant, methods
+from grader.submission.syntax import definition_of, has_empty_body
 
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the learner's line beside a mistake."""
@@ -143,23 +143,7 @@ def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: O
     # In a class, one method may be left as it was handed out while others are written.
     if raised_as_starter and not isinstance(definition, ast.ClassDef):
         return not any(run.events for run in trace.runs.values())
-    return definition is not None and _has_empty_body(definition)
-
-
-def _has_empty_body(definition: Definition) -> bool:
-    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`.
-
-    False for a class without methods: it may be a dataclass.
-    """
-    if isinstance(definition, ast.ClassDef):
-        inside = methods(definition)
-        return bool(inside) and all(map(_has_empty_body, inside.values()))
-    return all(
-        isinstance(statement, ast.Pass)
-        or is_constant(statement)
-        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
-        for statement in definition.body
-    )
+    return definition is not None and has_empty_body(definition)
 
 
 def _make_diagnosis(

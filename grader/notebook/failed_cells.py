@@ -14,6 +14,7 @@ from grader.observe.wording import with_particle
 from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
 from grader.submission.syntax import DEFINED_NAME, SYNTAX_ERROR, ParseError, parse
+from grader.submission.unindented import unindented_line, unindented_message
 
 _DEFINITION = re.compile(rf"^{DEFINED_NAME}", re.MULTILINE)
 """Finds definitions by their text: a cell with a syntax error has no tree."""
@@ -27,11 +28,15 @@ class _Failed:
     earlier: object
     """What the name stands for since an earlier run; None if it stands for nothing."""
     why: str
-    """Korean sentence on a syntax error, or an exception as Python words it."""
+    """Korean sentence on what is wrong with the cell, or an exception as Python words it."""
+    is_unindented: bool = False
+    """True if the cell defined an empty function, because its lines are not indented."""
 
 
 _failed: dict[str, _Failed] = {}
 """By exercise, in this kernel."""
+_running: list[str] = []
+"""Texts of the running cells, the inner one last: one can run another."""
 
 
 def notice_failed_cells() -> None:
@@ -58,8 +63,20 @@ def older_than_its_cell(exercise: str, function: Callable[..., Any]) -> OlderTha
     if failed is None or failed.earlier is not function:
         return None
     subject = with_particle(f"`{exercise}`", "은/는")
+    if failed.is_unindented:
+        return OlderThanItsCell("함수 안이 비어 있어요", (failed.why, _AGAIN))
     told = f"그래서 지금 있는 {subject} 고치기 전의 것이고, 확인하지 않았어요."
     return OlderThanItsCell("위 셀이 실행되지 않았어요", (told, failed.why, _AGAIN))
+
+
+def unindented_in_running_cell(missing: str) -> str | None:
+    """Return what to say of a missing name that is a parameter of the empty function above it in the cell, or None."""
+    source = as_python(_running[-1]) if _running else ""
+    for exercise in load_course().exercises:
+        found = unindented_line(source, exercise)
+        if found is not None and missing in found.parameters:
+            return unindented_message(exercise, found.line)
+    return None
 
 
 def has_failed(exercise: str) -> bool:
@@ -83,13 +100,19 @@ class _Observer:
         if meant:
             meant -= practised(as_python(raw), tuple(exercises))
         self._before.append({name: self._names.get(name) for name in meant})
+        _running.append(raw)
 
     def after(self, result: Any) -> None:
         """Record which of them the cell has not defined, and tell a syntax error in Korean."""
         error = result.error_before_exec or result.error_in_exec
         problem = _syntax_problem(str(result.info.raw_cell)) if isinstance(error, SyntaxError) else None
+        source = as_python(_running.pop()) if _running else ""
         for name, earlier in (self._before.pop() if self._before else {}).items():
-            if error is not None and self._names.get(name) is earlier:
+            outside = unindented_line(source, name)
+            if outside is not None:
+                why = unindented_message(name, outside.line)
+                _failed[name] = _Failed(self._names.get(name), why, is_unindented=True)
+            elif error is not None and self._names.get(name) is earlier:
                 _failed[name] = _Failed(earlier, problem or f"오류: {_in_one_line(error)}")
             else:
                 _failed.pop(name, None)

@@ -16,7 +16,7 @@ from typing import Any
 from grader.base.menus import RUN_ABOVE
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
-from grader.notebook.failed_cells import has_failed
+from grader.notebook.failed_cells import has_failed, unindented_in_running_cell
 from grader.observe.wording import particle
 from grader.submission.cells import without_magics
 
@@ -68,9 +68,9 @@ def _show(
     prepared = any(
         getattr(shell.user_ns.get(one), "__module__", "").startswith("grader.") for one in NOTEBOOK_FUNCTIONS
     )
-    explanation = (
-        why_missing(error.name, prepared=prepared) if in_cell and isinstance(error.name, str) else None
-    )
+    explanation = None
+    if in_cell and isinstance(error.name, str):
+        explanation = unindented_in_running_cell(error.name) or why_missing(error.name, prepared=prepared)
     if explanation is not None:
         lines = [f"NameError: {error}", explanation]
         error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it to show the error

@@ -1,7 +1,8 @@
 """Draw a learner's progress: `progress()` in a notebook, `grader progress` in a terminal."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import date
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -9,10 +10,16 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from grader.course.reading import load_course
 from grader.learner.earned import describe
+from grader.learner.next_section import section
 from grader.learner.overview import Overview, duration, overview
 from grader.learner.progress import Progress
 from grader.notebook.shown import Shown
+from grader.practice.best_times import BestTimes
+from grader.practice.drill import time_in_words
+from grader.practice.today import today
+from grader.practice.visit import comes_back, opening
 from grader.report.html import page
 from grader.report.plain_text import without_code_marks
 from grader.report.words import KIND_NAMES
@@ -20,6 +27,7 @@ from grader.report.words import KIND_NAMES
 # Entries shown of each list; `_WIDEST` is in terminal columns.
 _MOST_MISTAKES = 8
 _MOST_LOCKED = 4
+_MOST_TIMES = 3
 _WIDEST = 90
 
 
@@ -28,15 +36,17 @@ RESET_STAYS = "되돌린 연습 문제 {}개를 다시 풀 수 있어요. XP와 
 
 def progress() -> Shown:
     """Show how far the learner has come: level, lessons, next exercise, mistakes, achievements."""
-    content = overview(Progress.load())
-    return Shown(progress_html(content), progress_text(content))
+    content, practice = overview(Progress.load()), practice_lines(date.today())
+    return Shown(progress_html(content, practice), progress_text(content, practice))
 
 
-def progress_html(content: Overview, *, links: bool = True) -> str:
+def progress_html(content: Overview, practice: Sequence[str] = (), *, links: bool = True) -> str:
     """Return the page as HTML; with `links` it links to the lesson notebooks, which lie beside the current one."""
     return page(
         "progress.html.j2",
         o=content,
+        practice=practice,
+        section_of=section,
         links=links,
         kinds=KIND_NAMES,
         most=_MOST_MISTAKES,
@@ -47,21 +57,35 @@ def progress_html(content: Overview, *, links: bool = True) -> str:
     )
 
 
-def progress_text(content: Overview, width: int = 80) -> str:
+def practice_lines(on: date) -> list[str]:
+    """Return Korean lines on the clinic and the drill: what there is today or comes next, and the best times."""
+    learner, course = Progress.load(), load_course()
+    lines = [line] if (line := opening(on)) else []
+    plan = today(learner, course, on)
+    if not lines and plan.following is not None:
+        lines.append(f"클리닉: {comes_back(plan.following, plan.coming)}")
+    best = sorted(BestTimes().of.items(), key=lambda item: item[1].on, reverse=True)[:_MOST_TIMES]
+    if best:
+        times = ", ".join(f"{name} {time_in_words(one.seconds)}" for name, one in best)
+        lines.append(f"드릴에서 가장 빨랐던 기록: {times}")
+    return lines
+
+
+def progress_text(content: Overview, practice: Sequence[str] = (), width: int = 80) -> str:
     """Return the page as plain text, `width` columns wide."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
     with console.capture() as captured:
-        print_progress(console, content)
+        print_progress(console, content, practice)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def print_progress(console: Console, content: Overview) -> None:
+def print_progress(console: Console, content: Overview, practice: Sequence[str] = ()) -> None:
     """Print the page on a terminal."""
     width = min(console.width, _WIDEST)
-    console.print(Group(*_blocks(content, width)), width=width, highlight=False)
+    console.print(Group(*_blocks(content, practice, width)), width=width, highlight=False)
 
 
-def _blocks(content: Overview, width: int) -> Iterator[RenderableType]:
+def _blocks(content: Overview, practice: Sequence[str], width: int) -> Iterator[RenderableType]:
     for notice in content.notices:
         yield Text(f"! {notice}", "yellow")
     yield from _level(content, width)
@@ -72,6 +96,8 @@ def _blocks(content: Overview, width: int) -> Iterator[RenderableType]:
         yield Text.assemble(("다음 ", "dim"), (without_code_marks(content.following.exercise.title), "bold"))
         yield Padding(Text(describe(content.following)), (0, 0, 0, 5))
         yield Padding(Text("여는 명령: grader next", "dim"), (0, 0, 0, 5))
+    for line in practice:
+        yield Padding(Text(line), (0, 0, 0, 5))
     yield Text()
     yield _lessons(content, width)
     if content.reset:

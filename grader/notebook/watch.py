@@ -52,21 +52,31 @@ class CheckAbandonedError(KeyboardInterrupt):
 
 
 def watch_file(file: Path, console: Console, names: Mapping[str, str] | None = None) -> None:
-    """Check the file, which exists, until the learner quits. For `names`, see `OwnFile`."""
+    """Check the file, which exists, then those that follow it, until the learner quits. For `names`, see `OwnFile`."""
+    following: Path | None = file
     with _interruptible() as interrupted, pressed_keys() as pressed:
-        watch = Watch(file, load_course(), console, names, pressed)
-        with suppress(CheckAbandonedError):
-            watch.look()
-        for _ in _ticks(file, interrupted):
-            for key in watch.take_keys():
-                if key == "q":
-                    return
-                with suppress(CheckAbandonedError):
-                    watch.press(key)
-            with suppress(CheckAbandonedError):
-                watch.look_if_saved()
+        while following is not None:
+            watch = Watch(following, load_course(), console, names, pressed)
+            following = _watched(watch, following, interrupted)
     if interrupted.is_set():
         raise KeyboardInterrupt
+
+
+def _watched(watch: "Watch", file: Path, interrupted: threading.Event) -> Path | None:
+    """Check a file until the learner goes on to the file that is returned, or quits (None)."""
+    with suppress(CheckAbandonedError):
+        watch.look()
+    for _ in _ticks(file, interrupted):
+        for key in watch.take_keys():
+            if key == "q":
+                return None
+            with suppress(CheckAbandonedError):
+                watch.press(key)
+            if watch.following is not None:
+                return watch.following
+        with suppress(CheckAbandonedError):
+            watch.look_if_saved()
+    return None
 
 
 @contextmanager
@@ -146,8 +156,10 @@ class Watch:
         self._messages: list[str] = []
         self._asked = ""
         """Exercise whose answer the last key asked for; the same key once more shows it."""
-        self._view = 0
-        """Index in `_views` of what is shown of the feedback."""
+        self._shown = 1
+        """How many of `_parts` of the feedback are shown."""
+        self.following: Path | None = None
+        """The file to which a key has asked to go on; None: this one."""
 
     def take_keys(self) -> str:
         """Return the keys pressed since the last call, those pressed during a check included."""
@@ -176,9 +188,12 @@ class Watch:
             self.look()
         elif key == "n" and self._own is not None:
             self._just_passed, self._messages = [], []
-            self._skip()
+            if self._current is None:
+                self._leave()
+            else:
+                self._skip()
         elif key == "d" and self._feedback is not None:
-            self._view = (self._view + 1) % len(_views(self._feedback))
+            self._shown = self._shown % len(_parts(self._feedback)) + 1
             self._draw()
         elif key == "h" and self._current is not None:
             again, self._asked = self._asked == self._current.name, ""
@@ -235,6 +250,13 @@ class Watch:
                 break
         self._draw()
 
+    def _leave(self) -> None:
+        """Ask to go on to the next file, or say that there is none here."""
+        self.following = self._next_file()
+        if self.following is None:
+            self._messages = ["이 파일의 문제를 모두 통과했고, 이 폴더에서 이어지는 파일이 없어요."]
+            self._draw()
+
     def _passes(self, exercise: Exercise) -> bool:
         """Check one exercise; return True to go on to the next one. One that does not pass becomes the current one."""
         assert self._own is not None
@@ -251,7 +273,7 @@ class Watch:
         gain = recorded_check(learner, feedback, self._own.source(exercise.name), repair)
         self._messages += learner.take_notices()
         if feedback.status != "passed":
-            self._current, self._feedback, self._view = exercise, feedback, 0
+            self._current, self._feedback, self._shown = exercise, feedback, 1
             return False
         if gain.first or exercise is self._current:
             self._just_passed.append((feedback, pass_notes(self._course, exercise, learner, gain)))
@@ -305,25 +327,37 @@ class Watch:
             print_standing(console, (self._just_passed[-1][0].because, *won))
             console.print()
         if self._feedback is not None:
-            told = as_chosen(self._feedback, self._file.parent)
-            _views(told)[self._view](console, told)
+            self._draw_feedback(self._feedback)
         elif not finished:
             return
         elif self._own is not None and self._current is None:
             console.print(Text("이 파일의 연습 문제를 모두 통과했어요.", "bold green"))
             if (following := self._next_file()) is not None:
-                console.print(Text(f"다음 파일: grader watch {shlex.quote(str(following))}"))
+                command = f"grader watch {shlex.quote(str(following))}"
+                console.print(Text(f"n을 누르면 다음 파일로 가요. 나중에 하려면: {command}"))
             console.print()
         for text in self._messages:
             print_indented(console, text, by=2)
             console.print()
         if console.is_terminal:
-            more: tuple[str, ...] = ()
-            if self._feedback is not None:
-                views = _views(self._feedback)
-                more = (_VIEW_KEYS[views[(self._view + 1) % len(views)]],)
-            keys = "  ".join(("n 다음 문제", "h 힌트", *more, "r 다시 확인", "q 끝내기"))
-            console.print(Text(f"{keys}  · 저장하면 다시 확인해요", "dim"))
+            console.print(Text(f"{self._keys()}  · 저장하면 다시 확인해요", "dim"))
+
+    def _keys(self) -> str:
+        """Return what each key does now."""
+        more: tuple[str, ...] = ()
+        if self._feedback is not None:
+            rest = _parts(self._feedback)[self._shown :]
+            more = (_KEYS_OF_PARTS[rest[0]] if rest else "d 접기",)
+        onward = "n 다음 파일" if self._current is None else "n 다음 문제"
+        return "  ".join((onward, "h 힌트", *more, "r 다시 확인", "q 끝내기"))
+
+    def _draw_feedback(self, feedback: Feedback) -> None:
+        told = as_chosen(feedback, self._file.parent)
+        for part in _parts(told)[: self._shown]:
+            part(self._console, told)
+        if self._shown == 1 and len(told.diagnosis.mistakes) > 1:
+            print_indented(self._console, "하나씩 고쳐요. 나머지 실수는 `d`를 누르면 보여요.", by=2)
+            self._console.print()
 
     def _next_file(self) -> Path | None:
         """Return the learner's notebook with the next exercise; None if there is none, or if it lies elsewhere."""
@@ -346,17 +380,13 @@ class Watch:
         self._console.print()
 
 
-View = Callable[[Console, Feedback], None]
-_VIEW_KEYS: dict[View, str] = {
-    print_summary: "d 처음으로",
-    print_checks: "d 자세히",
-    print_figures: "d 잰 것",
-}
-"""Parts of a feedback, each short enough for a screen -> the key that leads to it."""
+Part = Callable[[Console, Feedback], None]
+_KEYS_OF_PARTS: dict[Part, str] = {print_checks: "d 자세히", print_figures: "d 잰 것"}
+"""Parts of a feedback below its summary -> the key that adds it to what is shown."""
 
 
-def _views(feedback: Feedback) -> list[View]:
-    """Return the parts to show one after another."""
+def _parts(feedback: Feedback) -> list[Part]:
+    """Return the parts that a key shows one after another, each below the one before."""
     return [print_summary, print_checks, *([print_figures] if has_figures(feedback) else [])]
 
 

@@ -3,6 +3,8 @@
 import __future__
 
 import ast
+import builtins
+import difflib
 import dis
 import linecache
 import re
@@ -10,6 +12,7 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from grader.observe import attached_modules
@@ -143,9 +146,11 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
         call: which call of the learner's function it was raised in, from 0.
     """
     line, raised_by_program = None, False
+    frame: FrameType | None = None
     traceback = error.__traceback__
     while traceback is not None:
-        code = traceback.tb_frame.f_code
+        frame = traceback.tb_frame
+        code = frame.f_code
         raised_by_program = False  # the last frame decides: the one in which it was raised
         if program.owns(code.co_filename):
             line = traceback.tb_lineno
@@ -153,11 +158,34 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
         traceback = traceback.tb_next
     try:
         message = without_addresses(str(error)[:_MESSAGE_LIMIT])
-    except Exception:  # a hostile __str__
+        if frame is not None and program.owns(frame.f_code.co_filename):
+            message += _suggestion(error, frame)
+    except Exception:  # a hostile __str__ or __dir__
         message = "(메시지를 읽을 수 없는 예외)"
     return Failure(type(error).__name__, _bases(error), message, line, call, raised_by_program)
 
 
+def _suggestion(error: BaseException, frame: FrameType) -> str:
+    """Return ` Did you mean: 'name'?` for a name or attribute that nearly exists, as Python's own display ends.
+
+    Python 3.11 computes it only while it prints a traceback.
+    """
+    if type(error) is NameError:
+        known = {*frame.f_locals, *frame.f_globals, *dir(builtins)}
+    elif type(error) is AttributeError and error.obj is not None:
+        known = set(dir(error.obj))
+    else:
+        return ""
+    wanted = error.name
+    if not isinstance(wanted, str) or wanted in known:
+        return ""
+    public = sorted(name for name in known if isinstance(name, str) and not name.startswith("_"))
+    near = difflib.get_close_matches(wanted, public, n=1, cutoff=_NEAR)
+    return f". Did you mean: '{near[0]}'?" if near else ""
+
+
+_NEAR = 0.75
+"""Similarity from which a name is suggested: one letter off in four (`logits` for `logit`, `zero_grd`)."""
 _RAISE = dis.opmap["RAISE_VARARGS"]
 """Bytecode of a `raise` or `assert`."""
 

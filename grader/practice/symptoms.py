@@ -107,7 +107,7 @@ def symptom_in_words(first: FirstDifference) -> str:
         return first.what
     if first.what == UPDATE_COUNT:  # counts how often parameters moved, not the calls that a learner can see
         moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
-        return f"매개변수가 바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
+        return f"매개변수가 올바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
     if first.expected == NO_EXCEPTION:
         return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
     if first.got == NO_EXCEPTION:
@@ -117,14 +117,18 @@ def symptom_in_words(first: FirstDifference) -> str:
 
 def _compared(first: FirstDifference) -> str:
     """Return a Korean comparison of the expected with the observed value."""
+    if {first.expected, first.got} == {"예", "아니요"}:
+        yes, no = "그래요", "그렇지 않아요"
+        right, here = (yes, no) if first.expected == "예" else (no, yes)
+        return f"올바른 코드에서는 {right}. 이 코드에서는 {here}"
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):
-        return f"바른 코드는 {first.expected}, 이 코드는 {first.got}"
+        return f"올바른 코드는 {first.expected}, 이 코드는 {first.got}"
     if not math.isfinite(got):
         return "NaN이 나와요" if math.isnan(got) else "무한대가 나와요"
     if got == 0:
         return "0이 나와요"
-    return "정답과 다른 수가 나와요"
+    return "값이 정답과 달라요"
 
 
 def _number(text: str) -> float | None:

@@ -17,7 +17,8 @@ from grader.practice.schedule import Appointment, appointments, day_of
 MINUTES = 5
 _PER_DAY = 3
 """Cases a day, due and new ones together; more only if more are due."""
-_MOST_DUE = 5
+MOST_DUE = 5
+"""Mistakes that come back on one day; what is due beyond them waits for the next."""
 _PAIRS = 0.25
 """Share of new cases that have two mistakes at once."""
 
@@ -55,7 +56,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     later = [appointment.due for appointment in mine if appointment.due > on]
     seen = 0 if more else _seen_on(learner, on)
     return Today(
-        tuple(due[:_MOST_DUE]),
+        tuple(due[:MOST_DUE]),
         max(0, _PER_DAY - len(due) - seen) if open_ else 0,
         min(later, default=None),
         later.count(min(later, default=on)),

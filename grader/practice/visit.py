@@ -19,7 +19,7 @@ from grader.practice.pointing import on_wrong_line
 from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
 from grader.practice.schedule import appointments
 from grader.practice.symptoms import Question, question
-from grader.practice.today import MINUTES, Today, candidates, new_case, returning, today
+from grader.practice.today import MINUTES, MOST_DUE, Today, candidates, new_case, returning, today
 from grader.report.plain_text import one_line
 
 _ASKED, _AFTER_TRIES, _AT_ONCE = 1, 2, 3
@@ -276,11 +276,18 @@ def closing(on: date, again: str = "grader clinic", more: str = "grader clinic -
     else:
         lines.append(f"오늘 볼 것은 다 봤어요. 더 하려면: {more}")
     if plan.following is not None:
-        lines.append(f"다음에 볼 실수 {plan.coming}개는 {on_day(plan.following)}에 나와요.")
+        lines.append(comes_back(plan.following, plan.coming))
     if plan.waiting:
         lines.append(f"아직 통과하지 않은 연습 문제의 실수 {plan.waiting}개는 통과한 다음에 나와요.")
     lines.append("내 스크립트도 진찰하기: `grader xray train.py`")
     return tuple(lines)
+
+
+def comes_back(day: date, count: int) -> str:
+    """Return the line on the next day on which mistakes come back, with their number."""
+    if count <= MOST_DUE:
+        return f"다음에 볼 실수 {count}개는 {on_day(day)}에 나와요."
+    return f"다음에 볼 실수 {count}개는 {on_day(day)}부터 하루에 {MOST_DUE}개씩 나와요."
 
 
 def on_day(day: date) -> str:

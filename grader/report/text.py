@@ -70,21 +70,21 @@ def print_summary(console: Console, feedback: Feedback) -> None:
 
 
 def print_checks(console: Console, feedback: Feedback) -> None:
-    """Print the headline, the checks, and the mistakes after the first one."""
+    """Print the checks, and the mistakes after the first one."""
     others = list(enumerate(feedback.diagnosis.mistakes, start=1))[1:]
-    blocks = [*_head(feedback), *_checks(feedback, console.width)]
+    blocks = [*_checks(feedback, console.width)]
     blocks += [block for number, named in others for block in _mistake(named, number, "")]
     console.print(Group(*blocks, Text()), highlight=False)
 
 
 def print_figures(console: Console, feedback: Feedback) -> None:
-    """Print the headline, what was measured, and what the function printed; see `has_figures`."""
-    blocks = [*_head(feedback), *_evidence(feedback, console.width), *_output(feedback)]
+    """Print what was measured, and what the function printed; see `has_figures`."""
+    blocks = [*_evidence(feedback, console.width), *_output(feedback)]
     console.print(Group(*blocks, Text()), highlight=False)
 
 
 def has_figures(feedback: Feedback) -> bool:
-    """Return True if `print_figures` has more to print than the headline."""
+    """Return True if `print_figures` has anything to print."""
     return any(True for blocks in (_evidence(feedback, 80), _output(feedback)) for _ in blocks)
 
 

@@ -323,9 +323,9 @@ def rest(feedback: Feedback) -> str:
     # With the edits of a complete repair nothing stays open.
     if feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves:
         return ""
-    these = "이 실수를" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들을"
+    these = "이 실수만" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들만"
     return (
-        f"정답에 {these} 더해 실행해도 {_quoted_titles(titles)}의 결과는 내 코드와 달라요. "
+        f"{_quoted_titles(titles)}에서는 {these} 있을 때와 결과가 달라요. "
         "먼저 여기까지 고치고 다시 확인해 보세요."
     )
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from grader.scripts.findings import Language, Said, Told
 from grader.scripts.report import Report, where
+from grader.scripts.scope import LEGEND, heading, remarks
 from grader.scripts.timeline import shares_of, timeline
 
 _STYLES = {"bug": "bold red", "warning": "bold yellow", "info": "bold cyan"}
@@ -31,11 +32,12 @@ def show(report: Report, language: Language, console: Console) -> None:
 def card(report: Report, language: Language) -> RenderableType:
     """Draw the card: findings worst first, then the last two updates."""
     parts: list[RenderableType] = [Text(heading(report, language), style="bold")]
+    parts += [Text(remark, style="dim") for remark in remarks(report, language)]
     for told in report.told:
         parts += [Text(), _finding(told, report, language)]
     rows = _rows(report, language)
     if rows is not None:
-        parts += [Text(), rows]
+        parts += [Text(), rows, Text(LEGEND.in_(language), style="dim")]
     if report.failures:
         parts.append(
             Text(_said(language, "관찰하지 못한 곳이 있어요: ", "Not observed: ") + repr(report.failures[0]))
@@ -43,25 +45,18 @@ def card(report: Report, language: Language) -> RenderableType:
     return Panel(Group(*parts), title="한 스텝 xray", title_align="left", padding=(1, 2))
 
 
+def reminder(report: Report, language: Language) -> Text:
+    """Repeat the findings in one line each: what the script printed since has pushed the card away."""
+    text = Text(heading(report, language) + "\n", style="bold")
+    for told in report.told:
+        text.append(f"  {KINDS_OF_SEVERITY[told.severity].in_(language)} ", style=_STYLES[told.severity])
+        text.append(f"{told.rule.title.in_(language)}  ")
+        text.append(f"{where(told.finding.place, report.facts.folder)}\n", style="cyan")
+    return text
+
+
 def _said(language: Language, ko: str, en: str) -> str:
     return ko if language == "ko" else en
-
-
-def heading(report: Report, language: Language) -> str:
-    """Say how much was watched and how much there is to say."""
-    facts = report.facts
-    name = facts.script.rpartition("/")[2]
-    seen = _said(
-        language,
-        f"{name}: 업데이트 {facts.updates}번을 지켜봤어요. ",
-        f"{name}: {facts.updates} updates watched. ",
-    )
-    count = len(report.told)
-    if facts.updates == 0 and not count:
-        return seen + _said(language, "업데이트까지 가지 못했어요.", "It never came to an update.")
-    if not count:
-        return seen + _said(language, "잘못된 것을 찾지 못했어요.", "Nothing wrong was found.")
-    return seen + _said(language, f"말할 것이 {count}가지 있어요.", f"{count} finding{'s' * (count != 1)}.")
 
 
 def _finding(told: Told, report: Report, language: Language) -> Text:

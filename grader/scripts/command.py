@@ -1,12 +1,16 @@
 """The command `xray`, with its options; needs neither the course nor what the other commands need."""
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 _UNREADABLE = 2
+_OPTIONS = ("--updates", "--stop", "--json", "--html", "--lang")
+_NEAR = 0.85
+"""`--htm` and `--update` are nearer to an option of the tool; `--steps` and `--language` are not."""
 
 
 def parser(name: str) -> argparse.ArgumentParser:
@@ -26,6 +30,14 @@ def parser(name: str) -> argparse.ArgumentParser:
     made.add_argument("--html", metavar="FILE", help="결과를 HTML 한 파일로 써요")
     made.add_argument("--lang", choices=("ko", "en"), default="ko", help="말: ko, en")
     return made
+
+
+def _say_near_options(arguments: Sequence[str]) -> None:
+    """Say which of the script's arguments look like an option of the tool that was mistyped."""
+    for argument in arguments:
+        near = difflib.get_close_matches(argument.partition("=")[0], _OPTIONS, n=1, cutoff=_NEAR)
+        if near and near[0] != argument:
+            sys.stderr.write(f"{argument}: 스크립트에 넘겼어요. `{near[0]}`를 뜻했으면 다시 적어 주세요.\n")
 
 
 def main(arguments: Sequence[str], name: str) -> int:
@@ -57,6 +69,8 @@ def watch_script(
     """
     from grader.scripts.findings import Language
     from grader.scripts.run import run_script
+
+    _say_near_options(arguments)
     from grader.scripts.session import Options
 
     try:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import linecache
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,23 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from grader.scripts.card import KINDS_OF_SEVERITY, heading
-from grader.scripts.findings import Language, Told
+from grader.scripts.card import KINDS_OF_SEVERITY
+from grader.scripts.findings import Language, Said, Told
 from grader.scripts.places import Place
 from grader.scripts.report import Report, where
+from grader.scripts.scope import LEGEND, heading, losses_of_updates, remarks
 from grader.scripts.timeline import Row, shares_of, timeline
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 _SCRIPT = """const moment = document.getElementById("moment");
 const events = document.querySelectorAll(".event");
-if (moment) moment.oninput = () => events.forEach((one, at) => one.classList.toggle("off", at > +moment.value));"""
+const told = document.getElementById("told");
+function show() {
+  events.forEach((one, at) => one.classList.toggle("off", at > +moment.value));
+  told.textContent = `${+moment.value + 1}/${events.length} · ` + events[+moment.value].querySelector("b").textContent;
+  moment.setAttribute("aria-valuetext", told.textContent);
+}
+if (moment) { moment.oninput = show; show(); }"""
 _AROUND = 2
 """So many lines of the script are shown before and after the line of a finding."""
 _WIDEST = 4.0
@@ -37,14 +45,34 @@ def page(report: Report, language: Language) -> str:
         name=report.facts.script.rpartition("/")[2],
         heading=heading(report, language),
         findings=[_finding(told, report, language) for told in report.told],
-        nothing="잘못된 것을 찾지 못했어요." if ko else "Nothing wrong was found.",
+        remarks=remarks(report, language),
+        legend=LEGEND.in_(language),
+        curve=_curve(losses_of_updates(report), language),
+        losses="업데이트마다의 학습 손실" if ko else "Training loss of each update",
         taught="배우는 곳:" if ko else "Taught in:",
         last_updates="마지막 두 업데이트" if ko else "The last two updates",
-        moment="시각" if ko else "moment",
+        moment="여기까지" if ko else "up to here",
         rows=_rows(timeline(report.facts), language),
         script=_SCRIPT,
         script_hash=f"sha256-{digest}",
     )
+
+
+def _curve(losses: list[float], language: Language) -> dict[str, str] | None:
+    """Return the points of the curve in a box of 100 by 30, and what to say of it; None: nothing to draw."""
+    low, high = min(losses, default=0.0), max(losses, default=0.0)
+    if len(losses) < 2 or not (math.isfinite(low) and math.isfinite(high)) or low == high:
+        return None
+    points = (
+        f"{100 * at / (len(losses) - 1):.2f},{30 * (high - loss) / (high - low):.2f}"
+        for at, loss in enumerate(losses)
+    )
+    first, last = losses[0], losses[-1]
+    said = Said(
+        f"처음 {first:.4g}, 마지막 {last:.4g}, 가장 작을 때 {low:.4g}, 가장 클 때 {high:.4g}",
+        f"first {first:.4g}, last {last:.4g}, lowest {low:.4g}, highest {high:.4g}",
+    )
+    return {"points": " ".join(points), "said": said.in_(language)}
 
 
 def _marked(text: str) -> Markup:

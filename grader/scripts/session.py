@@ -64,8 +64,12 @@ class Session:
             if explained is not None:
                 self.report.told = [explained]
                 self._write()
-        elif status:
-            self._files()
+        else:
+            if status:
+                self._files()
+            if told_before and self.report.told and self.options.json != "-":
+                Console(stderr=True).print(card.reminder(self.report, self.options.language))
+        self._say_files()
         return self.report
 
     def _tell(self, error: BaseException | None = None) -> None:
@@ -102,6 +106,12 @@ class Session:
             Path(self.options.html).write_text(
                 page.page(self.report, self.options.language), encoding="utf-8"
             )
+
+    def _say_files(self) -> None:
+        """Say which files were written."""
+        written = [name for name in (self.options.json, self.options.html) if name and name != "-"]
+        said = "에 썼어요\n" if self.options.language == "ko" else " written\n"
+        sys.stderr.writelines(name + said for name in written)
 
 
 def shown(error: BaseException) -> str:

@@ -78,7 +78,7 @@ def timeline(facts: Facts, last: bool = True) -> list[Row]:
     ends = [event.update for event in facts.of(Stepped) if not event.inside]
     ends += [event.update for event in facts.of(UpdatedByHand)]
     if not ends:
-        return [row for event in facts.events[:_MOST_ROWS] if (row := _row(event))]
+        return _folded([row for event in facts.events if (row := _row(event))])[:_MOST_ROWS]
     first = max(0, max(ends) - _MOST_UPDATES + 1) if last else 0
     rows = [
         row

@@ -13,7 +13,7 @@ keeps its number.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -301,3 +301,15 @@ def _quote_after(line: str, quote: str) -> str:
     for mark in _TRIPLE.findall(line):
         quote = mark if not quote else "" if mark == quote else quote
     return quote
+
+
+def spans_of(lines: Sequence[int], text: str) -> list[str]:
+    """Return ascending line numbers of a text as `1~3`, `7`; blank lines between them count as left out too."""
+    written = text.split("\n")
+    spans: list[list[int]] = []
+    for line in lines:
+        if spans and not "".join(written[spans[-1][1] : line - 1]).strip():
+            spans[-1][1] = line
+        else:
+            spans.append([line, line])
+    return [f"{first}" if first == last else f"{first}~{last}" for first, last in spans]

@@ -25,7 +25,7 @@ from grader.submission.practice_cells import (
     without_practice,
 )
 from grader.submission.practice_files import practices, tool_of
-from grader.submission.recovery import Broken, Recovery, recover
+from grader.submission.recovery import Broken, Recovery, recover, spans_of
 from grader.submission.statements import (
     Block,
     bound_names,
@@ -42,9 +42,11 @@ from grader.submission.syntax import (
     DEFINITIONS,
     SYNTAX_ERROR,
     definition_of,
+    definitions,
     first_line,
     parse,
 )
+from grader.submission.unindented import unindented_line, unindented_message
 
 _MAX_NOTES = 5
 """Maximum number of notes about what was left out of one file."""
@@ -254,6 +256,9 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
             for name, (first, last) in defining_lines(unit.block, statements, exercises).items()
         }
         problems += (_problem(broken, cell, before) for broken in unit.recovery.broken)
+        for problem in _unindented(unit, before, exercises):
+            problems.append(problem)
+            defines.pop(problem.name or "", None)
         lines += keep_only(unit.block, statements)
         places += [_place(cell.number, cell.first_line + i) for i in range(len(lines) - before)]
     text = "".join(f"{line}\n" for line in lines)
@@ -281,6 +286,17 @@ def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
     return Problem(line, message, broken.text, cell.exercises, broken.name, broken.shown)
 
 
+def _unindented(unit: "_Unit", before: int, exercises: Collection[str]) -> Iterator[Problem]:
+    """Yield the exercises whose lines stand below an empty definition; there are `before` lines of program above."""
+    text = "\n".join(unit.block.lines)
+    for name in definitions(text):
+        found = unindented_line(text, name) if name in exercises else None
+        if found is not None:
+            shown = unit.block.lines[found.line - 1]
+            message = unindented_message(name, unit.cell.first_line + found.line - 1)
+            yield Problem(before + found.line, message, unit.cell.text, unit.cell.exercises, name, shown)
+
+
 def _note_on_unreadable_file(problem: Problem, place: Place) -> str:
     """Return a Korean line about a file in which nothing can be read."""
     return (
@@ -297,7 +313,7 @@ def _notes_on(unit: "_Unit") -> Iterator[str]:
         yield f"{where}`%%writefile {short(unit.cell.written)}` 아래의 코드를 읽었어요."
     lines = unit.recovery.left_out
     if lines and unit.recovery.text.strip():
-        spans = _spans(lines, unit.cell.text)
+        spans = spans_of(lines, unit.cell.text)
         shown = ", ".join(spans[:LISTED]) + (" 등 " if len(spans) > LISTED else "")
         what = (
             "Markdown 코드 블록 안의 코드를 읽고, 그 밖의 글은 뺐어요"
@@ -307,18 +323,6 @@ def _notes_on(unit: "_Unit") -> Iterator[str]:
         yield f"{what} ({where}{shown}번째 줄)."
     if (unread := unit.recovery.unread_from) is not None and unit.recovery.text.strip():
         yield f"문법 오류가 있고 너무 길어서 {where}{unread:,}번째 줄부터는 다 읽지 못했어요."
-
-
-def _spans(lines: Sequence[int], text: str) -> list[str]:
-    """Return ascending line numbers of a text as `1~3`, `7`; blank lines between them count as left out too."""
-    written = text.split("\n")
-    spans: list[list[int]] = []
-    for line in lines:
-        if spans and not "".join(written[spans[-1][1] : line - 1]).strip():
-            spans[-1][1] = line
-        else:
-            spans.append([line, line])
-    return [f"{first}" if first == last else f"{first}~{last}" for first, last in spans]
 
 
 def _apparent_definitions(texts: Sequence[str]) -> frozenset[str]:

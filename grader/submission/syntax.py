@@ -132,6 +132,22 @@ def methods(definition: Definition) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in definition.body if isinstance(node, ast.FunctionDef)}
 
 
+def has_empty_body(definition: Definition) -> bool:
+    """Return True if a function, or every method of a class, is empty or only raises `NotImplementedError`.
+
+    False for a class without methods: it may be a dataclass.
+    """
+    if isinstance(definition, ast.ClassDef):
+        inside = methods(definition)
+        return bool(inside) and all(map(has_empty_body, inside.values()))
+    return all(
+        isinstance(statement, ast.Pass)
+        or is_constant(statement)
+        or (isinstance(statement, ast.Raise) and "NotImplementedError" in ast.unparse(statement))
+        for statement in definition.body
+    )
+
+
 def returns(definition: Definition) -> list[ast.Return]:
     """Return the `return` statements of a definition, those of inner functions included, in no certain order."""
     return [node for node in ast.walk(definition) if isinstance(node, ast.Return)]

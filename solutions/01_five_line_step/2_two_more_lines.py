@@ -119,7 +119,7 @@ r"""
 def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None) -> float:
     """한 스텝에 두 가지를 끼웁니다. 업데이트하기 전의 손실을 float로 돌려줍니다. 처음 부를 때는 .grad가 비어 있습니다.
 
-    max_norm: None이 아니면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 줄입니다. 0.0도 값입니다.
+    max_norm: None이 아니면 모든 그레이디언트를 합친 노름이 max_norm을 넘지 않게 줄입니다. 0.0이면 0까지 줄입니다.
     scheduler: 있으면 업데이트한 다음 학습률을 다음 값으로 바꿉니다.
     """
     # BEGIN SOLUTION

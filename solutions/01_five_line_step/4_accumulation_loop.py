@@ -100,7 +100,7 @@ def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None
 
     micro_batches: (xb, yb)를 차례로 내는 이터러블입니다. 제너레이터일 수도 있습니다(len()이 없습니다).
     accum_steps: 한 구간의 마이크로 배치 수입니다. 1보다 작으면 ValueError를 냅니다.
-    max_norm: None이 아니면 구간마다 한 번 줄입니다. 0.0도 값입니다.
+    max_norm: None이 아니면 구간마다 한 번 줄입니다. 0.0이면 0까지 줄입니다.
 
     마이크로 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 계산 그래프 여럿을 함께 들고 있지 않습니다.
     마지막 구간이 짧으면 그 구간에 실제로 있는 마이크로 배치 수로 평균을 냅니다.

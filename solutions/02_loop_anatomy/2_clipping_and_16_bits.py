@@ -349,7 +349,7 @@ def amp_step(model, opt, loss_fn, xb, yb, *, dtype, scaler=None, max_norm=None) 
 
     dtype: 순전파와 손실을 계산할 정밀도입니다(torch.bfloat16, torch.float16).
     scaler: torch.amp.GradScaler입니다. None이면 배율 없이 역전파합니다.
-    max_norm: 값이 있으면 배율을 되돌린 그레이디언트를 줄입니다. 0.0도 값입니다.
+    max_norm: 값이 있으면 배율을 되돌린 그레이디언트를 줄입니다. 0.0이면 0까지 줄입니다.
 
     오버플로가 나면 매개변수를 바꾸지 않고, 배율이 내려갑니다.
     """

@@ -181,7 +181,7 @@ def train_qa(
     학습 배치를 하나씩 model에 넣고, 하나마다 역전파합니다. 지난 배치의 계산 그래프는 붙들고 있지 않습니다.
     train_loader, dev_loader: 배치가 하나 이상 있습니다.
     scheduler: 있으면 업데이트마다 한 번 step()을 부릅니다.
-    max_norm: 구간마다 한 번, 업데이트에 쓸 그레이디언트를 이 노름까지 줄입니다. 0.0도 값입니다.
+    max_norm: 구간마다 한 번, 업데이트에 쓸 그레이디언트를 이 노름까지 줄입니다. 0.0이면 0까지 줄입니다.
     checkpoint_path: 검증 손실이 가장 낮은 에폭의 model.state_dict()를 저장합니다.
 
     돌려주는 dict:

@@ -151,5 +151,5 @@ def test_the_card_counts_the_checks_that_the_known_mistake_explains() -> None:
 def test_what_was_compared_is_told_and_no_cause_ruled_out() -> None:
     """The same line of the learner's may explain more than the known mistake does: only the results were compared."""
     assert words.rest(told("lr_at", CURVED_DECAY)) == (
-        "정답에 이 실수를 더해 실행해도 ‘선형 감쇠’의 결과는 내 코드와 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
+        "‘선형 감쇠’에서는 이 실수만 있을 때와 결과가 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
     )

@@ -10,7 +10,7 @@ from grader.course.reading import load_course
 from grader.learner.progress import Progress
 from grader.notebook.check import protect_answers
 from grader.notebook.failed_cells import notice_failed_cells
-from grader.notebook.missing_names import why_missing
+from grader.notebook.missing_names import explain_missing_names, why_missing
 from tests.notebook.test_notebook import RIGHT
 
 BROKEN = {
@@ -24,6 +24,7 @@ BROKEN = {
 def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made = InteractiveShell.instance()
     notice_failed_cells()
+    explain_missing_names()
     protect_answers()
     made.run_cell("import torch\nfrom grader import check, hint")
     yield made
@@ -88,3 +89,19 @@ def test_without_an_earlier_function_the_name_is_missing_because_its_cell_failed
     assert "오류로 멈췄어요" in str(why_missing("train_step"))
     assert "오류로" not in str(why_missing("mend_step"))
     assert "train_step" in load_course().exercises
+
+
+def test_lines_outside_the_function_are_told_as_that(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither as a name that an earlier cell makes, nor as an answer that is not begun."""
+    cell = 'def train_step(model, opt, loss_fn, xb, yb):\n    """한 스텝."""\nopt.zero_grad()\n'
+    said = "`train_step`의 줄이 들여쓰기되지 않아서 함수 밖에 있어요. 3번째 줄부터"
+    shell.run_cell(cell)
+    assert said in capsys.readouterr().out
+    shown = result(shell, "check(train_step)")
+    assert shown.feedback is None
+    assert said in shown.text
+    shell.run_cell("import torch\nopt = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)")
+    shell.run_cell(cell)  # the name exists: the cell raises nothing
+    assert said in result(shell, "check(train_step)").text
+    result(shell, RIGHT["train_step"])
+    assert result(shell, "check(train_step)").passed

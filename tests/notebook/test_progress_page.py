@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from datetime import date
 from io import StringIO
 
 import pytest
@@ -16,6 +17,8 @@ from grader.learner.overview import duration, overview
 from grader.learner.progress import Progress
 from grader.learner.rewards import load_rewards
 from grader.notebook.progress_page import print_progress, progress_html, progress_text
+from grader.practice.best_times import BestTimes
+from grader.practice.visit import comes_back
 from tests.places import ROOT
 
 COURSE = load_course()
@@ -148,3 +151,23 @@ def test_hints_about_mended_mistakes_are_counted() -> None:
     page = progress_html(content)
     assert "힌트 2" in page
     assert "그 밖에" in page.partition("<details")[2], "achievements far away are folded"
+
+
+def test_practice_has_a_place_and_every_exercise_a_link() -> None:
+    """What the clinic has today, the best times of the drill, and from each row into its notebook."""
+    Progress.load().record_check("train_step", passed=True)
+    BestTimes().record("train_step", 42.34)
+    shown = progress()
+    for text in (shown.text, plain(shown.html)):
+        assert "오늘의 클리닉:" in text
+        assert "드릴에서 가장 빨랐던 기록: train_step 42.3초" in text
+    for exercise in COURSE.exercises.values():
+        assert section(COURSE.lesson(exercise.lesson), exercise.name).link in shown.html
+    assert "href" not in progress_html(overview(Progress.load()), links=False)
+
+
+def test_many_mistakes_come_back_in_portions() -> None:
+    assert comes_back(date(date.today().year, 11, 28), 5) == "다음에 볼 실수 5개는 11월 28일에 나와요."
+    assert comes_back(date(date.today().year, 11, 28), 14) == (
+        "다음에 볼 실수 14개는 11월 28일부터 하루에 5개씩 나와요."
+    )

@@ -131,7 +131,9 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     assert "✗ 그레이디언트 비우기" not in screen, "the mistake and its line come first"
     assert len(screen.splitlines()) < 20
     terminal.press("d")
-    assert len(terminal.until("✗ 그레이디언트 비우기", "d 처음으로").splitlines()) <= 45
+    screen = terminal.until("✗ 그레이디언트 비우기", "d 접기")
+    assert screen.count("(zero_gradients)") == 1, "added below the mistake and its line"
+    assert len(screen.splitlines()) <= 60
     terminal.press("ㅇ")
     assert "✗ 그레이디언트 비우기" not in terminal.until("d 자세히")
     terminal.press("n")
@@ -198,6 +200,30 @@ def test_the_next_problem_of_one_that_does_not_pass_is_no_praise(tmp_path: Path)
     assert "(train_step)" in said
 
 
+def test_n_after_the_last_problem_of_the_only_file_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "hw.py"
+    file.write_text(HEAD + STEP, encoding="utf-8")
+    console = Console(record=True, width=120, file=StringIO())
+    watch = Watch(file, COURSE, console)
+    watch.look()
+    watch.press("n")
+    assert watch.following is None
+    assert "이어지는 파일이 없어요" in console.export_text()
+
+
+def test_the_other_mistakes_are_one_key_away(tmp_path: Path) -> None:
+    file = tmp_path / "hw.py"
+    two = STEP.replace("    opt.zero_grad()\n", "").replace(".item()", "")
+    file.write_text(HEAD + two, encoding="utf-8")
+    console = Console(record=True, width=120, file=StringIO())
+    watch = Watch(file, COURSE, console)
+    watch.look()
+    first = console.export_text()
+    assert "하나씩 고쳐요" in first
+    watch.press("d")
+    assert "  2." in console.export_text()
+
+
 def test_after_the_last_problem_of_a_file_the_next_file_is_named(tmp_path: Path) -> None:
     passed = {e.name for e in COURSE.lessons[0].exercises} - {"train_step"}
     for name in passed - {"train_step_extras"}:
@@ -208,8 +234,11 @@ def test_after_the_last_problem_of_a_file_the_next_file_is_named(tmp_path: Path)
     file = tmp_path / Path(place).parent / "hw.py"
     file.write_text(HEAD + STEP, encoding="utf-8")
     console = Console(record=True, width=200, file=StringIO())
-    Watch(file, COURSE, console).look()
-    assert f"다음 파일: grader watch {tmp_path / place}" in console.export_text()
+    watch = Watch(file, COURSE, console)
+    watch.look()
+    assert f"grader watch {tmp_path / place}" in console.export_text()
+    watch.press("n")
+    assert watch.following == tmp_path / place
     (tmp_path / place).write_bytes(b"")
     assert _content(tmp_path / place) is None, (
         "a file that an editor has emptied, and will write, is not read"

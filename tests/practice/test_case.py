@@ -175,7 +175,7 @@ def test_the_right_symptom_is_the_cases_own() -> None:
     assert one is not None
     assert (
         one.choices[one.answer]
-        == "매개변수가 바른 코드에서는 5번 움직이는데, 이 코드에서는 한 번도 움직이지 않아요"
+        == "매개변수가 올바른 코드에서는 5번 움직이는데, 이 코드에서는 한 번도 움직이지 않아요"
     )
 
 

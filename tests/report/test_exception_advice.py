@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from grader.observe.program import describe_failure, load_program
 from grader.observe.wording import AFTER_THE_CALL, LEAVE_ORIGINALS
 from grader.report.exceptions.advice import ADVICE, advise, entry_for
 from grader.report.plain_text import split_code
@@ -378,3 +379,35 @@ def test_advice_on_the_order_of_a_scaler_fits_both_causes() -> None:
         told = advise(error_of(code), code.splitlines()[-1])
         assert told is not None
         assert "`scaler.step(opt)` 다음에 `scaler.update()`를 부르지 않은 채" in told
+
+
+def test_name_that_nearly_exists_is_suggested() -> None:
+    """As Python's own display ends; a name far from all others, and an attribute of `None`, get the usual advice."""
+    code = "def f(opt):\n    logits = 3\n    return logit\n"
+    program = load_program(code)
+    with pytest.raises(NameError) as raised:
+        program.names["f"](None)
+    failure = describe_failure(raised.value, program)
+    assert failure.message == "name 'logit' is not defined. Did you mean: 'logits'?"
+    said = advise(f"NameError: {failure.message}", "return logit")
+    assert said is not None
+    assert said.startswith("`logits`를 쓰려던 건가요?")
+    far = load_program("def f():\n    return qwertyuiop\n")
+    with pytest.raises(NameError) as unlike:
+        far.names["f"]()
+    assert "Did you mean" not in describe_failure(unlike.value, far).message
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [("opt.zero_grd()", "zero_grad"), ("opt.params_groups", "param_groups"), ("opt.xyz()", None)],
+)
+def test_attribute_that_nearly_exists_is_suggested(line: str, near: str | None) -> None:
+    program = load_program(f"def f(opt):\n    {line}\n")
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    with pytest.raises(AttributeError) as raised:
+        program.names["f"](optimizer)
+    failure = describe_failure(raised.value, program)
+    said = advise(f"AttributeError: {failure.message}", line)
+    assert said is not None
+    assert (f"`{near}`" in said) == (near is not None)

@@ -18,6 +18,7 @@ from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding
 from grader.scripts.patches import TABLE
 from grader.scripts.rules import all_rules
+from grader.scripts.scope import course_of
 from tests.places import ROOT
 from tests.xray.running import plain, watched
 
@@ -240,3 +241,43 @@ def test_light_install_imports_neither_course_nor_command_line() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "['grader.base', 'grader.base.package'] []"
+
+
+def test_course_of_losses() -> None:
+    flat, falling = course_of([1.0, 1.1] * 8), course_of([2.0 - 0.1 * n for n in range(16)])
+    assert flat is not None
+    assert falling is not None
+    assert (flat.fell, falling.fell) == (False, True)
+    assert course_of([1.0] * 11) is None
+    assert course_of([float("nan")] * 20) is None
+
+
+NOTHING_TO_LEARN = LOOP.replace("yb)", "torch.randint(0, 2, yb.shape))")
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"), [(NOTHING_TO_LEARN, True), (LOOP.replace("range(3)", "range(30)"), False)]
+)
+def test_card_says_that_the_loss_did_not_fall(script: Any, loop: str, said: bool) -> None:
+    """Random labels leave nothing to learn: no line is wrong, and the card says what it cannot know."""
+    ran = watched(script(HEAD + loop), "--updates", "60") if not said else watched(script(HEAD + loop))
+    assert ran.ids == []
+    assert ("The loss did not fall" in ran.error) == said
+    assert "g₇: the gradient of the 7th" in ran.error
+
+
+def test_card_of_a_part_says_so_and_is_repeated_at_the_end(script: Any) -> None:
+    bad = script(HEAD + LOOP.replace("        optimizer.zero_grad()\n", ""))
+    ran = watched(bad, "--updates", "5", "--html", str(bad.with_suffix(".html")))
+    assert "`--updates 50`" in ran.error
+    assert ran.error.count("train.py:16") == 2
+    assert f"{bad.with_suffix('.html')} written" in ran.error
+    whole = watched(bad)
+    assert "Later updates" not in whole.error
+    assert whole.error.count("train.py:16") == 1
+
+
+def test_mistyped_option_is_said(script: Any) -> None:
+    ran = watched(script(HEAD + LOOP), "--htm", "--steps")
+    assert "`--html`" in ran.error
+    assert "--steps:" not in ran.error

@@ -28,6 +28,16 @@ ADVICE = (*_GRADER_ERRORS, *TORCH_ERRORS, *PYTHON_ERRORS)
 """All entries; the first that fits answers."""
 
 
+_ON_NAMES = ("unknown-name", "self-too-early", "attribute-of-a-module", "attribute")
+"""Entries on a name that does not exist: one that nearly exists is the better advice."""
+
+
+def _without_suggestion(error: str) -> tuple[str, str | None]:
+    """Part an exception from the name that Python suggests at its end; None if it suggests none."""
+    match = re.fullmatch(r"(?s)((?:Name|Attribute)Error: .*)\. Did you mean: '(\w+)'\?", error)
+    return (match[1], match[2]) if match else (error, None)
+
+
 class _Word(str):
     """A word of the exception, to be put into an advice."""
 
@@ -59,9 +69,12 @@ def advise(error: str, source_line: str | None) -> str | None:
         error: `Type: message`.
         source_line: the learner's line that raised it; None if it was raised before any line ran.
     """
+    error, near = _without_suggestion(error)
     found = entry_for(error, source_line)
     if found is None:
         return None
     entry, match = found
+    if near is not None and entry.id in _ON_NAMES:
+        return f"`{near}`{particle(near, '을/를')} 쓰려던 건가요? 철자가 다른 이름을 썼어요."
     words = {name: _Word(word) for name, word in match.groupdict("").items()}
     return entry.text.format(**words, import_line=IMPORTS.get(words.get("name", _Word()), ""))

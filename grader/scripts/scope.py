@@ -1,0 +1,95 @@
+"""Say of a watch itself how much it saw, whether the loss fell, and how to read the timeline."""
+
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from grader.scripts.facts import LossComputed
+from grader.scripts.findings import Language, Said
+from grader.scripts.report import Report
+
+_FEWEST_UPDATES = 12
+"""With fewer losses nothing is said of their course: a quarter would be fewer than three."""
+
+LEGEND = Said(
+    "g₇: 7번째 `backward()`가 구한 그레이디언트 · 1·g₇: `step()`이 읽은 `.grad`에 g₇이 1배 들어 있어요",
+    "g₇: the gradient of the 7th `backward()` · 1·g₇: the `.grad` that `step()` read holds g₇ once",
+)
+"""Explains the notes of the timeline."""
+
+
+def heading(report: Report, language: Language) -> str:
+    """Say how much was watched and how much there is to say."""
+    facts = report.facts
+    name, count = facts.script.rpartition("/")[2], len(report.told)
+    seen = Said(
+        f"{name}: 업데이트 {facts.updates}번을 지켜봤어요.",
+        f"{name}: {facts.updates} updates watched.",
+    )
+    if count:
+        found = Said(f"말할 것이 {count}가지 있어요.", f"{count} finding{'s' * (count != 1)}.")
+    elif facts.updates == 0:
+        found = Said("업데이트까지 가지 못했어요.", "It never came to an update.")
+    else:
+        found = Said("잘못된 것을 찾지 못했어요.", "Nothing wrong was found.")
+    return f"{seen.in_(language)} {found.in_(language)}"
+
+
+def remarks(report: Report, language: Language) -> list[str]:
+    """Say what the findings leave open: what came after the watch, and a loss that did not fall without a bug found."""
+    facts = report.facts
+    said: list[Said] = []
+    if facts.updates and not facts.ended and report.crash is None:
+        more = 10 * facts.updates
+        said.append(
+            Said(
+                f"그 뒤의 업데이트는 보지 않았어요. 더 지켜보려면 `--updates {more}`",
+                f"Later updates were not watched; to watch more: `--updates {more}`",
+            )
+        )
+    losses = losses_of_updates(report)
+    course = course_of(losses)
+    if course is not None and not course.fell and not any(told.severity == "bug" for told in report.told):
+        numbers = f"{course.first:.4g} → {course.last:.4g}"
+        said.append(
+            Said(
+                f"손실이 줄지 않았어요 (처음과 마지막 {course.count}번의 평균: {numbers}). xray는 업데이트의 순서와 "
+                "재료를 봐요. 정답이 맞는지, 모델과 손실의 식이 뜻한 대로인지, 학습률이 알맞은지는 알 수 없어요. "
+                "계기로 찾는 법: 06_why_it_does_not_learn/1_instruments",
+                f"The loss did not fall (means of the first and last {course.count}: {numbers}). xray looks at the "
+                "order and the ingredients of updates; it cannot know whether labels are right, whether model and loss "
+                "compute what you mean, or whether the learning rate fits. "
+                "Instruments for that: 06_why_it_does_not_learn/1_instruments",
+            )
+        )
+    return [one.in_(language) for one in said]
+
+
+def losses_of_updates(report: Report) -> list[float]:
+    """Return the sum of the training losses (those with a graph) of each update that has any, in order."""
+    sums: dict[int, float] = {}
+    for event in report.facts.of(LossComputed):
+        if event.grad and event.value is not None and event.value.numel() == 1:
+            sums[event.update] = sums.get(event.update, 0.0) + event.value.item()
+    return list(sums.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Means of the first and of the last quarter of the losses."""
+
+    first: float
+    last: float
+    count: int
+    """Number of losses in each quarter."""
+    fell: bool
+    """The last mean is lower by more than two standard errors of the difference."""
+
+
+def course_of(losses: list[float]) -> Course | None:
+    """Compare the first quarter of the losses with the last; None: there are too few, or they are not finite."""
+    count = len(losses) // 4
+    if len(losses) < _FEWEST_UPDATES or not all(abs(loss) < float("inf") for loss in losses):
+        return None
+    begin, end = losses[:count], losses[-count:]
+    error = ((stdev(begin) ** 2 + stdev(end) ** 2) / count) ** 0.5
+    return Course(fmean(begin), fmean(end), count, fmean(end) < fmean(begin) - 2 * error)

@@ -1,0 +1,65 @@
+"""Find the lines of a function that stand outside it, because the learner did not indent them."""
+
+import ast
+from typing import NamedTuple
+
+from grader.submission.syntax import (
+    arguments_of,
+    assignments_of_names,
+    definition_of,
+    first_line,
+    has_empty_body,
+    names_read,
+    top_level,
+)
+
+
+class Unindented(NamedTuple):
+    """Where a function's lines stand outside it."""
+
+    line: int
+    """The first of them, counted from 1 in the source."""
+    parameters: frozenset[str]
+    """The function's parameters that they read."""
+
+
+def unindented_line(source: str, name: str) -> Unindented | None:
+    """Return where lines below an empty function read its parameters; None if none does.
+
+    None also for a class, and for a function that has lines of its own. Only lines up to the next definition count, and
+    neither a call of the function nor a parameter's name that the program itself gives a value.
+
+    Args:
+        source: text of the program or cell.
+        name: name of the function.
+    """
+    definition = definition_of(source, name)
+    if not isinstance(definition, ast.FunctionDef) or not has_empty_body(definition):
+        return None
+    statements = top_level(source)
+    given = {bound for statement in statements for bound in assignments_of_names(statement)}
+    parameters = {argument.arg for argument in arguments_of(definition.args)} - given
+    for statement in statements:
+        if first_line(statement) <= definition.lineno:
+            continue
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        read = names_read(statement)
+        if name in read:
+            return None
+        if parameters & read:
+            return Unindented(first_line(statement), frozenset(parameters & read))
+    return None
+
+
+def unindented_message(name: str, line: int) -> str:
+    """Return the Korean sentences on a function whose lines stand outside it.
+
+    Args:
+        name: name of the function.
+        line: the first of its lines, in the cell or file.
+    """
+    return (
+        f"`{name}`의 줄이 들여쓰기되지 않아서 함수 밖에 있어요. "
+        f"{line}번째 줄부터, 함수에 들어갈 줄마다 앞에 빈칸을 네 개씩 넣으세요."
+    )
