@@ -27,6 +27,10 @@ class Options:
     language: Language = "ko"
 
 
+_LATE = frozenset({"state_loaded"})
+"""Handlers that go on after the watch: they are called seldom, and what they see needs no update."""
+
+
 class Session:
     """Watches from `begin` to `end`, or until enough updates were seen."""
 
@@ -46,6 +50,7 @@ class Session:
 
     def _enough(self) -> None:
         if self.report is None:
+            self.patches.take_off(_LATE)
             self._tell()
             if self.options.stop:
                 raise WatchOver
@@ -53,6 +58,7 @@ class Session:
     def end(self, error: BaseException | None = None, status: int | None = 0) -> Report:
         """End the watch if it is not over yet; explain an exception that ended the script."""
         told_before = self.report is not None
+        self.patches.take_off()
         if self.report is None:
             self.watch.facts.ended = error is None
             self._tell(error)
@@ -65,7 +71,11 @@ class Session:
                 self.report.told = [explained]
                 self._write()
         else:
-            if status:
+            if told_before and (later := rules.findings(self.watch.facts, self.patches.failures, late=True)):
+                known = {(told.rule.id, told.finding.place) for told in self.report.told}
+                self.report.told += [one for one in later if (one.rule.id, one.finding.place) not in known]
+                self._files()
+            elif status:
                 self._files()
             if told_before and self.report.told and self.options.json != "-":
                 Console(stderr=True).print(card.reminder(self.report, self.options.language))
@@ -73,7 +83,6 @@ class Session:
         return self.report
 
     def _tell(self, error: BaseException | None = None) -> None:
-        self.patches.take_off()
         self.watch.finish()
         found = rules.findings(self.watch.facts, self.patches.failures)
         crash = None

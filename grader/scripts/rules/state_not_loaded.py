@@ -56,4 +56,5 @@ RULE = Rule(
     title=Said("체크포인트가 불러와지지 않아요", "The checkpoint is not loaded"),
     lesson="02_loop_anatomy/7_resume",
     find=_find,
+    late=True,
 )
