@@ -110,6 +110,9 @@ TABLE: tuple[tuple[str, str, str], ...] = (
 )
 """Owner (a module, or module:class), attribute, and the handler that is called in its place."""
 
+LATE = frozenset({"state_loaded"})
+"""Handlers that go on after the watch: they are called seldom, and what they see needs no update."""
+
 _MISSING = object()
 
 

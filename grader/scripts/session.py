@@ -12,6 +12,7 @@ from rich.console import Console
 from grader.scripts import card, crashes, rules
 from grader.scripts.findings import Language
 from grader.scripts.observers import patches
+from grader.scripts.patches import LATE
 from grader.scripts.report import Report, as_json
 from grader.scripts.watch import Watch, WatchOver
 
@@ -25,10 +26,6 @@ class Options:
     json: str | None = None
     html: str | None = None
     language: Language = "ko"
-
-
-_LATE = frozenset({"state_loaded"})
-"""Handlers that go on after the watch: they are called seldom, and what they see needs no update."""
 
 
 class Session:
@@ -50,7 +47,7 @@ class Session:
 
     def _enough(self) -> None:
         if self.report is None:
-            self.patches.take_off(_LATE)
+            self.patches.take_off(LATE)
             self._tell()
             if self.options.stop:
                 raise WatchOver
