@@ -91,7 +91,6 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     *(("torch", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "flattened") for name in ("reshape", "view", "flatten", "ravel")),
-    *(("torch", name, "flattened") for name in ("reshape", "flatten", "ravel")),
     ("torch:Tensor", "item", "number_read"),
     ("torch:Tensor", "detach", "detached"),
     ("torch:Tensor", "data", "detached"),
