@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from grader.notebook.check import check, hint
     from grader.notebook.microscope import microscope
     from grader.notebook.predictions import predict, reveal
-    from grader.notebook.progress_page import progress
     from grader.practice.clinic_cell import clinic
     from grader.practice.drill_cell import drill
+    from grader.practice.progress_page import progress
     from grader.scripts.with_block import xray
 
 __version__ = VERSION

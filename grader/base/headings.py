@@ -110,6 +110,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
     "reason": ("까닭", "이유", "사유", "reason", "comment", "비고"),
     "comment": ("코멘트", "글", "comment", "comments"),
     "rule": ("규칙", "rule"),
+    "answer": ("본 답",),
     "excused": ("면제", "excused", "exempt"),
     "grade": ("grade", "성적", "점수"),
     "max_grade": ("maximum grade", "최대 성적", "최고 성적", "만점"),

@@ -12,7 +12,7 @@ NOTEBOOK_FUNCTIONS = {
     "hint": "notebook.check",
     "microscope": "notebook.microscope",
     "predict": "notebook.predictions",
-    "progress": "notebook.progress_page",
+    "progress": "practice.progress_page",
     "reveal": "notebook.predictions",
     "xray": "scripts.with_block",
 }

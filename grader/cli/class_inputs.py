@@ -8,6 +8,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from grader.cli.terminal import say
 if TYPE_CHECKING:
     from grader.course.course import Course, Exercise
     from grader.course.feedback import ClassResult
+    from grader.gradebook.hand_files import HandLine
     from grader.gradebook.marking import Rules
     from grader.intake.receive import Received
 
@@ -32,6 +34,8 @@ DESK_LOG = "desk.jsonl"
 DESK_FILES = {OVERRIDES: "--override", COMMENTS: "--comments"}
 """Files that the desk writes to, with the options that give others."""
 _WORKBOOK = ".xlsx"
+_MOST_LINES_TO_ADD = 40
+"""Maximum lines printed of a file that is to be joined with the desk's."""
 
 
 def require_inputs(submissions: Path, files: "Iterable[Path | None]") -> None:
@@ -84,6 +88,18 @@ def read_rules(
     )
 
 
+def with_answers(rules: "Rules", out: Path) -> "Rules":
+    """Return the rules with the code kept in `out`, if a judgement belongs to an answer; a class's code is megabytes.
+
+    Raises:
+        OSError: the code cannot be read.
+    """
+    from grader.report.kept_answers import Answers
+
+    judged = [one.answer for one in rules.overrides] + [one.answer for one in rules.comments]
+    return replace(rules, answers=Answers(out)) if any(judged) else rules
+
+
 def receive_class(
     submissions: Path,
     out: Path,
@@ -118,7 +134,7 @@ def receive_class(
     _try_rules(rules, received, exercises, course)
     keep_files(out, used)
     keep_answers(out, received.submissions, course.exercises)
-    return received, rules
+    return received, with_answers(rules, out)
 
 
 def given_or_kept(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None]:
@@ -146,10 +162,30 @@ def require_desk_kept(out: Path, given: Mapping[str, Path | None]) -> None:
         kept = out / name
         if name in DESK_FILES and path is not None and kept.exists() and not kept.samefile(path):
             raise CommandError(
-                f"grader desk로 적은 것이 {kept}에 있어서 {path}로 바꾸지 않았어요. "
-                f"그대로 쓰려면 {DESK_FILES[name]}을 빼고 실행해 주세요. "
-                f"바꾸려면 먼저 옮겨 주세요: mv {shlex.quote(str(kept))} {shlex.quote(str(kept) + '.old')}"
+                f"grader desk로 적은 것이 {kept}에 있어서 {path}로 바꾸지 않았어요. {_how_to_join(name, kept, path)}"
+                f"{path}만 쓰려면 먼저 옮겨 주세요: mv {shlex.quote(str(kept))} {shlex.quote(str(kept) + '.old')}"
             )
+
+
+def _how_to_join(name: str, kept: Path, path: Path) -> str:
+    """Return how to have both: the lines of the file given that the desk's file lacks, as they are added to it."""
+    from grader.gradebook.hand_files import HAND_FILES
+    from grader.gradebook.overrides import written_student
+
+    def said(line: "HandLine") -> tuple[str, str, str, str]:
+        return written_student(line.id, line.name), line.exercise, line.score, line.text
+
+    sheet = HAND_FILES[name].read(kept.parent)
+    there = {said(line) for line in sheet.lines}
+    new = [line for line in HAND_FILES[name].read_from(path, kept).lines if said(line) not in there]
+    if not new:
+        return f"{path}의 줄은 거기에 모두 있으니 {DESK_FILES[name]}를 빼고 실행해 주세요. "
+    more = f"(이 밖에 {len(new) - _MOST_LINES_TO_ADD}줄)\n" if len(new) > _MOST_LINES_TO_ADD else ""
+    return (
+        f"둘 다 쓰려면 {path}에만 있는 {len(new)}줄을 {kept}의 끝에 붙이고 {DESK_FILES[name]}를 빼고 실행해 주세요. "
+        "같은 학생의 같은 연습에 정한 점수가 둘이면 그때 알려 드려요.\n"
+        f"{sheet.as_text(new[:_MOST_LINES_TO_ADD])}{more}"
+    )
 
 
 def keep_files(out: Path, files: Mapping[str, Path | None]) -> None:
@@ -231,13 +267,24 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
 
 
 def _tell_misfits(report: Path, result: "ClassResult") -> None:
-    """Say how many lines of the files given by hand no longer fit the rule that they were written for."""
+    """Say which lines of the files given by hand judged an earlier answer, and how many fit their rule no more."""
     from grader.classroom.desk.people import People
     from grader.classroom.desk.rubric import misfits
     from grader.gradebook.hand_files import HAND_FILES
+    from grader.report.kept_answers import Answers
 
-    lines = (line for file in HAND_FILES.values() for line in file.read(report).lines if line.rule)
-    found = Counter(line.exercise for line in misfits(lines, result, People(result)))
+    lines = [line for file in HAND_FILES.values() for line in file.read(report).lines]
+    if not lines:
+        return
+    people = People(result, Answers(report))
+    stale = [line for line in lines if people.is_stale(line)]
+    if stale:
+        told = dict.fromkeys(" ".join(filter(None, (s.id, s.name, s.exercise or "전체"))) for s in stale)
+        say(
+            f"직접 채점한 뒤에 다시 낸 답이 있어요. 지난 답에 적은 {len(stale):,}줄은 점수와 학생의 페이지에서 "
+            f"빼 두었어요: {listed([*told])}. 새 답을 보고 남기거나 지우려면: grader desk {shlex.quote(str(report))}"
+        )
+    found = Counter(line.exercise for line in misfits((one for one in lines if one.rule), result, people))
     if found:
         where = listed([f"{exercise} {number}줄" for exercise, number in found.items()])
         say(

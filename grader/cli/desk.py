@@ -63,7 +63,7 @@ def desk(
 
     def tell(address: str) -> None:
         say(f"주소: {address}")
-        say("이 주소는 한 번만, 이 컴퓨터에서만 열려요. 끝내려면 Ctrl-C를 누르세요.")
+        say("이 주소는 이 컴퓨터에서, 처음 연 브라우저에서만 열려요. 끝내려면 Ctrl-C를 누르세요.")
         if browser:
             webbrowser.open(address)
 

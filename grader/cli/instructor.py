@@ -21,6 +21,7 @@ from grader.cli.class_inputs import (
     tell_kept,
     tell_marks,
     tell_without_mark,
+    with_answers,
 )
 from grader.cli.terminal import complain, say
 
@@ -87,6 +88,7 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
         used = given_or_kept(report, wanted)
         tell_kept(given, used)
         rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
+        rules = with_answers(rules, report)
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
         keep_files(report, used)

@@ -40,7 +40,7 @@ def progress(
     from grader.learner.exchange import export_progress, import_progress
     from grader.learner.overview import overview
     from grader.learner.progress import Progress
-    from grader.notebook.progress_page import practice_lines, print_progress
+    from grader.practice.progress_page import practice_lines, print_progress
     from grader.practice.today import today
 
     if import_ is not None:

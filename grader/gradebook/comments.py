@@ -9,12 +9,12 @@ from grader.base.headings import find_columns
 from grader.base.names import listed
 from grader.base.tables import read_table, refuse_rounded_numbers
 from grader.course.feedback import Comment
-from grader.gradebook.overrides import WHOLE, written_student
+from grader.gradebook.overrides import is_whole, written_student
 from grader.report.plain_text import clean, one_line
 
 MOST_CHARS = 4_000
 """Maximum characters of a comment; the rest is cut off."""
-_FIELDS = ("id", "name", "exercise", "comment")
+_FIELDS = ("id", "name", "exercise", "comment", "answer")
 
 
 class CommentError(HanstepError):
@@ -32,6 +32,8 @@ class WrittenComment:
     exercise: str
     """Name of the exercise; empty for the whole submission."""
     text: str
+    answer: str = ""
+    """Fingerprint of the answer that was judged (`Answers.fingerprint`); empty: the line is for any answer."""
 
 
 def read_comments(path: Path) -> tuple[WrittenComment, ...]:
@@ -55,9 +57,10 @@ def read_comments(path: Path) -> tuple[WrittenComment, ...]:
     for number, row in zip(table.numbers, table.rows, strict=True):
         cells = {field: "" if at is None else row[at] for field, at in places.items()}
         if cells["comment"]:
-            exercise = "" if cells["exercise"].casefold() in WHOLE else cells["exercise"]
+            exercise = "" if is_whole(cells["exercise"]) else cells["exercise"]
             text = clean(cells["comment"], MOST_CHARS)
-            found.append(WrittenComment(number, written_student(cells["id"], cells["name"]), exercise, text))
+            student = written_student(cells["id"], cells["name"])
+            found.append(WrittenComment(number, student, exercise, text, cells["answer"]))
     return tuple(found)
 
 

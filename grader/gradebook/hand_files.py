@@ -24,7 +24,7 @@ class HandLine:
     id: str
     """Student number; empty if the student has only a name."""
     name: str
-    """Name in the results of a student without a number, else empty."""
+    """Name: for people who read the file, or, without a number, the name in the results."""
     exercise: str
     score: str
     """As written: `3`, `+1`, `-0.5`, `면제`; empty in `comments.csv`."""
@@ -32,6 +32,8 @@ class HandLine:
     """Reason or comment."""
     rule: str = ""
     """What the line was written for: `실수:missing-zero-grad`, `묶음:1a2b3c4d5e`; empty for a single student."""
+    answer: str = ""
+    """Fingerprint of the answer that was judged (`Answers.fingerprint`); empty if nobody noted it."""
 
     def as_document(self) -> dict[str, str]:
         """Return the line as the log has it."""
@@ -56,6 +58,14 @@ class HandFile:
         """
         path = folder / self.name
         source = path if path.exists() else path.with_suffix(_WORKBOOK)
+        return self.read_from(source, path)
+
+    def read_from(self, source: Path, path: Path) -> "Sheet":
+        """Read the lines of `source`, to be written to `path`; a missing file is empty.
+
+        Raises:
+            TableError: it cannot be read.
+        """
         if not source.exists():
             return Sheet(self, path, [*self.titles.values()], [])
         table = read_table(source, self.name, ("id", self.text_field))
@@ -74,6 +84,7 @@ class HandFile:
                 cells.get("score", ""),
                 cells[self.text_field],
                 cells["rule"],
+                cells["answer"],
             )
             ours = {at for at in places.values() if at is not None}
             others = {title: row[at] for at, title in enumerate(table.header) if at not in ours}
@@ -83,12 +94,22 @@ class HandFile:
 
 OVERRIDES = HandFile(
     "overrides.csv",
-    {"id": "학번", "name": "이름", "exercise": "연습", "score": "점수", "reason": "까닭", "rule": "규칙"},
+    {
+        **{"id": "학번", "name": "이름", "exercise": "연습", "score": "점수", "reason": "까닭"},
+        **{"rule": "규칙", "answer": "본 답"},
+    },
     "reason",
 )
 COMMENTS = HandFile(
     "comments.csv",
-    {"id": "학번", "name": "이름", "exercise": "연습", "comment": "코멘트", "rule": "규칙"},
+    {
+        "id": "학번",
+        "name": "이름",
+        "exercise": "연습",
+        "comment": "코멘트",
+        "rule": "규칙",
+        "answer": "본 답",
+    },
     "comment",
 )
 HAND_FILES = {file.name: file for file in (OVERRIDES, COMMENTS)}
@@ -119,6 +140,10 @@ class Sheet:
         """All lines, in order."""
         return [row.line for row in self._rows]
 
+    def copy(self) -> "Sheet":
+        """Return a sheet of the same lines, to try an edit on."""
+        return Sheet(self._file, self._path, self._header, [*self._rows], self._above)
+
     def remove(self, line: HandLine) -> bool:
         """Remove the last line that equals this one; return False if there is none."""
         for at in range(len(self._rows) - 1, -1, -1):
@@ -130,6 +155,12 @@ class Sheet:
     def add(self, line: HandLine) -> None:
         """Append a line."""
         self._rows.append(_Row(line))
+
+    def as_text(self, lines: Sequence[HandLine]) -> str:
+        """Return other lines as they would stand in this file, each with its line end."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(self._cells(_Row(line)) for line in lines)
+        return text.getvalue()
 
     def write(self) -> None:
         """Write the file atomically; without lines it is removed, since a table without lines cannot be read.

@@ -19,10 +19,12 @@ from grader.gradebook.comments import WrittenComment
 from grader.gradebook.comments import by_student as comments_by_student
 from grader.gradebook.extensions import Extension
 from grader.gradebook.extensions import by_student as extensions_by_student
+from grader.gradebook.judged_answers import still_meant
 from grader.gradebook.overrides import Override, OverrideError
 from grader.gradebook.overrides import by_student as overrides_by_student
 from grader.gradebook.policy import Policy, check_names, check_sections
 from grader.gradebook.times import Times
+from grader.report.kept_answers import Answers
 from grader.report.plain_text import one_line, points
 
 _DAY = timedelta(days=1)
@@ -45,6 +47,8 @@ class Rules:
     comments: tuple[WrittenComment, ...] = ()
     """What is said to students apart from points."""
     comments_path: str = "comments.csv"
+    answers: Answers | None = None
+    """The code of the class: judgements of answers that have been handed in anew stand aside. None: all count."""
 
 
 def marked(
@@ -71,10 +75,13 @@ def marked(
     people = (*(s.person for s in result.submissions), *(absent.person for absent in result.absent))
     check_sections(policy, {person.section for person in people if person is not None}, rules.policy_path)
     meant = known_as(result)
-    by_hand = overrides_by_student(rules.overrides, meant, list(lesson_of), rules.overrides_path)
+    there = {student_key(submission): submission for submission in result.submissions}
+    given = still_meant(rules.overrides, meant, there, rules.answers)
+    by_hand = overrides_by_student(given, meant, list(lesson_of), rules.overrides_path)
     extended = extensions_by_student(rules.extensions, meant)
-    said = comments_by_student(rules.comments, meant, list(lesson_of), rules.comments_path)
-    has_rules = rules.policy is not None or bool(rules.overrides) or bool(rules.extensions)
+    comments = still_meant(rules.comments, meant, there, rules.answers)
+    said = comments_by_student(comments, meant, list(lesson_of), rules.comments_path)
+    has_rules = rules.policy is not None or bool(given) or bool(rules.extensions)
     times = _times(result.submissions, policy, extended)
     marker = _Marker(policy, rules, times, _aware(now or datetime.now(UTC), policy))
     submissions = []
@@ -108,6 +115,12 @@ def taken_as_in_time(result: ClassResult, policy: Policy | None) -> tuple[Submis
         and policy.lateness(_section(s)).deadline is not None
         and not (s.mark is not None and s.mark.score is None)
     )
+
+
+def scaled_score(feedback: Feedback, policy: Policy) -> tuple[float, float]:
+    """Return the measured score and the full mark in the policy's points, before any mark by hand."""
+    full = policy.points.get(feedback.exercise, feedback.max_score)
+    return (feedback.score / feedback.max_score if feedback.max_score else 0.0) * full, full
 
 
 def student_key(submission: SubmissionResult) -> str:
@@ -210,8 +223,7 @@ class _Marker:
         """Return the exercises with the policy's points and the scores given by hand; add to the reasons."""
         found = []
         for feedback in submission.feedbacks:
-            full = self.policy.points.get(feedback.exercise, feedback.max_score)
-            score = (feedback.score / feedback.max_score if feedback.max_score else 0.0) * full
+            score, full = scaled_score(feedback, self.policy)
             overrides = given.get(feedback.exercise, ())
             own = ExerciseMark(feedback.exercise, _rounded(score), _rounded(full))
             if overrides:
@@ -245,14 +257,24 @@ class _Marker:
         """
         after = changed = score
         for override in overrides:
+            before = changed
             if override.is_change:
                 changed += override.score or 0.0
-            after, why = self._one_by_hand(override, changed, full, what)
+            after, why = self._one_by_hand(override, before, changed, full, what)
             reasons.append(why)
         return after
 
-    def _one_by_hand(self, override: Override, score: float, full: float, what: str) -> tuple[float, str]:
-        """Return the score after one mark by hand, and the Korean reason; `score` includes a change already.
+    def _one_by_hand(
+        self, override: Override, before: float, score: float, full: float, what: str
+    ) -> tuple[float, str]:
+        """Return the score after one mark by hand, and the Korean reason, which tells only points that moved.
+
+        Args:
+            override: the mark.
+            before: sum of the score and the changes before this one.
+            score: `before`, with this change.
+            full: full mark.
+            what: Korean name or exercise that the reason begins with.
 
         Raises:
             OverrideError: the mark is larger than the full mark.
@@ -260,12 +282,17 @@ class _Marker:
         if override.score is None:
             return score, f"{what}: 면제예요. {override.reason}"
         if override.is_change:
-            after = min(max(score, 0.0), full)
-            verb = "더해" if override.score >= 0 else "빼서"
-            return after, (
-                f"{what}: {points(abs(override.score))}점을 {verb} {points(after)}/{points(full)}점이에요. "
-                f"{override.reason}"
-            )
+            held, after = (min(max(sum_, 0.0), full) for sum_ in (before, score))
+            moved, wanted = points(abs(after - held)), points(abs(override.score))
+            how, still = ("더해", "더해도") if override.score >= 0 else ("빼서", "빼도")
+            mark = f"{points(after)}/{points(full)}점"
+            if moved == "0":
+                told = f"{wanted}점을 {still} {mark} 그대로예요."
+            elif moved == wanted:
+                told = f"{wanted}점을 {how} {mark}이에요."
+            else:
+                told = f"{wanted}점 가운데 {moved}점만 {how} {mark}이에요."
+            return after, f"{what}: {told} {override.reason}"
         if override.score > full + 1e-9:
             raise OverrideError(
                 f"{self.rules.overrides_path} {override.line}번째 줄: {points(override.score)}점은 만점 "

@@ -16,7 +16,7 @@ from grader.report.plain_text import one_line, spreadsheet_cell
 
 WHOLE = ("", "전체", "total")
 """Values of the exercise column that mean the whole mark."""
-_FIELDS = ("id", "name", "exercise", "score", "reason")
+_FIELDS = ("id", "name", "exercise", "score", "reason", "answer")
 _CHANGE = re.compile(r"([+-])\s*(\d+(?:\.\d+)?|\.\d+)")
 """Matches points to add or to take away: `+1`, `-0.5`."""
 
@@ -40,6 +40,8 @@ class Override:
     reason: str
     is_change: bool = False
     """True if the score is to be added to what was measured; it may be negative."""
+    answer: str = ""
+    """Fingerprint of the answer that was judged (`Answers.fingerprint`); empty: the line is for any answer."""
 
 
 def read_overrides(path: Path) -> tuple[Override, ...]:
@@ -74,10 +76,10 @@ def read_overrides(path: Path) -> tuple[Override, ...]:
             raise OverrideError(
                 f"{path} {number}번째 줄: 까닭이 비어 있어요. 학생도 읽는 글이니 한 문장으로 적어 주세요."
             )
-        whole = cells["exercise"].casefold() in WHOLE
-        exercise = "" if whole else cells["exercise"]
+        exercise = "" if is_whole(cells["exercise"]) else cells["exercise"]
         student = written_student(cells["id"], cells["name"])
-        found.append(Override(number, student, exercise, score, one_line(cells["reason"]), is_change))
+        reason, answer = one_line(cells["reason"]), cells["answer"]
+        found.append(Override(number, student, exercise, score, reason, is_change, answer))
     return tuple(found)
 
 
@@ -85,6 +87,11 @@ def written_student(number: str, name: str) -> str:
     """Return the student that a line means: the number, or else the name, without the apostrophe before a formula."""
     plain = name.removeprefix("'")
     return student_number(number) or (plain if spreadsheet_cell(plain) == name else name)
+
+
+def is_whole(exercise: str) -> bool:
+    """Return True if this cell of the exercise column means the whole mark."""
+    return exercise.casefold() in WHOLE
 
 
 def parse_score(text: str) -> tuple[float | None, bool]:

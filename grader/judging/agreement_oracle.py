@@ -132,6 +132,10 @@ class AgreementOracle:
             return self.acting_subset_agrees(mistakes, scenario)
         return self.program_agrees(mistakes, scenario)
 
+    def can_be_combined(self, mistakes: MistakeSet) -> bool:
+        """Return True if one program can make all mistakes of the set."""
+        return self._source(mistakes) is not None
+
     def whole_set_agrees_in_each(self, mistakes: MistakeSet, scenarios: Iterable[str]) -> bool:
         """Return True if the program with all mistakes of the set agrees in each of the scenarios."""
         return all(self.whole_set_agrees(mistakes, scenario) for scenario in scenarios)

@@ -13,6 +13,7 @@ that of {no-accum-check}. In `sgd`, this set alone does not agree, but does with
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.beam_search import BeamSearch, may_add
@@ -139,16 +140,38 @@ class _Search:
         """Return the sets with one mistake added, those of them that agree in all the scenarios.
 
         The first mistake with which any set agrees is taken; mistakes that act in the first scenario are tried before
-        others. Empty if there is no such mistake.
+        others. Last, sets whose edits cannot be combined are tried with another variant of one mistake. Empty if there
+        is no such mistake.
         """
         acting = [v for v in self._variants if self.oracle.acts_in(v, scenarios[0])]
         others = [v for v in self._likely if v not in acting]
-        for variant in (*acting, *others):
-            grown = [one | {variant} for one in sets if may_add(variant, one)]
-            agreeing = [one for one in grown if self.oracle.whole_set_agrees_in_each(one, scenarios)]
+        grown = [
+            [(one | {variant}, variant) for one in sets if may_add(variant, one)]
+            for variant in (*acting, *others)
+        ]
+        in_other_forms = (
+            [form for each in alike for form in self._combinable_forms(*each)] for alike in grown
+        )
+        for forms in chain(([mistakes for mistakes, _ in alike] for alike in grown), in_other_forms):
+            agreeing = [one for one in forms if self.oracle.whole_set_agrees_in_each(one, scenarios)]
             if agreeing:
                 return agreeing
         return []
+
+    def _combinable_forms(self, mistakes: MistakeSet, added: MistakeVariant) -> list[MistakeSet]:
+        """Return the sets with another variant of one mistake, not of `added`, whose edits can be combined.
+
+        Empty if those of the set itself can be: then it needs no other form.
+        """
+        if self.oracle.can_be_combined(mistakes):
+            return []
+        exchanged = [
+            (mistakes - {one}) | {other}
+            for one in self.oracle.in_course_order(mistakes - {added})
+            for other in self._variants
+            if other.mistake.id == one.mistake.id and other != one
+        ]
+        return [form for form in exchanged if self.oracle.can_be_combined(form)]
 
 
 def _representatives(

@@ -125,15 +125,16 @@ class StatementAlignment:
     def neighbours(self, start: int, end: int) -> tuple[ComparedStatement | None, ComparedStatement | None]:
         """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
 
-        If the learner has the course statement right before or after the place, but in another order, so that it has
-        no partner (`_moved_statement`), that place counts. Otherwise, the one before is aligned with the last course
-        statement before `start` that has a partner, the one after with the first course statement from `end` on that
-        has one. None where no course statement has a partner.
+        The one before is aligned with the last course statement before `start` that has a partner, the one after with
+        the first course statement from `end` on that has one; None where no course statement has a partner. But if
+        the course statement right after the place has no partner, and the learner has it, or the one right before the
+        place, in another order (`_moved_statement`), that place counts.
         """
-        moved_before, moved_after = self._moved_statement(start - 1), self._moved_statement(end)
-        if moved_before is not None or moved_after is not None:
-            return moved_before, moved_after
         partners = self.learner_positions
+        if end not in partners:
+            moved_before, moved_after = self._moved_statement(start - 1), self._moved_statement(end)
+            if moved_before is not None or moved_after is not None:
+                return moved_before, moved_after
         earlier = [partners[i] for i in range(start) if i in partners]
         later = [partners[i] for i in range(end, len(self.course)) if i in partners]
         before = self.learner[earlier[-1]] if earlier else None

@@ -21,6 +21,7 @@ Example of the fourth way (`test_a_line_is_found_under_other_names`): the mistak
 and `a` renamed, this is the new statement word for word, so its line is found.
 """
 
+import ast
 from dataclasses import dataclass, field, replace
 
 from grader.course.course import Side
@@ -224,9 +225,10 @@ class _LineFinder:
                     return returned_value
             if line is not None and likeness >= _MIN_LIKENESS_OF_CHANGE:
                 return Location(line)
-            gap = self._gap_at(change.new_positions.start, change.new_positions.stop)
-            if gap is not None:
-                return gap
+            condition = self._condition_of_step() if change.new and at == "step" else None
+            place = condition or self._gap_at(change.new_positions.start, change.new_positions.stop)
+            if place is not None:
+                return place
         return None
 
     def line_repeating_change(self) -> Location | None:
@@ -344,6 +346,17 @@ class _LineFinder:
             max(computing, key=lambda s: self._alignment.weight_of_changed(s, change.old, change.new)).line
         )
 
+    def _condition_of_step(self) -> Location | None:
+        """Return the line of the learner's first `if` in a loop that decides whether `step()` is called; None without.
+
+        The solution cuts its input into windows before the loop; a learner's counter decides inside of it.
+        """
+        for statement in self._learner:
+            in_loop = {"For", "While"} & set(statement.outer_blocks.split(" "))
+            if statement.kind == "If" and in_loop and any(map(_calls_step, statement.node.body)):  # type: ignore[attr-defined]
+                return Location(statement.line)
+        return None
+
     def _gap_at(self, start: int, end: int) -> Location | None:
         """Return the gap in the learner's program where the course statements `start` to `end` - 1 belong.
 
@@ -415,6 +428,12 @@ def _only_reorders_return(change: Change) -> bool:
     if not (len(change.old) == len(change.new) == 1 and change.new[0].is_return):
         return False
     return change.old[0].words == change.new[0].words
+
+
+def _calls_step(node: ast.stmt) -> bool:
+    """Return True if a call of a method `step` stands in a statement."""
+    calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    return any(isinstance(called, ast.Attribute) and called.attr == "step" for called in calls)
 
 
 def _operators(statement: ComparedStatement) -> set[str]:

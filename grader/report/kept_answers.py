@@ -16,9 +16,12 @@ from grader.base.files import write_whole
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.submission.source_file import SourceFile
 from grader.submission.submission import Submission
+from grader.submission.syntax import definitions
 
 NAME = "answers.jsonl"
 """Name of the file in the report's folder; one JSON line for each student."""
+NOTHING = "없음"
+"""Fingerprint of the answer of somebody who handed in nothing."""
 _MAX_CODE_CHARS = 20_000
 """Maximum characters of an answer on the student's page; the longest solution has 4,000."""
 _MAX_LINE = 2**24
@@ -59,7 +62,7 @@ def keep_answers(out: Path, submissions: Iterable[Submission], exercises: Iterab
 
 def _json_line(submission: Submission, exercises: tuple[str, ...]) -> str:
     """Return one student's line. JSON escapes everything but ASCII, lone surrogates included."""
-    files: list[SourceFile] = []
+    files: list[SourceFile] = [*submission.files]
     own: dict[str, Any] = {}
     for name in exercises:
         source = submission.source_for(name)
@@ -143,19 +146,59 @@ class Answers:
         """Return the fingerprint of the student's definition; empty if there is none."""
         return self._digests.get(student, {}).get(exercise, "")
 
+    def fingerprint(self, submission: SubmissionResult | None, exercise: str) -> str:
+        """Return the fingerprint of the answer that people judge, as `overrides.csv` has it.
+
+        It is that of the definition, or that of all files where there is none, and for the whole submission. It begins
+        with a word, so that no spreadsheet takes it for a number.
+
+        Args:
+            submission: what the student handed in; None for nothing.
+            exercise: name of the exercise; empty for the whole submission.
+        """
+        if submission is None:
+            return NOTHING
+        own = self.digest(submission.student, exercise)
+        return f"답:{own}" if own else f"제출:{submission.digest}"
+
     def of(self, student: str, exercise: str) -> Answer | None:
         """Return the student's code for an exercise; None if nothing was handed in for it, or nothing was kept."""
         return self.all_of(student, (exercise,)).get(exercise)
 
-    def all_of(self, student: str, exercises: Iterable[str]) -> dict[str, Answer]:
-        """Return the student's code for these exercises, of those for which there is any."""
+    def elsewhere(self, student: str, name: str) -> Answer | None:
+        """Return code that answers no exercise; None if no code of the student was kept.
+
+        It is the function of this name, or else all of the student's largest file, as `rest`.
+        """
+        entry = self._entry(student)
+        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            files = sorted(entry["files"], key=lambda file: -len(str(file["parts"])))
+            for file in files:
+                lines = _lines_of(file)
+                found = definitions("\n".join(line.text for line in lines)).get(name)
+                if found is not None:
+                    first, last = found.lineno, found.end_lineno or found.lineno
+                    own, rest = lines[first - 1 : last], [*lines[: first - 1], *lines[last:]]
+                    return Answer(str(file["name"]), tuple(own), _trimmed(rest))
+            if files:
+                return Answer(str(files[0]["name"]), (), _trimmed(_lines_of(files[0])))
+        return None
+
+    def _entry(self, student: str) -> Any:
+        """Return what was kept of a student; an empty dict if nothing can be read."""
         if student not in self._places:
             return {}
         with self._path.open("rb") as file:
             file.seek(self._places[student])
             line = file.readline(_MAX_LINE)
+        with suppress(ValueError, RecursionError):
+            return json.loads(line)
+        return {}
+
+    def all_of(self, student: str, exercises: Iterable[str]) -> dict[str, Answer]:
+        """Return the student's code for these exercises, of those for which there is any."""
+        entry = self._entry(student)
         with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            entry = json.loads(line)
             found = ((name, entry["exercises"].get(name)) for name in exercises)
             return {name: _answer(entry["files"][own["file"]], own) for name, own in found if own is not None}
         return {}
@@ -190,9 +233,7 @@ def _with_answer(feedback: Feedback, answer: Answer | None) -> Feedback:
 
 
 def _answer(file: dict[str, Any], own: dict[str, Any]) -> Answer:
-    lines = [
-        Line(cell, first + i, text) for cell, first, texts in file["parts"] for i, text in enumerate(texts)
-    ]
+    lines = _lines_of(file)
     if "broken" in own:
         cell, first, texts = own["broken"]
         broken = tuple(Line(cell, i, text) for i, text in enumerate(texts, start=first))
@@ -202,6 +243,12 @@ def _answer(file: dict[str, Any], own: dict[str, Any]) -> Answer:
     return Answer(
         str(file["name"]), tuple(lines[first : last + 1]), _trimmed([*lines[:first], *lines[last + 1 :]])
     )
+
+
+def _lines_of(file: dict[str, Any]) -> list[Line]:
+    return [
+        Line(cell, first + i, text) for cell, first, texts in file["parts"] for i, text in enumerate(texts)
+    ]
 
 
 def _trimmed(lines: Sequence[Line]) -> tuple[Line, ...]:

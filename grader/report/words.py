@@ -11,6 +11,7 @@ from grader.course.feedback import (
     Absent,
     CheckResult,
     Diagnosis,
+    ExerciseMark,
     Feedback,
     FirstDifference,
     NamedMistake,
@@ -20,7 +21,7 @@ from grader.course.feedback import (
 )
 from grader.observe.wording import one_of, with_particle
 from grader.report.exceptions.advice import advise
-from grader.report.plain_text import clean, one_line, points
+from grader.report.plain_text import clean, mark_points, one_line, points
 
 MARKS: dict[Status, str] = {
     "passed": "✓",
@@ -164,6 +165,21 @@ def mark_in_points(feedback: Feedback, unit: str = "") -> str:
     if (kind := KIND_NAMES.get(feedback.kind)) is not None:
         return kind
     return f"{points(feedback.score)}/{points(feedback.max_score)}{unit}"
+
+
+def points_now(feedback: Feedback, given: ExerciseMark | None) -> str:
+    """Return `3/4`, or `채점기 3 → 3.5/4` if an instructor gave other points by hand.
+
+    Args:
+        feedback: the feedback.
+        given: the exercise's part of the final mark; None if there is none.
+    """
+    if given is None or not given.reason:
+        return mark_in_points(feedback)
+    measured = "—" if feedback.status == "unreadable" else points(feedback.score)
+    if measured != "—" and feedback.max_score != given.max_score:
+        measured = mark_in_points(feedback)
+    return f"채점기 {measured} → {mark_points(None if given.dropped else given.score, given.max_score)}"
 
 
 def _named_headline(mark: str, mistakes: Sequence[NamedMistake]) -> Headline:

@@ -237,6 +237,7 @@ def _student_page(submission: SubmissionResult, course: Course, repair: Repair) 
         course=course,
         submission=submission,
         notes=(*submission.notes, *common),
+        given={one.exercise: one for one in (submission.mark.exercises if submission.mark else ())},
         comments={key: [c.text for c in own] for key, own in _by_exercise(submission.comments).items()},
         lessons=[(key, titles.get(key, ""), cards) for key, cards in lessons.items()],
     )

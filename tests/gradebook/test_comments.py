@@ -38,8 +38,8 @@ def test_changes_of_one_mark_add_up_in_any_order(tmp_path: Path) -> None:
     mark = marks[0]
     assert mark is not None
     assert mark.reasons == (
-        "train: 9점을 더해 10/10점이에요. 부분 점수",
-        "train: 0.5점을 빼서 10/10점이에요. 주석이 없음",
+        "train: 9점 가운데 5점만 더해 10/10점이에요. 부분 점수",
+        "train: 0.5점을 빼도 10/10점 그대로예요. 주석이 없음",
     )
     assert next(e for e in mark.exercises if e.exercise == "train").reason == "부분 점수 / 주석이 없음"
 

@@ -13,8 +13,7 @@ from grader.report import words
 from grader.report.plain_text import without_code_marks
 
 UNREADABLE = "읽을 수 없는 파일"
-_LAST = {"passed": 1, "missing": 2}
-"""Statuses whose groups stand at the end: they need the least reading."""
+UNDER_ANOTHER_NAME = "이름이 다른 함수를 냈어요"
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,11 @@ class Group:
     """The feedback on one of them; in all of them everything but lines and texts is the same."""
     members: tuple[int, ...]
     """Indices of the students in the results."""
+
+    @property
+    def is_blank(self) -> bool:
+        """True if there is nothing to read: no function, and none that is probably meant as it either."""
+        return status_of(self.sample) == "missing" and not self.sample.other_name
 
 
 def feedback_on(submission: SubmissionResult, exercise: str) -> Feedback | None:
@@ -59,6 +63,9 @@ def _behaviour(feedback: Feedback) -> Hashable:
         "" if explained else feedback.error,
         None if explained and feedback.error else where,
         values,
+        *(
+            ["under another name"] if feedback.other_name else []
+        ),  # others keep the keys that files have noted
     )
 
 
@@ -70,13 +77,20 @@ def groups_of(submissions: Sequence[SubmissionResult], exercise: str) -> list[Gr
         if feedback is not None:
             found.setdefault(behaviour_key(feedback), (feedback, []))[1].append(index)
     groups = [Group(key, _title(sample), sample, tuple(members)) for key, (sample, members) in found.items()]
-    return sorted(groups, key=lambda g: (_LAST.get(status_of(g.sample), 0), -len(g.members), g.title))
+    return sorted(groups, key=lambda g: (_place(g), -len(g.members), g.title))
+
+
+def _place(group: Group) -> int:
+    """Return where a group stands: those that need the least reading last."""
+    return 2 if group.is_blank else int(group.sample.status == "passed")
 
 
 def _title(feedback: Feedback) -> str:
     """Return one Korean line: the mistakes, or where an unnamed one shows first."""
     if feedback.status == "unreadable":  # each has a file and a reason of its own
         return UNREADABLE
+    if feedback.other_name:
+        return UNDER_ANOTHER_NAME
     summary, first = words.summary(feedback), feedback.diagnosis.first_difference
     if summary == words.DIFFERS and first is not None:
         summary = words.first_place(first)

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,10 @@ class Edited:
 
     removed: Sequence[HandLine] = ()
     added: Sequence[HandLine] = ()
-    left_alone: int = 0
-    """Number of students whom the edit did not touch because something else was decided for them."""
+    left_alone: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Students whom the edit did not touch, by the reason: a key of `rubric.LEFT_ALONE`."""
+    conflicts: int = 0
+    """Number of lines that an undo left because somebody else has changed them since."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Changes:
             if file is not None:
                 sheet = file.read(self._out)
                 done = _reversed(sheet, _lines_of(last, "before"), _lines_of(last, "after"))
-                conflicts = done.left_alone
+                conflicts = done.conflicts
                 if done.removed or done.added:
                     sheet.write()
             told = {"undoes": last["id"], "exercise": last.get("exercise", ""), "key": last.get("key", "")}
@@ -235,7 +237,7 @@ def _reversed(sheet: Sheet, before: Sequence[HandLine], after: Sequence[HandLine
             added.append(line)
         else:
             changed_since.add(_whose(line))
-    return Edited(removed, added, len(changed_since))
+    return Edited(removed, added, conflicts=len(changed_since))
 
 
 def _whose(line: HandLine) -> tuple[str, str, str]:

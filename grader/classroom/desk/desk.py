@@ -1,8 +1,7 @@
 """What the desk knows and does: views of a graded class as plain data, and the changes that people ask for."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,26 +9,24 @@ from typing import Any
 from grader.base.errors import HanstepError
 from grader.classroom.desk import rubric
 from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
-from grader.classroom.desk.card_tree import card_tree
 from grader.classroom.desk.changes import Changes, DeskError, Edited
 from grader.classroom.desk.people import People
-from grader.course.feedback import ClassResult, Feedback
-from grader.gradebook.hand_files import COMMENTS, HAND_FILES, OVERRIDES, HandLine
-from grader.gradebook.marking import Rules, marked
+from grader.classroom.desk.programs import MOST_NAMES, program
+from grader.classroom.desk.rubric import Measured
+from grader.classroom.desk.standing import NO_MARK, Standing
+from grader.classroom.desk.written import WHOLE, Written
+from grader.course.feedback import ClassResult
+from grader.gradebook.hand_files import COMMENTS, HAND_FILES, OVERRIDES, HandFile, HandLine
+from grader.gradebook.marking import Rules
 from grader.report import words
-from grader.report.html import feedback_html
-from grader.report.kept_answers import Answer, Answers, Line
-from grader.report.plain_text import clean, one_line, points, without_code_marks
+from grader.report.kept_answers import Answers
+from grader.report.plain_text import one_line, without_code_marks
 from grader.report.results import from_json
 
 _PROGRAMS_A_PAGE = 6
 """Maximum different programs sent at once."""
-_MOST_LINES, _MOST_CHARS = 400, 300
-"""Maximum lines of a program, and characters of a line, that are shown."""
-_MOST_NAMES = 200
-"""Maximum students of one program listed by name."""
-_REUSED = 30
-"""Maximum earlier texts offered again."""
+_MOST_FOUND = 12
+"""Maximum students listed for a text that was searched."""
 
 
 @dataclass
@@ -72,10 +69,10 @@ class Desk:
     def overview(self) -> dict[str, Any]:
         """Return the exercises with the progress of the round, and what is wrong with the files."""
         loaded = self._current()
-        seen, misfits = self._seen(), self._misfits()
+        seen, (misfits, again) = self._seen(), self._written.doubtful()
         exercises = []
         for name in self._graded():
-            groups = [group for group in self._groups(name) if status_of(group.sample) != "missing"]
+            groups = [group for group in self._groups(name) if not group.is_blank]
             if groups:
                 exercises.append(
                     {
@@ -86,6 +83,7 @@ class Desk:
                         "groups": len(groups),
                         "answers": sum(len(group.members) for group in groups),
                         "misfits": misfits[name],
+                        "again": again[name],
                     }
                 )
         return {
@@ -95,6 +93,7 @@ class Desk:
             "students": len(loaded.result.submissions),
             "has_code": bool(loaded.answers),
             "exercises": exercises,
+            "again": self._written.again_as_a_whole(),
             "problem": self._problem(),
             "version": self.version(),
         }
@@ -109,43 +108,92 @@ class Desk:
         groups, seen = self._groups(name), self._seen()
         if not groups:
             raise DeskError(f"채점한 연습 문제가 아니에요: '{one_line(name, 60)}'")
-        mistakes: dict[str, list[Any]] = {}
-        for group in groups:
-            for named in group.sample.diagnosis.mistakes:
-                title = without_code_marks(words.either(named))
-                mistakes.setdefault(named.id, [title, 0])[1] += len(group.members)
         return {
             "name": name,
             "title": without_code_marks(groups[0].sample.title),
-            "groups": [self._group(group, (name, group.key) in seen) for group in groups],
-            "mistakes": [{"id": key, "title": title, "students": n} for key, (title, n) in mistakes.items()],
-            "written": self._written(name),
-            "reuse": self._earlier_texts(name),
+            "groups": self._group_list(name, groups, seen),
+            "mistakes": self._mistakes(groups),
+            "written": self._written.about(name, self._measured(name)),
+            "reuse": self._written.earlier_texts(name),
             "version": self.version(),
         }
 
-    def answers(self, name: str, key: str, start: int) -> dict[str, Any]:
-        """Return the different programs of a group, some at a time, each with its card.
+    def answers(self, name: str, key: str, start: int, student: str = "") -> dict[str, Any]:
+        """Return the different programs of a group, some at a time, each with its card; first that of this student.
 
         Raises:
             DeskError: there is no such group (any more).
         """
         loaded, group = self._current(), self._group_of(name, key)
         programs: dict[str, list[int]] = {}
+        wanted = loaded.people.index(student)
         for index in loaded.people.in_order(group.members):
-            student = loaded.result.submissions[index].student
-            digest = loaded.answers.digest(student, name) or f"none {index}"
+            digest = loaded.answers.digest(loaded.result.submissions[index].student, name) or f"none {index}"
             programs.setdefault(digest, []).append(index)
-        ordered = sorted(programs.values(), key=len, reverse=True)
-        marks = self._marks(name)
+        ordered = sorted(programs.values(), key=lambda members: (wanted not in members, -len(members)))
+        standing = self._standing()
+        marks = {} if standing is None else standing.changed(name)
+        again = self._written.students(name, stale=True)
         return {
             "key": key,
             "programs": [
-                self._program(name, members, marks)
+                program(loaded.result, loaded.people, loaded.answers, name, members, marks, again)
                 for members in islice(ordered, start, start + _PROGRAMS_A_PAGE)
             ],
             "start": start,
             "total": len(ordered),
+        }
+
+    def found(self, wanted: str) -> dict[str, Any]:
+        """Return the students in whose name or number this text stands, with their marks."""
+        people, standing = self._current().people, self._standing()
+        found = people.found(wanted)
+        return {
+            "students": [
+                {
+                    "id": people.ids[index],
+                    "name": people.shown(index),
+                    "total": "" if standing is None else standing.total(index),
+                    "handed_in": people.handed_in(index),
+                }
+                for index in found[:_MOST_FOUND]
+            ],
+            "more": max(0, len(found) - _MOST_FOUND),
+        }
+
+    def student(self, short_id: str) -> dict[str, Any]:
+        """Return one student: the answers, the marks, and what was written about the submission as a whole.
+
+        Raises:
+            DeskError: there is no such student.
+        """
+        loaded, standing = self._current(), self._standing()
+        people, index = loaded.people, loaded.people.index(short_id)
+        if index is None:
+            raise DeskError("이 학생을 찾지 못했어요. 페이지를 새로 고쳐 주세요.")
+        written = self._written.about(WHOLE, self._measured(WHOLE))
+        exercises = []
+        for name in self._graded():
+            group = next((group for group in self._groups(name) if index in group.members), None)
+            if group is not None:
+                (label,) = self._labels(name, [replace(group, members=(index,))], standing)
+                exercises.append(
+                    {
+                        "name": name,
+                        "title": without_code_marks(group.sample.title),
+                        "key": group.key,
+                        "sign": words.mark(group.sample),
+                        "told": people.hidden(group.members[0], group.title),
+                        "points": label,
+                    }
+                )
+        return {
+            "id": short_id,
+            "name": people.shown(index),
+            "handed_in": people.handed_in(index),
+            "total": "" if standing is None else standing.total(index),
+            "exercises": exercises,
+            "written": [entry for entry in written if short_id in entry["ids"]],
         }
 
     def version(self) -> int:
@@ -162,9 +210,46 @@ class Desk:
             HanstepError: a file cannot be read.
             OSError: a file cannot be written.
         """
+        name, rule, students = self._meant(request)
+        standing = self._standing()
+        if standing is None:
+            raise DeskError(self._problem())
+        measured = standing.measured("" if name == WHOLE else name)
+        score = rubric.checked_score(_text(request, "score"), measured.full)
+        text = rubric.checked_text(_text(request, "text"), needed=True)
+        told: dict[str, Any] = {"exercise": name, "rule": rule}
+        key = _text(request, "group")
+        if any(group.key == key for group in self._groups(name)):
+            told |= {"key": key, "seen": True}  # what was judged has been seen
+        new = HandLine("", "", name, score, one_line(text, 2_000) if score else text, rule)
+        people = self._loaded.people
+        if request.get("only_new") is True:
+            sheet = (OVERRIDES if score else COMMENTS).read(self._out)
+            students = rubric.yet_to_get(sheet, people, students, new, measured)
+        if score:
+            edit = rubric.giving_points(people, students, new, measured)
+            done = self._changes.edit("points", OVERRIDES, edit, told)
+        else:
+            edit = rubric.giving_comment(people, students, new)
+            done = self._changes.edit("comment", COMMENTS, edit, told)
+        waiting = self._waiting(done) if score else 0
+        return {
+            **self._told(done),
+            "left": rubric.left_in_words(done, score, self._loaded.people),
+            "waiting": waiting,
+        }
+
+    def _meant(self, request: Mapping[str, Any]) -> tuple[str, str, list[int]]:
+        """Return the exercise, the rule and the students that a request means.
+
+        Raises:
+            DeskError: there are none, or not as many as the page told.
+        """
         loaded = self._current()
         name, scope, target = (_text(request, field) for field in ("exercise", "scope", "target"))
-        if not self._groups(name):
+        if scope == "whole":
+            name = WHOLE
+        elif not self._groups(name):
             raise DeskError(f"채점한 연습 문제가 아니에요: '{one_line(name, 60)}'")
         submissions = loaded.result.submissions
         rule = {"mistake": rubric.MISTAKE, "group": rubric.GROUP}.get(scope, "")
@@ -173,20 +258,18 @@ class Desk:
             students = rubric.meant_by(rule, submissions, name)
         else:
             index = loaded.people.index(target)
-            students = [] if index is None or feedback_on(submissions[index], name) is None else [index]
+            students = [] if index is None else [index]
+            if scope != "whole":
+                students = [i for i in students if i < len(submissions) and feedback_on(submissions[i], name)]
         if not students:
             raise DeskError("이 답을 낸 학생을 찾지 못했어요. 그 사이에 다시 채점했다면 새로 고쳐 주세요.")
-        score = rubric.checked_score(_text(request, "score"), self._full(name))
-        text = rubric.checked_text(_text(request, "text"), needed=True)
-        told = {"exercise": name, "rule": rule}
-        if score:
-            text = one_line(text, 2_000)
-            edit = rubric.giving_points(loaded.people, students, name, score, text, rule)
-            done = self._changes.edit("points", OVERRIDES, edit, told)
-        else:
-            edit = rubric.giving_comment(loaded.people, students, name, text, rule)
-            done = self._changes.edit("comment", COMMENTS, edit, told)
-        return _told(done)
+        told = request.get("count", len(students))
+        if told != len(students):
+            raise DeskError(
+                f"{told}명이라고 보여 드렸는데 그 사이에 다시 채점해서 {len(students)}명이 되었어요. "
+                "새로 고치고 누구인지 본 다음 적어 주세요."
+            )
+        return name, rule, students
 
     def take_back(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Remove lines that say the same: all of them, or only those that fit no more.
@@ -196,21 +279,45 @@ class Desk:
             HanstepError: a file cannot be read.
             OSError: a file cannot be written.
         """
+        file, wanted = self._chosen_lines(request)
+        told = {"exercise": _text(request, "exercise"), "rule": _text(request, "rule")}
+        return self._told(self._changes.edit("remove", file, rubric.removing(wanted), told))
+
+    def keep(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Let judgements of earlier answers stand for the answers that have been handed in since.
+
+        Raises:
+            DeskError: the request cannot be meant.
+            HanstepError: a file cannot be read.
+            OSError: a file cannot be written.
+        """
+        file, wanted = self._chosen_lines(request)
+        told = {"exercise": _text(request, "exercise"), "rule": _text(request, "rule")}
+        edit = rubric.keeping(self._loaded.people, wanted)
+        return self._told(self._changes.edit("keep", file, edit, told))
+
+    def _chosen_lines(self, request: Mapping[str, Any]) -> tuple[HandFile, Callable[[HandLine], bool]]:
+        """Return the file, and which of its lines a request means: equal ones, perhaps of one student only.
+
+        Raises:
+            DeskError: the request cannot be meant.
+        """
+        people = self._current().people
         file = HAND_FILES.get(_text(request, "file"))
         if file is None:
-            raise DeskError("무엇을 지울지 알 수 없어요. 페이지를 새로 고쳐 주세요.")
-        name = _text(request, "exercise")
+            raise DeskError("무엇을 바꿀지 알 수 없어요. 페이지를 새로 고쳐 주세요.")
+        name, student = _text(request, "exercise"), people.index(_text(request, "student"))
+        if student is None and request.get("student"):
+            raise DeskError("이 학생을 찾지 못했어요. 페이지를 새로 고쳐 주세요.")
         said = tuple(_text(request, field) for field in ("score", "text", "rule"))
         everything = request.get("only_misfits") is not True
 
         def wanted(line: HandLine) -> bool:
             same = line.exercise == name and (line.score, line.text, line.rule) == said
-            return same and (everything or bool(self._misfits_among([line])))
+            own = student is None or people.student_of(line) == student
+            return same and own and (everything or bool(self._written.misfits_among([line])))
 
-        done = self._changes.edit(
-            "remove", file, rubric.removing(wanted), {"exercise": name, "rule": said[2]}
-        )
-        return _told(done)
+        return file, wanted
 
     def see(self, name: str, key: str) -> dict[str, Any]:
         """Note that a group has been seen, or that it has not if it was.
@@ -255,9 +362,10 @@ class Desk:
         status = path.stat()
         self._stamp = status.st_mtime_ns, status.st_size
         result = from_json(path.read_bytes())
-        people = People(result)
+        answers = Answers(self._out)
+        people = People(result, answers)
         people.anonymous = self._anonymous
-        return _Loaded(result, people, Answers(self._out))
+        return _Loaded(result, people, answers)
 
     def _current(self) -> _Loaded:
         """Return the class, loaded again if it has been graded or marked since."""
@@ -265,6 +373,10 @@ class Desk:
         if (status.st_mtime_ns, status.st_size) != self._stamp:
             self._loaded = self._load()
         return self._loaded
+
+    @property
+    def _written(self) -> Written:
+        return Written(self._out, self._loaded.result, self._loaded.people)
 
     def _graded(self) -> list[str]:
         there = {f.exercise for s in self._loaded.result.submissions for f in s.all_feedback}
@@ -283,184 +395,100 @@ class Desk:
         return group
 
     def _seen(self) -> set[tuple[str, str]]:
-        """Return (exercise, group) of all groups that somebody has seen."""
+        """Return (exercise, group) of all groups that somebody has seen or judged."""
         events = self._changes.events()
         undone = {event.get("undoes") for event in events}
         seen: dict[tuple[str, str], bool] = {}
         for event in events:
-            if event["what"] == "seen" and event["id"] not in undone:
-                seen[str(event.get("exercise")), str(event.get("key"))] = event.get("seen") is True
+            if isinstance(event.get("seen"), bool) and event["id"] not in undone:
+                seen[str(event.get("exercise")), str(event.get("key"))] = event["seen"]
         return {group for group, is_seen in seen.items() if is_seen}
 
     # ---- marks and lines ------------------------------------------------------------------------------
 
-    def _marked(self) -> ClassResult:
-        return marked(self._loaded.result, self._read_rules(), self._names)
+    def _standing(self) -> Standing | None:
+        """Return where the marks stand; None if the files given by hand cannot be used."""
+        try:
+            return self._computed_standing()
+        except HanstepError:
+            return None
+
+    def _computed_standing(self) -> Standing:
+        loaded = self._loaded
+        rules = replace(self._read_rules(), answers=loaded.answers)
+        return Standing(loaded.result, loaded.people, rules, self._names, self._changes.read(OVERRIDES))
 
     def _problem(self) -> str:
         """Return why the files given by hand cannot be used, in Korean; empty if they can."""
         try:
-            self._marked()
+            self._computed_standing()
         except HanstepError as error:
             return str(error)
         return ""
 
-    def _marks(self, name: str) -> dict[str, str]:
-        """Return each student's points for an exercise after policy and marks by hand; empty without such."""
-        try:
-            result = self._marked()
-        except HanstepError:
-            return {}
-        return {
-            submission.student: "면제"
-            if one.dropped and one.reason
-            else f"{points(one.score)}/{points(one.max_score)}"
-            for submission in result.submissions
-            if submission.mark is not None
-            for one in submission.mark.exercises
-            if one.exercise == name
-        }
+    def _labels(self, name: str, groups: Sequence[Group], standing: Standing | None) -> list[str]:
+        if standing is None:
+            return [f"{words.mark_in_points(group.sample)}점" for group in groups]
+        return standing.labels(groups, name)
 
-    def _full(self, name: str) -> float:
-        sample = self._groups(name)[0].sample
-        try:
-            policy = self._read_rules().policy
-        except HanstepError:
-            policy = None
-        return sample.max_score if policy is None else policy.points.get(name, sample.max_score)
+    def _measured(self, name: str) -> Measured | None:
+        standing = self._standing()
+        return None if standing is None else standing.measured("" if name == WHOLE else name)
 
-    def _misfits_among(self, lines: Sequence[HandLine]) -> list[HandLine]:
-        return rubric.misfits(lines, self._loaded.result, self._loaded.people)
+    def _waiting(self, done: Edited) -> int:
+        """Return for how many of these students there is no final mark yet, though a score was given."""
+        standing, people = self._standing(), self._loaded.people
+        students = {people.student_of(line) for line in done.added}
+        if standing is None:
+            return 0
+        return sum(one is not None and standing.total(one) == NO_MARK for one in students)
 
-    def _misfits(self) -> Counter[str]:
-        """Return how many lines fit no more, by exercise."""
-        try:
-            lines = [line for file in HAND_FILES.values() for line in self._changes.read(file)]
-        except HanstepError:  # told as a problem
-            lines = []
-        return Counter(line.exercise for line in self._misfits_among(lines))
+    def _told(self, done: Edited) -> dict[str, Any]:
+        students = [self._loaded.people.student_of(line) for line in (done.added or done.removed)]
+        names = self._loaded.people.listed([student for student in students if student is not None])
+        return {"added": len(done.added), "removed": len(done.removed), "names": names}
 
-    def _written(self, name: str) -> list[dict[str, Any]]:
-        """Return what has been written about an exercise: equal lines together, with those that fit no more."""
-        loaded = self._loaded
-        found: dict[tuple[str, str, str, str], list[HandLine]] = {}
-        for file in HAND_FILES.values():
-            for line in self._changes.read(file):
-                if line.exercise == name:
-                    found.setdefault((file.name, line.score, line.text, line.rule), []).append(line)
-        told = []
-        for (file_name, score, text, rule), lines in found.items():
-            students = [loaded.people.student_of(line) for line in lines]
-            misfits = self._misfits_among(lines)
-            missing = {*rubric.meant_by(rule, loaded.result.submissions, name)} - {*students}
-            told.append(
-                {
-                    "file": file_name,
-                    "score": score,
-                    "text": text,
-                    "rule": rule,
-                    "lines": len(lines),
-                    "students": [
-                        loaded.people.shown(s) for s in islice((s for s in students if s is not None), 5)
-                    ],
-                    "misfits": len(misfits),
-                    "missing": len(missing),
-                }
-            )
-        return told
-
-    def _earlier_texts(self, name: str) -> list[str]:
-        """Return reasons and comments written before, those about this exercise first."""
-        lines = [line for file in HAND_FILES.values() for line in self._changes.read(file)]
-        ordered = sorted(lines, key=lambda line: line.exercise != name)
-        return list(islice(dict.fromkeys(line.text for line in ordered), _REUSED))
+    def _mistakes(self, groups: Sequence[Group]) -> list[dict[str, Any]]:
+        """Return the mistakes named in an exercise, with everybody who made them and each one's group."""
+        found: dict[str, dict[str, Any]] = {}
+        for group in groups:
+            for named in {one.id: one for one in group.sample.diagnosis.mistakes}.values():
+                title = without_code_marks(words.either(named))
+                entry = found.setdefault(
+                    named.id, {"id": named.id, "title": title, "students": 0, "names": []}
+                )
+                entry["students"] += len(group.members)
+                room = MOST_NAMES - len(entry["names"])
+                members = self._loaded.people.in_order(group.members)[:room]
+                entry["names"] += [[self._loaded.people.called(index), group.key] for index in members]
+        return [*found.values()]
 
     # ---- one group ------------------------------------------------------------------------------------
 
-    def _group(self, group: Group, seen: bool) -> dict[str, Any]:
-        sample = group.sample
-        return {
-            "key": group.key,
-            "title": self._loaded.people.hidden(group.members[0], group.title),
-            "status": status_of(sample),
-            "status_name": words.status_name(sample),
-            "sign": words.mark(sample),
-            "points": f"{points(sample.score)}/{points(sample.max_score)}",
-            "students": len(group.members),
-            "mistakes": sample.mistake_ids,
-            "seen": seen,
-        }
-
-    def _program(self, name: str, members: Sequence[int], marks: Mapping[str, str]) -> dict[str, Any]:
-        """Return one program with everybody who wrote it; places and marks are those of the first."""
-        loaded = self._loaded
-        first = loaded.result.submissions[members[0]]
-        feedback = feedback_on(first, name)
-        answer = loaded.answers.of(first.student, name)
-        return {
-            "students": [
-                {
-                    "id": loaded.people.ids[index],
-                    "name": loaded.people.shown(index),
-                    "mark": marks.get(loaded.result.submissions[index].student, ""),
-                }
-                for index in members[:_MOST_NAMES]
-            ],
-            "count": len(members),
-            "file": "" if answer is None else loaded.people.hidden(members[0], one_line(answer.file, 80)),
-            "own": self._lines(members[0], () if answer is None else answer.own),
-            "rest": self._lines(members[0], () if answer is None else answer.rest),
-            "marks": [] if feedback is None or answer is None else _marks_at_lines(feedback, answer),
-            "card": []
-            if feedback is None
-            else self._hidden_in_card(members[0], card_tree(feedback_html(feedback))),
-        }
-
-    def _hidden_in_card(self, student: int, tree: list[Any]) -> list[Any]:
-        hidden = self._loaded.people.hidden
-        return [
-            hidden(student, node)
-            if isinstance(node, str)
-            else [node[0], node[1], self._hidden_in_card(student, node[2])]
-            for node in tree
-        ]
-
-    def _lines(self, student: int, lines: Sequence[Line]) -> list[list[Any]]:
+    def _group_list(
+        self, name: str, groups: Sequence[Group], seen: Collection[tuple[str, str]]
+    ) -> list[dict[str, Any]]:
         people = self._loaded.people
+        written, again = self._written.students(name), self._written.students(name, stale=True)
         return [
-            [line.cell, line.line, people.hidden(student, clean(line.text, _MOST_CHARS))]
-            for line in lines[:_MOST_LINES]
+            {
+                "key": group.key,
+                "title": people.hidden(group.members[0], group.title),
+                "status": status_of(group.sample),
+                "blank": group.is_blank,
+                "status_name": words.status_name(group.sample),
+                "sign": words.mark(group.sample),
+                "points": label,
+                "students": len(group.members),
+                "written": sum(member in written for member in group.members),
+                "again": sum(member in again for member in group.members),
+                "mistakes": group.sample.mistake_ids,
+                "seen": (name, group.key) in seen,
+            }
+            for group, label in zip(groups, self._labels(name, groups, self._standing()), strict=True)
         ]
-
-
-def _marks_at_lines(feedback: Feedback, answer: Answer) -> list[dict[str, Any]]:
-    """Return what is told at which line: the named mistakes, or where the code stopped or first differs."""
-    told = [
-        (named.cell, named.line, without_code_marks(words.either(named)), _side(named.before, named.after))
-        for named in feedback.diagnosis.mistakes
-        if named.line is not None
-    ]
-    if feedback.line is not None and feedback.status != "passed":
-        if feedback.error:
-            told.append((feedback.cell, feedback.line, one_line(feedback.error, 200), ""))
-        elif not told:
-            told.append((feedback.cell, feedback.line, "여기부터 보세요", ""))
-    places = {(line.cell, line.line) for line in (*answer.own, *answer.rest)}
-    return [
-        {"cell": cell, "line": line, "text": text, "side": side}
-        for cell, line, text, side in told
-        if (cell, line) in places
-    ]
-
-
-def _side(before: bool, after: bool) -> str:
-    return "이 줄보다 앞에: " if before else "이 줄 뒤에: " if after else ""
 
 
 def _text(request: Mapping[str, Any], name: str) -> str:
     value = request.get(name, "")
     return value if isinstance(value, str) else ""
-
-
-def _told(done: Edited) -> dict[str, Any]:
-    return {"added": len(done.added), "removed": len(done.removed), "left_alone": done.left_alone}

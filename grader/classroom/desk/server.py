@@ -1,8 +1,9 @@
 """Serve the desk to one browser on this machine, and to nobody else.
 
-Whoever opens the printed address once gets a cookie; the address is worth nothing afterwards. Every request must come
-under our own host name (a foreign name that resolves to this machine does not do) and from our own page. The content
-security policy allows our two files and no other script, style, frame or request; setting HTML is refused.
+Whoever opens the printed address first gets a cookie; afterwards the address opens the page in that browser only. Every
+request must come under our own host name (a foreign name that resolves to this machine does not do) and from our own
+page. The content security policy allows our own files and no other script, style, frame or request; setting HTML is
+refused.
 """
 
 import asyncio
@@ -119,6 +120,9 @@ class _File(_Handler):
 
     def get(self) -> None:
         if self.is_entrance:
+            if self.door.knows(self.get_cookie(self.door.cookie_name) or ""):  # opened a second time
+                self.redirect("/")
+                return
             session = self.door.enter(self.get_query_argument("token"))
             if session is None:
                 raise tornado.web.HTTPError(403)
@@ -190,13 +194,19 @@ def application(desk: Desk, door: Door, publish: Callable[[], str]) -> tornado.w
         "class": lambda _: desk.overview(),
         "exercise": lambda request: desk.exercise(str(request.get("name", ""))),
         "answers": lambda request: desk.answers(
-            str(request.get("name", "")), str(request.get("key", "")), _number(request.get("start", "0"))
+            str(request.get("name", "")),
+            str(request.get("key", "")),
+            _number(request.get("start", "0")),
+            str(request.get("student", "")),
         ),
+        "find": lambda request: desk.found(str(request.get("text", ""))),
+        "student": lambda request: desk.student(str(request.get("id", ""))),
         "version": lambda _: {"version": desk.version()},
     }
     changes: dict[str, Callable[[Mapping[str, Any]], Any]] = {
         "judge": desk.judge,
         "take_back": desk.take_back,
+        "keep": desk.keep,
         "see": lambda request: desk.see(str(request.get("exercise", "")), str(request.get("key", ""))),
         "release": lambda _: desk.release(),
         "undo": lambda _: desk.undo(),

@@ -108,14 +108,18 @@ def update_with_limits(
         stage.recorder.array("배율", scales)
 
 
-def update_with_limit_zero(stage: Stage, name: str, problem: Problem, arguments: Sequence[Any]) -> None:
+def update_with_limit_zero(
+    stage: Stage, name: str, problem: Problem, arguments: Sequence[Any], *, with_scaler: bool
+) -> None:
     """Call the learner's function with `max_norm=0.0`, which must leave all parameters where they are.
 
     A program that asks `if max_norm:` does not clip at zero, and moves them.
     """
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt)
-    update_with_limits(stage, name, problem, opt, [arguments], [0.0], dtype=torch.bfloat16, scaler=None)
+    scaler = grad_scaler(stage.env, init_scale=2.0**8) if with_scaler else None
+    dtype = torch.float16 if with_scaler else torch.bfloat16
+    update_with_limits(stage, name, problem, opt, [arguments], [0.0], dtype=dtype, scaler=scaler)
 
 
 def record_autocast_precisions(

@@ -2,7 +2,8 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update from the window's mean loss, in bfloat16 and with a scaler in float16: `bf16`, `fp16`
-    one unscaling and one clipping for the window, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`
+    one unscaling and one clipping for the window, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`,
+        `zero-norm-scaled`
     an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
     autocast in the given precision for forward passes and losses only: `precision`
     the window's mean loss, as a float: `returns`, `returns-scaled`; modes stay: `modes`
@@ -94,7 +95,8 @@ def _zero_norm(stage: Stage) -> None:
 
     A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
     """
-    update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (_windows(stage.env)[0],))
+    window = _windows(stage.env)[0]
+    update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=False)
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
@@ -105,6 +107,17 @@ def _fp16(stage: Stage) -> None:
     micro-batch, makes other updates or raises.
     """
     _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**10, growth_interval=2))
+
+
+@driver.scenario("zero-norm-scaled", "스케일러와 max_norm=0.0", check="fp16", atol=AMP_ATOL)
+def _zero_norm_scaled(stage: Stage) -> None:
+    """Do the same as in `zero-norm`, with a scaler and a single micro-batch.
+
+    A program with a branch for each may ask `if max_norm:` in one of them only. Whatever is wrongly done at each
+    micro-batch is done once here, and shows in `fp16` only.
+    """
+    window = _windows(stage.env)[0][:1]
+    update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=True)
 
 
 _FIRST_SCALE = 2.0**40

@@ -2,7 +2,8 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update in the given precision, without a scaler and with one: `bf16`, `fp16`, `rounding`
-    clipping after unscaling, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`
+    clipping after unscaling, and 0.0 is a limit too: `bf16`, `fp16`, `zero-norm`,
+        `zero-norm-scaled`
     an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
     autocast for forward pass and loss only: `precision`
     the loss before the update, as a float: `returns`, `returns-scaled`; modes stay: `modes`
@@ -103,7 +104,7 @@ def _zero_norm(stage: Stage) -> None:
     A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
     """
     problem = _problem(stage.env)
-    update_with_limit_zero(stage, "amp_step", problem, problem.batches[0])
+    update_with_limit_zero(stage, "amp_step", problem, problem.batches[0], with_scaler=False)
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
@@ -113,6 +114,16 @@ def _fp16(stage: Stage) -> None:
     A program that clips scaled gradients, or forgets `scaler.update()`, makes other updates or raises.
     """
     _make_updates(stage, torch.float16, grad_scaler(stage.env, init_scale=2.0**12, growth_interval=3))
+
+
+@driver.scenario("zero-norm-scaled", "스케일러와 max_norm=0.0", check="fp16", atol=AMP_ATOL)
+def _zero_norm_scaled(stage: Stage) -> None:
+    """Do the same as in `zero-norm`, with a scaler.
+
+    A program with a branch for each may ask `if max_norm:` in one of them only.
+    """
+    problem = _problem(stage.env)
+    update_with_limit_zero(stage, "amp_step", problem, problem.batches[0], with_scaler=True)
 
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)

@@ -4,9 +4,9 @@ import asyncio
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from grader.classroom.desk.desk import Desk
 from grader.classroom.desk.server import serve
 from grader.cli.desk import rules_in
 from grader.cli.instructor import mark_again
-from grader.course.feedback import ClassResult
+from grader.course.feedback import ClassResult, Feedback, NamedMistake, Person, SubmissionResult
 from grader.report.kept_answers import keep_answers
 from grader.report.results import write_results
 from grader.submission.submission import Submission, read_files
@@ -50,6 +50,32 @@ def write_class(out: Path, result: ClassResult, workplace: Path, program: str = 
     write_results(out / "results.json", result)
     submissions = [a_submission(workplace, s.student, program) for s in result.submissions]
     keep_answers(out, submissions, ("train_step", "fit"))
+
+
+def class_of(*answers: Sequence[Feedback]) -> ClassResult:
+    """Return a class of one student for each sequence of feedback, with numbers and names from a roster."""
+    students = (
+        SubmissionResult(
+            f"{20260001 + i}_학생{i + 1}",
+            tuple(own),
+            digest=f"digest{i}",
+            person=Person(str(20260001 + i), f"학생{i + 1}"),
+        )
+        for i, own in enumerate(answers)
+    )
+    return ClassResult(7, "cpu", "bwrap", tuple(students))
+
+
+def wrong(exercise: str, *mistakes: NamedMistake) -> Feedback:
+    """Return feedback on an answer with these mistakes: 1 of 4 points."""
+    sample = samples.named_mistake()
+    found = replace(sample.diagnosis, mistakes=mistakes)
+    return replace(sample, exercise=exercise, title=samples.EXERCISES[exercise], diagnosis=found)
+
+
+def right(exercise: str) -> Feedback:
+    """Return feedback on a right answer: 4 of 4 points."""
+    return replace(samples.passed(), exercise=exercise, title=samples.EXERCISES[exercise])
 
 
 def desk_over(out: Path, who: str = "조교", *, anonymous: bool = False) -> Desk:

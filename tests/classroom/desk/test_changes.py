@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tests.classroom.desk.running import desk_over, write_class
 from tests.report import samples
 
 RULE = {"exercise": "train_step", "scope": "mistake", "target": "missing-zero-grad"}
-HEADER = "\ufeff학번,이름,연습,점수,까닭,규칙\n"
+HEADER = "\ufeff학번,이름,연습,점수,까닭,규칙,본 답\n"
 
 
 @pytest.fixture
@@ -39,6 +40,10 @@ def group_of(desk: Desk, title: str, exercise: str = "train_step") -> dict[str, 
     return next(g for g in desk.exercise(exercise)["groups"] if title in g["title"])
 
 
+def done(told: dict[str, Any]) -> tuple[int, int, list[str]]:
+    return told["added"], told["removed"], told["left"]
+
+
 def log(report: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (report / "desk.jsonl").read_text(encoding="utf-8").splitlines()]
 
@@ -50,16 +55,14 @@ def text(report: Path, name: str = "overrides.csv") -> str:
 def test_a_rule_for_a_mistake_gives_everybody_with_it_points(report: Path) -> None:
     """The lines are those that `grade` and `mark` read; who has a number is named by it."""
     desk = desk_over(report)
-    assert desk.judge({**RULE, "score": "+1", "text": "부분 점수"}) == {
-        "added": 6,
-        "removed": 0,
-        "left_alone": 0,
-    }
+    assert done(desk.judge({**RULE, "score": "+1", "text": "부분 점수"})) == (6, 0, [])
     header, *lines = text(report).splitlines(keepends=True)
     assert header == HEADER
-    assert lines[0] == "20260000,,train_step,+1,부분 점수,실수:missing-zero-grad\n"
+    assert re.fullmatch(
+        r"20260000,김하,train_step,\+1,부분 점수,실수:missing-zero-grad,답:[0-9a-f]{12}\n", lines[0]
+    )
     named = samples.large_class(12).submissions[2].student
-    assert lines[1] == f",{named},train_step,+1,부분 점수,실수:missing-zero-grad\n"
+    assert lines[1].startswith(f",{named},train_step,+1,부분 점수,실수:missing-zero-grad,답:")
     assert len(lines) == 6
     result = marked(
         from_json((report / "results.json").read_bytes()), rules_in(report), tuple(samples.EXERCISES)
@@ -80,7 +83,7 @@ def test_the_same_rule_again_replaces_what_it_gave(report: Path) -> None:
     desk.judge({**RULE, "score": "+1", "text": "부분 점수"})
     group = group_of(desk, "zero_grad")
     desk.judge({**RULE, "scope": "group", "target": group["key"], "score": "-0.5", "text": "주석 없음"})
-    assert desk.judge({**RULE, "score": "+2", "text": "더"}) == {"added": 6, "removed": 6, "left_alone": 0}
+    assert done(desk.judge({**RULE, "score": "+2", "text": "더"})) == (6, 6, [])
     assert {(w["score"], w["lines"]) for w in desk.exercise("train_step")["written"]} == {
         ("-0.5", 6),
         ("+2", 6),
@@ -94,12 +97,10 @@ def test_one_student_gets_a_fixed_mark_and_rules_pass_by(report: Path) -> None:
     group = group_of(desk, "zero_grad")
     students = desk.answers("train_step", group["key"], 0)["programs"][0]["students"]
     one = {"exercise": "train_step", "scope": "student", "target": students[0]["id"]}
-    assert desk.judge({**one, "score": "3", "text": "구두로 확인"}) == {
-        "added": 1,
-        "removed": 1,
-        "left_alone": 0,
-    }
-    assert desk.judge({**RULE, "score": "+2", "text": "더"})["left_alone"] == 1
+    assert done(desk.judge({**one, "score": "3", "text": "구두로 확인"})) == (1, 1, [])
+    assert desk.judge({**RULE, "score": "+2", "text": "더"})["left"] == [
+        f"1명({students[0]['name'].split()[-1]})은 이미 점수를 정해서 그대로예요."
+    ]
     shown = desk.answers("train_step", group["key"], 0)["programs"][0]["students"]
     assert shown[0]["mark"] == "3/4"
 
@@ -162,8 +163,8 @@ def test_lines_that_were_written_by_hand_stay_with_their_columns(report: Path) -
     lines = text(report).splitlines()
     assert lines[:3] == [
         "\ufeff과제 1,,,",
-        "학번,연습,점수,사유,메모,이름,규칙",
-        "20260000,fit,3,재채점,=비밀,,",
+        "학번,연습,점수,사유,메모,이름,규칙,본 답",
+        "20260000,fit,3,재채점,=비밀,,,",
     ]
     assert desk.undo()["undone"] == "points"
     assert text(report).splitlines() == lines[:3]
@@ -244,12 +245,23 @@ def test_grading_again_keeps_everything_and_shows_what_fits_no_more(report: Path
 def test_a_file_from_elsewhere_does_not_replace_an_evening_at_the_desk(report: Path, tmp_path: Path) -> None:
     """The command of last week, from the history of the shell."""
     desk_over(report).judge({**RULE, "score": "+1", "text": "부분 점수"})
-    (tmp_path / "mine.csv").write_text("학번,연습,점수,까닭\n20260000,fit,1,x\n", encoding="utf-8")
+    mine = "학번,연습,점수,까닭\n20260000,fit,1,x\n20260000,train_step,+1,부분 점수\n"
+    (tmp_path / "mine.csv").write_text(mine, encoding="utf-8")
     before = text(report)
-    with pytest.raises(CommandError, match="grader desk로 적은 것이"):
+    with pytest.raises(CommandError, match="grader desk로 적은 것이") as refused:
         mark_again(report, {"overrides.csv": tmp_path / "mine.csv"})
     mark_again(report, {"overrides.csv": report / "overrides.csv"})
     assert text(report) == before
+    # What it says to add is what joins the two: the line that the desk has already is not among it.
+    assert "에만 있는 1줄을" in str(refused.value)
+    told = next(line for line in str(refused.value).splitlines() if line.startswith("20260000"))
+    (report / "overrides.csv").write_text(f"{before}{told}\n", encoding="utf-8")
+    result, _ = mark_again(report, {})
+    first = result.submissions[0].mark
+    assert first is not None
+    assert "fit: 1/4점을 직접 주었어요. x" in first.reasons
+    with pytest.raises(CommandError, match="거기에 모두 있으니 --override를 빼고"):
+        mark_again(report, {"overrides.csv": tmp_path / "mine.csv"})
 
 
 def test_the_round_counts_groups_that_were_seen(report: Path) -> None:

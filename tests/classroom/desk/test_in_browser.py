@@ -1,59 +1,14 @@
 """The desk in a real browser: by keys alone, read aloud, on a phone, over a class of attackers."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from grader.course.feedback import ClassResult
-from tests.browser import running_browser
-from tests.classroom.desk.running import desk_over, running_desk, write_class
+from tests.classroom.desk.pages import Opened, wait
 from tests.report import samples
 from tests.report.test_class_page_in_browser import RULES
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
-Opened = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with running_browser() as running:
-        yield running
-
-
-@pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
-    """Opens a desk over a class; what the console says of it is in `page.told`, its folder in `page.report`."""
-    ends: list[Callable[[], object]] = []
-
-    def open_desk(
-        result: ClassResult, *, width: int = 1280, scheme: str = "light", anonymous: bool = False
-    ) -> Any:
-        report = tmp_path / "report"
-        write_class(report, result, tmp_path / "work")
-        served = running_desk(desk_over(report, anonymous=anonymous), report)
-        running = served.__enter__()
-        ends.append(lambda: served.__exit__(None, None, None))
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        ends.append(context.close)
-        page = context.new_page()
-        page.told, page.report = [], report
-        page.on("console", lambda message: page.told.append(message.text))
-        page.on("pageerror", lambda error: page.told.append(str(error)))
-        page.goto(running.address)
-        page.wait_for_selector("#programs article")
-        return page
-
-    yield open_desk
-    for end in reversed(ends):
-        end()
-
-
-def wait(page: Any, text: str) -> None:
-    expect(page.locator("#told")).to_contain_text(text)
 
 
 def test_an_evening_by_keys_alone(opened: Opened) -> None:
@@ -205,10 +160,11 @@ def test_what_is_typed_while_a_view_loads_gets_where_it_belongs(opened: Opened) 
     page.keyboard.press("Control+Enter")
     wait(page, "6명에게 적었어요")
     expect(page.locator("#title")).to_contain_text("통과")
+    expect(page.locator("#groups [aria-current=true]")).to_contain_text("6명 · 4 → 3/4점 · 적음 6 · 봤어요")
     lines = (page.report / "overrides.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert len(lines) == 6
     assert all(",-1,xju,묶음:" in line for line in lines)
-    assert page.inner_text("#round") == "0/2 묶음"
+    assert page.inner_text("#round") == "1/2 묶음"
     page.unroute_all(behavior="ignoreErrors")
 
 

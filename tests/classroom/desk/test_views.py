@@ -105,6 +105,8 @@ def test_names_are_hidden_until_they_are_released(tmp_path: Path) -> None:
     def everything() -> str:
         views: list[Any] = [desk.overview(), desk.exercise("train_step")]
         views += [desk.answers("train_step", g["key"], 0) for g in views[1]["groups"]]
+        views += [desk.found("학생"), desk.found("홍길동"), desk.found("20")]
+        views += [desk.student(found["id"]) for found in desk.found("학생")["students"]]
         return json.dumps(views, ensure_ascii=False)
 
     group = desk.exercise("train_step")["groups"][0]

@@ -1,11 +1,11 @@
 // The desk: asks the server for views, sends changes, and listens to keys.
-import { cardNodes, groupButton, make, programArticle, writtenItem } from "./draw.js";
+import { act, cardNodes, exerciseItem, foundItem, groupButton, make, programArticle, writtenItem } from "./draw.js";
 
 const at = (id) => document.getElementById(id);
-const state = { room: null, exercise: null, group: null, programs: [], total: 0, chosen: 0, version: -1 };
+const state = { room: null, exercise: null, group: null, student: "", programs: [], total: 0, chosen: 0, person: null, scope: null, version: -1 };
 const MISTAKE = "실수:";
 const GROUP = "묶음:";
-const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", seen: "봤다는 표시", names: "이름 보이기" };
+const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", keep: "남긴 것", seen: "봤다는 표시", names: "이름 보이기" };
 
 // ---- asking -------------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ let fading = 0;
 function tell(text, stays = false) {
   at("told").textContent = text;
   clearTimeout(fading);
-  if (!stays) fading = setTimeout(() => { at("told").textContent = ""; }, 6000);
+  if (!stays) fading = setTimeout(() => { at("told").textContent = ""; }, 6000 + 60 * text.length);
 }
 
 // Acts run one after the other, so that each finds the page as the one before left it. Never call it from inside an act.
@@ -57,23 +57,26 @@ async function showClass() {
   at("release").hidden = !room.anonymous;
   at("problem").hidden = !room.problem && room.has_code;
   at("problem").textContent = room.problem || (room.has_code ? "" : "이 결과에는 학생의 코드가 없어요. 지금 버전으로 다시 채점하면 코드도 보여요.");
+  at("again").hidden = !room.again.length;
+  at("again").replaceChildren("전체 점수나 전체에 한 말을 적은 뒤에 다시 낸 학생: ", ...room.again.map((s) => act(s.name, () => attempt(() => showPerson(s.id)))));
   const current = at("exercise").value;
-  at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.misfits ? `맞지 않는 ${e.misfits}줄 · ` : ""}${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
+  at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.again ? `다시 낸 ${e.again}줄 · ` : ""}${e.misfits ? `맞지 않는 ${e.misfits}줄 · ` : ""}${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
   if (room.exercises.some((e) => e.name === current)) at("exercise").value = current;
 }
 
-async function showExercise(name, key) {
+async function showExercise(name, key, student) {
   const view = await ask("exercise", { name });
   state.exercise = view;
   state.version = view.version;
+  state.scope = null;
+  at("exercise").value = name;
   const group = view.groups.find((g) => g.key === key) ?? view.groups.find((g) => !g.seen) ?? view.groups[0];
   showRound();
-  showWritten();
-  await showGroup(group);
+  await showGroup(group, student);
 }
 
 function showRound() {
-  const groups = state.exercise.groups.filter((g) => g.status !== "missing");
+  const groups = state.exercise.groups.filter((g) => !g.blank);
   const seen = groups.filter((g) => g.seen).length;
   at("bar").max = Math.max(1, groups.length);
   at("bar").value = seen;
@@ -90,22 +93,30 @@ async function showPressed(group) {
 
 function showGroups() {
   const focused = at("groups").contains(document.activeElement);
-  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group, () => attempt(() => showPressed(g)))));
+  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group && !state.person, () => attempt(() => showPressed(g)))));
   const current = at("groups").querySelector('[aria-current="true"]');
   if (focused) current?.focus();
   current?.scrollIntoView({ block: "nearest" });
 }
 
-async function showGroup(group) {
-  const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0 });
-  Object.assign(state, { group, programs: view.programs, total: view.total, chosen: 0 });
-  at("title").textContent = `${group.sign} ${group.title}`;
-  at("facts").textContent = `${group.status_name} · ${group.points}점 · ${group.students}명 · 다른 코드 ${view.total}가지`;
-  at("see").setAttribute("aria-pressed", String(group.seen));
+async function showGroup(group, student = "") {
+  const view = await ask("answers", { name: state.exercise.name, key: group.key, start: 0, student });
+  const scope = state.scope?.scope === "mistake" && group.mistakes.includes(state.scope.target) ? state.scope : null;
+  Object.assign(state, { group, student, programs: view.programs, total: view.total, chosen: 0, person: null, scope });
+  showFacts();
+  showWritten();
   at("programs").replaceChildren();
   addPrograms(view.programs, 0);
   choose(0, false);
   showGroups();
+}
+
+function showFacts() {
+  const { group, total } = state;
+  at("title").textContent = `${group.sign} ${group.title}`;
+  at("facts").textContent = `${group.status_name} · ${group.points} · ${group.students}명 · 다른 코드 ${total}가지`;
+  at("see").hidden = at("card-title").hidden = false;
+  at("see").setAttribute("aria-pressed", String(group.seen));
 }
 
 function addPrograms(programs, start) {
@@ -116,8 +127,8 @@ function addPrograms(programs, start) {
 }
 
 async function showMore() {
-  const { exercise, group, programs } = state;
-  const view = await ask("answers", { name: exercise.name, key: group.key, start: programs.length });
+  const { exercise, group, programs, student } = state;
+  const view = await ask("answers", { name: exercise.name, key: group.key, start: programs.length, student });
   if (group !== state.group) return;
   const start = state.programs.length;
   state.programs = [...state.programs, ...view.programs];
@@ -125,6 +136,7 @@ async function showMore() {
 }
 
 function choose(number, scroll) {
+  if (number !== state.chosen && state.scope?.scope === "student") state.scope = null;
   state.chosen = number;
   const articles = [...at("programs").children];
   articles.forEach((node, i) => node.classList.toggle("chosen", i === number));
@@ -133,30 +145,112 @@ function choose(number, scroll) {
   showScopes();
 }
 
-function showScopes() {
-  const kept = at("scopes").querySelector("input:checked")?.dataset.scope;
-  const { group, exercise } = state;
-  const scopes = [["group", group.key, `이 묶음 모두 (${group.students}명)`]];
-  for (const mistake of exercise.mistakes.filter((m) => group.mistakes.includes(m.id))) {
-    scopes.push(["mistake", mistake.id, `「${mistake.title}」인 학생 모두 (${mistake.students}명)`]);
-  }
-  const students = state.programs[state.chosen]?.students ?? [];
-  const nodes = scopes.map(([scope, target, label], i) => {
-    const radio = make("input", { type: "radio", name: "scope", checked: kept ? kept === scope : i === 0 });
-    Object.assign(radio.dataset, { scope, target });
-    return make("label", {}, radio, make("span", {}, label));
+// ---- one student ----------------------------------------------------------------------------------------
+
+async function showPerson(id) {
+  await refreshPerson(id);
+  at("title").focus();
+}
+
+async function refreshPerson(id) {
+  const view = await ask("student", { id });
+  Object.assign(state, { person: view, programs: [], total: 0, scope: null });
+  at("title").textContent = view.name;
+  at("facts").textContent = `${view.handed_in ? "" : "낸 것이 없어요 · "}최종 점수 ${view.total}`;
+  at("see").hidden = at("more").hidden = true;
+  const told = make("p", { class: "soft" }, view.exercises.length ? "연습을 누르면 이 학생의 답을 보여 줘요. 여기에서 적는 것은 전체 점수예요." : "보여 줄 답이 없어요. 전체 점수는 줄 수 있어요.");
+  const items = view.exercises.map((e) => exerciseItem(e, () => attempt(() => showExercise(e.name, e.key, id))));
+  at("programs").replaceChildren(make("ul", { class: "exercises" }, make("li", {}, told), ...items));
+  at("card").replaceChildren();
+  at("card-title").hidden = true;
+  showGroups();
+  showWritten();
+  showScopes();
+}
+
+// A student's answer to the exercise on the screen.
+async function showAnswer(id) {
+  const { exercises } = await ask("student", { id });
+  const own = exercises.find((e) => e.name === state.exercise.name);
+  if (own && !state.person) await showExercise(own.name, own.key, id);
+  else await showPerson(id);
+}
+
+async function find() {
+  const text = at("find").value;
+  const { students, more } = text.trim() ? await ask("find", { text }) : { students: [], more: 0 };
+  if (text !== at("find").value) return;
+  const nodes = students.map((s) => foundItem(s, () => { endSearch(); attempt(() => showPerson(s.id)); }));
+  if (text.trim() && !students.length) nodes.push(make("li", {}, make("p", {}, "이런 학생이 없어요.")));
+  if (more) nodes.push(make("li", {}, make("p", { class: "soft" }, `이 밖에 ${more}명`)));
+  at("found").replaceChildren(...nodes);
+  at("found").hidden = !nodes.length;
+}
+
+function endSearch() {
+  at("find").value = "";
+  at("found").hidden = true;
+}
+
+// ---- whom a judgement means ------------------------------------------------------------------------------
+
+// It begins anew with every group and every answer: only the very mistake that was chosen stays chosen, within its exercise.
+function scopes() {
+  const { group, exercise, person } = state;
+  if (person) return [{ scope: "whole", target: person.id, count: 1, outside: 0, label: `${person.name}의 전체 점수`, act: `${person.name}에게 전체 점수 적기` }];
+  const whole = { scope: "group", target: group.key, count: group.students, outside: 0, label: `이 묶음 모두 (${group.students}명)`, act: `이 묶음 ${group.students}명에게 적기` };
+  const mistakes = exercise.mistakes.filter((m) => group.mistakes.includes(m.id)).map((m) => {
+    const outside = m.students - group.students;
+    const names = m.names.filter(([, key]) => key !== group.key).map(([name]) => name);
+    return { scope: "mistake", target: m.id, count: m.students, outside, names, label: `「${m.title}」인 학생 모두 (${m.students}명)`, act: outside ? `다른 묶음까지 ${m.students}명에게 적기` : whole.act };
   });
+  return [whole, ...mistakes];
+}
+
+function isChosen(scope) {
+  return state.scope?.scope === scope.scope && state.scope.target === scope.target;
+}
+
+function chosenScope() {
+  const students = state.programs[state.chosen]?.students ?? [];
+  const one = students.find((s) => isChosen({ scope: "student", target: s.id }));
+  if (one) return { scope: "student", target: one.id, count: 1, outside: 0, act: `${one.name}에게만 적기` };
+  const all = scopes();
+  return all.find(isChosen) ?? all[0];
+}
+
+function chooseScope(scope) {
+  state.scope = scope;
+  showReach();
+}
+
+function showScopes() {
+  const chosen = chosenScope();
+  const students = state.programs[state.chosen]?.students ?? [];
+  const row = (label, checked, choose) => {
+    const radio = make("input", { type: "radio", name: "scope", checked });
+    radio.addEventListener("change", choose);
+    return make("label", {}, radio, make("span", {}, label));
+  };
+  const nodes = scopes().map((s) => row(s.label, s.scope === chosen.scope && s.target === chosen.target, () => chooseScope(s)));
   if (students.length) {
-    const radio = make("input", { type: "radio", name: "scope", checked: kept === "student" });
-    radio.dataset.scope = "student";
-    const picker = make("select", { id: "student", "aria-label": "학생" }, ...students.map((s) => make("option", { value: s.id }, s.name)));
-    picker.addEventListener("change", () => { radio.checked = true; });
-    nodes.push(make("label", {}, radio, make("span", {}, students.length === 1 ? `${students[0].name}에게만` : "한 학생에게만")));
-    if (students.length > 1) nodes.push(picker);
-    else radio.dataset.target = students[0].id;
+    const picker = make("select", { "aria-label": "학생" }, ...students.map((s) => make("option", { value: s.id, selected: s.id === chosen.target }, s.name)));
+    const pick = () => chooseScope({ scope: "student", target: picker.value });
+    const label = row(students.length === 1 ? `${students[0].name}에게만` : "한 학생에게만", chosen.scope === "student", pick);
+    picker.addEventListener("change", () => { label.firstChild.checked = true; pick(); });
+    nodes.push(label, ...(students.length > 1 ? [picker] : []));
   }
   at("scopes").replaceChildren(...nodes);
-  if (!at("scopes").querySelector("input:checked")) at("scopes").querySelector("input").checked = true;
+  showReach();
+}
+
+// The button says whom it reaches; who is not on the screen is listed by name.
+function showReach() {
+  const { act, outside, names } = chosenScope();
+  at("form").classList.toggle("wide", outside > 0);
+  at("act").textContent = act;
+  at("reach").hidden = !outside;
+  at("reach").textContent = outside ? `이 묶음에 없는 ${outside}명에게도 가요: ${names.join(", ")}${outside > names.length ? ` 외 ${outside - names.length}명` : ""}` : "";
 }
 
 function ruleName(rule) {
@@ -170,19 +264,22 @@ function ruleName(rule) {
 }
 
 function showWritten() {
-  const { exercise } = state;
-  const items = exercise.written.map((entry) => {
-    const same = { exercise: exercise.name, file: entry.file, score: entry.score, text: entry.text, rule: entry.rule };
+  const { exercise, person } = state;
+  const items = (person ?? exercise).written.map((entry) => {
+    const same = { exercise: entry.exercise, file: entry.file, score: entry.score, text: entry.text, rule: entry.rule };
     const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
     return writtenItem(entry, ruleName(entry.rule), {
-      remove: () => attempt(() => takeBack(same)),
+      show: (student) => attempt(() => showAnswer(student)),
+      keep: (student) => attempt(() => keep({ ...same, student })),
+      removeOf: (student) => attempt(() => takeBack({ ...same, student })),
+      remove: () => attempt(() => takeBack(person ? { ...same, student: person.id } : same)),
       removeMisfits: () => attempt(() => takeBack({ ...same, only_misfits: true })),
-      extend: () => attempt(() => judge({ exercise: exercise.name, scope, target, score: entry.score, text: entry.text })),
+      extend: () => attempt(() => judge({ exercise: exercise.name, scope, target, score: entry.score, text: entry.text, only_new: true })),
     });
   });
   at("written").replaceChildren(...items);
-  if (!items.length) at("written").append(make("li", { class: "soft" }, "이 연습에는 아직 적은 것이 없어요."));
+  if (!items.length) at("written").append(make("li", { class: "soft" }, person ? "이 학생의 전체에는 아직 적은 것이 없어요." : "이 연습에는 아직 적은 것이 없어요."));
   at("reuse-label").hidden = !exercise.reuse.length;
   at("reuse").replaceChildren(make("option", { value: "" }, "고르기"), ...exercise.reuse.map((text) => make("option", { value: text }, text.length > 60 ? `${text.slice(0, 60)}…` : text)));
 }
@@ -197,29 +294,43 @@ async function refresh() {
   state.version = view.version;
   const same = view.groups.find((g) => g.key === group?.key);
   showWritten();
-  if (same) {
+  if (state.person) {
+    state.group = same ?? view.groups[0];
+    showRound();
+    await refreshPerson(state.person.id);
+  } else if (same) {
     state.group = same;
-    at("see").setAttribute("aria-pressed", String(same.seen));
+    showFacts();
     showRound();
   } else {
     showRound();
     await showGroup(view.groups[0]);
+    tell("다시 채점해서 보던 묶음이 없어졌어요. 첫 묶음을 보여 줘요.", true);
   }
 }
 
 const judge = (values) => change("judge", values, "명에게 적었어요", "이미 똑같이 적혀 있어요.");
+const keep = (values) => change("keep", values, "명의 것을 새 답에도 남겼어요", "남길 것이 없어요.");
 const takeBack = (values) => change("take_back", values, "명의 것을 지웠어요", "지울 것이 없어요.");
 
+// Returns true if nothing changed for a reason that was told.
 async function change(path, values, said, nothing) {
   const done = await send(path, values);
-  const left = done.left_alone ? ` 이미 점수를 정했거나 누구인지 알 수 없는 ${done.left_alone}명은 그대로 두었어요.` : "";
   const count = done.added || done.removed;
-  if (count) tell(`${count}${said}.${left} 되돌리려면 u`);
-  else tell(left ? `바뀐 것이 없어요.${left}` : nothing);
+  const left = done.left ?? [];
+  const waiting = done.waiting ? [`읽지 못한 연습이 더 있어서 ${done.waiting}명의 최종 점수는 아직 비어 있어요. 나머지 연습도 정하거나, 학생을 찾아 전체 점수를 적어 주세요.`] : [];
+  const replaced = done.added && done.removed && path === "judge" ? [`전에 적은 ${done.removed}줄은 이것으로 바꾸었어요.`] : [];
+  if (count) tell([`${count}${said}: ${done.names}.`, ...replaced, ...left, ...waiting, "되돌리려면 u"].join(" "));
+  else tell(left.length ? ["바뀐 것이 없어요.", ...left].join(" ") : nothing);
   await showClass();
   await refresh();
+  if (!state.person) await refreshPrograms();
+  return !count && left.length > 0;
+}
+
+async function refreshPrograms() {
   const { chosen } = state; // marks beside the names have changed
-  const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0 });
+  const view = await ask("answers", { name: state.exercise.name, key: state.group.key, start: 0, student: state.student });
   if (state.programs.length <= view.programs.length) {
     state.programs = view.programs;
     at("programs").replaceChildren();
@@ -240,13 +351,21 @@ function write() {
   at("text").value = "";
   at("title").focus(); // the next key is a command again
   attempt(async () => {
-    const radio = at("scopes").querySelector("input:checked");
-    const target = radio.dataset.target ?? at("student").value;
-    try {
-      await judge({ exercise: state.exercise.name, scope: radio.dataset.scope, target, ...typed });
-    } catch (error) {
+    const { scope, target, count } = chosenScope();
+    const before = state.scope;
+    state.scope = null; // at once: what is chosen while this is written is for the next judgement
+    showScopes();
+    const putBack = () => {
+      state.scope = before;
+      showScopes();
       at("score").value = typed.score;
       at("text").value = typed.text;
+    };
+    try {
+      const isRefused = await judge({ exercise: state.exercise.name, scope, target, count, group: state.person ? "" : state.group.key, ...typed });
+      if (isRefused) putBack();
+    } catch (error) {
+      putBack();
       throw error;
     }
   });
@@ -261,6 +380,11 @@ async function see() {
   if (seen) await step(1);
 }
 
+// The key goes on: what was judged is seen already, and one more press must not take that back.
+function seeAndStep() {
+  return state.person || state.group.seen ? step(1) : see();
+}
+
 async function undo() {
   const done = await send("undo");
   if (!done.undone) return tell("되돌릴 것이 없어요.");
@@ -268,7 +392,7 @@ async function undo() {
   tell(`되돌렸어요: ${UNDONE[done.undone] ?? done.undone}${done.exercise && done.exercise !== state.exercise.name ? ` (${done.exercise})` : ""}.${left}`);
   await showClass();
   await refresh();
-  return showGroup(state.group);
+  return state.person ? undefined : showGroup(state.group);
 }
 
 async function step(by) {
@@ -291,13 +415,20 @@ const KEYS = {
   k: () => step(-1),
   ArrowRight: () => turn(1),
   ArrowLeft: () => turn(-1),
-  x: see,
+  x: seeAndStep,
   u: undo,
 };
-const FIELDS = { s: "score", c: "text" }; // entered at once: what is typed while a view loads belongs there
+const FIELDS = { s: "score", c: "text", "/": "find" }; // entered at once: what is typed while a view loads belongs there
+
+// Under a Korean layout or input method, `j` arrives as `ㅓ` or as `Process`: then the key's place tells the letter.
+function keyOf({ key, code }) {
+  if (/^[a-z]$/i.test(key)) return key.toLowerCase();
+  return /^Key[A-Z]$/.test(code) ? code[3].toLowerCase() : key;
+}
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select");
+  if (event.key === "Escape" && event.target.closest("search")) endSearch();
   if (event.key === "Escape" && typing) return event.target.blur();
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.closest("form")) {
     event.preventDefault();
@@ -305,7 +436,7 @@ document.addEventListener("keydown", (event) => {
   }
   const choosing = event.target.type === "radio" && event.key.startsWith("Arrow");
   if (typing || choosing || event.ctrlKey || event.metaKey || event.altKey || !at("keys").checked) return undefined;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const key = keyOf(event);
   if (!state.group || !(key in KEYS || key in FIELDS)) return undefined;
   event.preventDefault();
   return key in FIELDS ? at(FIELDS[key]).focus() : attempt(KEYS[key]);
@@ -332,6 +463,11 @@ onClick("release", async () => {
   await showExercise(state.exercise.name, state.group.key);
   tell("이름을 보여 줘요. 다시 가리려면 u");
 });
+at("find").addEventListener("input", () => attempt(find));
+at("find").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") at("found").querySelector("button")?.click();
+});
+document.addEventListener("click", (event) => { if (!event.target.closest("search")) at("found").hidden = true; });
 at("exercise").addEventListener("change", () => attempt(() => showExercise(at("exercise").value)));
 at("reuse").addEventListener("change", () => { at("text").value = at("reuse").value || at("text").value; });
 at("form").addEventListener("submit", (event) => { event.preventDefault(); write(); });

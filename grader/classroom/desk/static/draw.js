@@ -47,27 +47,27 @@ function codeLines(lines, marks) {
 function named(program) {
   const { students, count } = program;
   const first = students[0];
-  const mark = first.mark ? ` ${first.mark}` : "";
+  const mark = first.mark ? ` ${first.mark}점` : "";
   return count === 1 ? `${first.name}${mark}` : `${first.name} 외 ${count - 1}명`;
 }
 
 export function programArticle(program, number, choose) {
   const button = make("button", { type: "button" }, named(program));
-  const node = make("article", {}, make("h3", {}, button, program.file ? make("span", { class: "soft" }, ` ${program.file}`) : ""));
+  const again = program.students.filter((s) => s.again).length;
+  const tag = again ? make("span", { class: "tag" }, `이 뒤에 다시 냈어요${program.count > 1 ? ` ${again}명` : ""}`) : "";
+  const node = make("article", {}, make("h3", {}, button, program.file ? make("span", { class: "soft" }, ` ${program.file} `) : " ", tag));
   button.addEventListener("click", choose);
   if (program.count > 1) {
-    const names = program.students.map((s) => (s.mark ? `${s.name} ${s.mark}` : s.name));
+    const names = program.students.map((s) => `${s.name}${s.mark ? ` ${s.mark}점` : ""}${s.again ? " (다시 냈어요)" : ""}`);
     const left = program.count - names.length;
     node.append(make("details", { class: "names" }, make("summary", {}, `같은 코드 ${program.count}명`), make("p", {}, names.join(", ") + (left ? ` 외 ${left}명` : ""))));
   }
-  if (!program.own.length) {
-    node.append(make("p", { class: "soft hint" }, "보여 줄 코드가 없어요."));
-    return node;
-  }
-  node.append(codeLines(program.own, program.marks));
+  if (program.note) node.append(make("p", { class: "told" }, program.note));
+  if (program.own.length) node.append(codeLines(program.own, program.marks));
+  else if (!program.rest.length && !program.note) node.append(make("p", { class: "soft hint" }, "보여 줄 코드가 없어요."));
   if (program.rest.length) {
     const isMarked = program.marks.some((m) => program.rest.some(([cell, line]) => cell === m.cell && line === m.line));
-    const rest = make("details", { open: isMarked }, make("summary", {}, `이 파일의 나머지 코드 ${program.rest.length}줄`));
+    const rest = make("details", { open: isMarked }, make("summary", {}, `${program.own.length ? "이 파일의 나머지" : "낸 파일의"} 코드 ${program.rest.length}줄`));
     const fill = () => { if (rest.open && rest.childElementCount === 1) rest.append(codeLines(program.rest, program.marks)); };
     rest.addEventListener("toggle", fill);
     fill();
@@ -76,34 +76,55 @@ export function programArticle(program, number, choose) {
   return node;
 }
 
+function counted(group) {
+  const parts = [`${group.students}명`, group.points, group.written && `적음 ${group.written}`, group.seen && "봤어요"];
+  const text = parts.filter(Boolean).join(" · ");
+  return group.again ? make("span", {}, `${text} `, make("span", { class: "tag" }, `다시 냄 ${group.again}`)) : text;
+}
+
+export function foundItem(student, choose) {
+  const about = student.handed_in ? student.total : `내지 않음 · ${student.total}`;
+  return make("li", {}, act(`${student.name} · ${about}`, choose));
+}
+
+export function exerciseItem(exercise, choose) {
+  const button = act(`${exercise.sign} ${exercise.title} `, choose);
+  button.append(make("span", { class: "soft" }, `${exercise.points} · ${exercise.told}`));
+  return make("li", {}, button);
+}
+
 export function groupButton(group, isCurrent, choose) {
   const button = make("button", { type: "button", class: group.status, "aria-current": String(isCurrent) },
     `${group.sign} ${group.title}`,
-    make("span", { class: "count" }, `${group.students}명 · ${group.points}점${group.seen ? " · 봤어요" : ""}`));
+    make("span", { class: "count" }, counted(group)));
   button.addEventListener("click", choose);
   return make("li", {}, button);
 }
 
 export function writtenItem(entry, ruleName, acts) {
-  const who = entry.rule ? ruleName : entry.students.join(", ") + (entry.lines > entry.students.length ? ` 외 ${entry.lines - entry.students.length}명` : "");
-  const node = make("li", { class: entry.misfits || entry.missing ? "stale" : "" },
+  const who = entry.rule ? ruleName : entry.students;
+  const node = make("li", { class: entry.misfits || entry.missing || entry.again.length ? "stale" : "" },
     entry.score ? make("b", {}, entry.score) : "", make("span", { class: "text" }, entry.text),
     make("div", { class: "soft" }, entry.rule ? `${who} (${entry.lines}명)` : who));
   const buttons = make("p", { class: "acts" });
+  if (entry.again.length) {
+    node.append(make("p", {}, `이 뒤에 다시 낸 ${entry.again.length}명의 것은 점수에서 빼 두었어요. 새 답을 보고 정해 주세요.`));
+    node.append(make("ul", { class: "each" }, ...entry.again.map((s) => make("li", {}, act(s.name, () => acts.show(s.id)), " ", act("남기기", () => acts.keep(s.id)), " ", act("지우기", () => acts.removeOf(s.id))))));
+  }
   if (entry.misfits) {
     node.append(make("p", {}, `더는 맞지 않는 학생이 ${entry.misfits}명 있어요.`));
     buttons.append(act(`맞지 않는 ${entry.misfits}명의 것 지우기`, acts.removeMisfits));
   }
   if (entry.missing) {
-    node.append(make("p", {}, `아직 적지 않은 학생이 ${entry.missing}명 있어요.`));
+    node.append(make("p", {}, `아직 적지 않은 학생이 ${entry.missing}명 있어요: ${entry.missing_names}`));
     buttons.append(act(`그 ${entry.missing}명에게도 적기`, acts.extend));
   }
-  buttons.append(act("지우기", acts.remove));
+  buttons.append(act(entry.lines > 1 ? `${entry.lines}줄 모두 지우기` : "지우기", acts.remove));
   node.append(buttons);
   return node;
 }
 
-function act(label, run) {
+export function act(label, run) {
   const button = make("button", { type: "button" }, label);
   button.addEventListener("click", run);
   return button;

@@ -16,8 +16,8 @@ from grader.learner.next_section import next_exercise, section
 from grader.learner.overview import duration, overview
 from grader.learner.progress import Progress
 from grader.learner.rewards import load_rewards
-from grader.notebook.progress_page import print_progress, progress_html, progress_text
 from grader.practice.best_times import BestTimes
+from grader.practice.progress_page import print_progress, progress_html, progress_text
 from grader.practice.visit import comes_back
 from tests.places import ROOT
 

@@ -1,0 +1,114 @@
+"""One program at the desk as plain data: who wrote it, its lines, what is told at which line, and its card."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from grader.classroom.desk.behaviour import feedback_on
+from grader.classroom.desk.card_tree import card_tree
+from grader.classroom.desk.people import People
+from grader.course.feedback import ClassResult, Feedback
+from grader.report import words
+from grader.report.html import feedback_html
+from grader.report.kept_answers import Answer, Answers, Line
+from grader.report.plain_text import clean, one_line, without_code_marks
+
+_MOST_LINES, _MOST_CHARS = 400, 300
+"""Maximum lines of a program, and characters of a line, that are shown."""
+MOST_NAMES = 200
+"""Maximum students listed by name."""
+
+
+def program(
+    result: ClassResult,
+    people: People,
+    answers: Answers,
+    exercise: str,
+    members: Sequence[int],
+    marks: Mapping[int, str],
+    again: Collection[int],
+) -> dict[str, Any]:
+    """Return one program with everybody who wrote it; places and marks at lines are those of the first.
+
+    Args:
+        result: the graded class.
+        people: the class, as the desk knows it.
+        answers: its code.
+        exercise: the exercise.
+        members: the students who wrote this program.
+        marks: each student's points as they are now.
+        again: students who have handed in anew after something was written about their answer.
+    """
+    index = members[0]
+    first = result.submissions[index]
+    feedback = feedback_on(first, exercise)
+    answer = answers.of(first.student, exercise)
+    if answer is None and feedback is not None:
+        answer = answers.elsewhere(first.student, feedback.other_name)
+    found = answer or Answer("", (), ())
+    return {
+        "students": [
+            {
+                "id": people.ids[member],
+                "name": people.shown(member),
+                "mark": marks.get(member, ""),
+                "again": member in again,
+            }
+            for member in members[:MOST_NAMES]
+        ],
+        "count": len(members),
+        "file": people.hidden(index, one_line(found.file, 80)),
+        "own": _lines(people, index, found.own),
+        "rest": _lines(people, index, found.rest),
+        "note": "" if feedback is None else people.hidden(index, _note(feedback, found)),
+        "marks": [] if feedback is None else _marks_at_lines(feedback, found),
+        "card": []
+        if feedback is None
+        else _hidden_in_card(people, index, card_tree(feedback_html(feedback))),
+    }
+
+
+def _note(feedback: Feedback, answer: Answer) -> str:
+    """Return why there is no code of the exercise's own, in Korean; empty if there is."""
+    if answer.own and feedback.status != "unreadable" and not feedback.other_name:
+        return ""
+    return without_code_marks(one_line(feedback.message, 600))
+
+
+def _hidden_in_card(people: People, student: int, tree: list[Any]) -> list[Any]:
+    return [
+        people.hidden(student, node)
+        if isinstance(node, str)
+        else [node[0], node[1], _hidden_in_card(people, student, node[2])]
+        for node in tree
+    ]
+
+
+def _lines(people: People, student: int, lines: Sequence[Line]) -> list[list[Any]]:
+    return [
+        [line.cell, line.line, people.hidden(student, clean(line.text, _MOST_CHARS))]
+        for line in lines[:_MOST_LINES]
+    ]
+
+
+def _marks_at_lines(feedback: Feedback, answer: Answer) -> list[dict[str, Any]]:
+    """Return what is told at which line: the named mistakes, or where the code stopped or first differs."""
+    told = [
+        (named.cell, named.line, without_code_marks(words.either(named)), _side(named.before, named.after))
+        for named in feedback.diagnosis.mistakes
+        if named.line is not None
+    ]
+    if feedback.line is not None and feedback.status != "passed":
+        if feedback.error:
+            told.append((feedback.cell, feedback.line, one_line(feedback.error, 200), ""))
+        elif not told:
+            told.append((feedback.cell, feedback.line, "여기부터 보세요", ""))
+    places = {(line.cell, line.line) for line in (*answer.own, *answer.rest)}
+    return [
+        {"cell": cell, "line": line, "text": text, "side": side}
+        for cell, line, text, side in told
+        if (cell, line) in places
+    ]
+
+
+def _side(before: bool, after: bool) -> str:
+    return "이 줄보다 앞에: " if before else "이 줄 뒤에: " if after else ""
