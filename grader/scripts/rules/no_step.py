@@ -7,6 +7,7 @@ from grader.scripts.facts import BackwardRan, Facts, LoaderEnded, ScalerCalled, 
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._evaluations import batches
 from grader.scripts.source import enclosing_tests
 from grader.scripts.things import OptimizerFacts
 
@@ -47,13 +48,14 @@ def _condition(facts: Facts, step: Place) -> tuple[Place, Said]:
             f"From reading: step() stands in line {step.line}, which never ran.",
         )
     place, test = tests[0]
-    batches = sorted({one.batches for one in facts.of(LoaderEnded)})
-    several = " · ".join(map(str, batches[-3:]))
+    trained = {one.loader for one in batches(facts).trained}
+    passes = sorted({one.batches for one in facts.of(LoaderEnded) if one.loader in trained})
+    several = " · ".join(map(str, passes[-3:]))
     return place, Said(
         f"읽어 보니 {step.line}번째 줄의 `step()`은 `{test}`일 때만 실행되는데 한 번도 그렇지 않았어요."
-        + (f" 로더 한 바퀴는 배치 {several}개예요." if batches else ""),
+        + (f" 학습 로더 한 바퀴는 배치 {several}개예요." if passes else ""),
         f"From reading: the step() of line {step.line} runs only if `{test}`, which was never so."
-        + (f" A pass over a loader has {several} batches." if batches else ""),
+        + (f" A pass over the training loader has {several} batches." if passes else ""),
     )
 
 
