@@ -402,6 +402,9 @@ class SubmissionResult:
     """Files that could not be read."""
     comments: tuple[Comment, ...] = ()
     """What the instructor says to the student, apart from points."""
+    unmatched: str = ""
+    """Why nobody in the roster is known to have handed it in, in Korean: it does not count in the class's statistics.
+    Empty if somebody is, and without a roster."""
 
     @property
     def is_ungraded(self) -> bool:
@@ -449,6 +452,11 @@ class ClassResult:
     """When students read the names of their mistakes, by the policy."""
     regrade: str = ""
     """Command that grades what could not be read, once its files are mended; empty if all was read."""
+
+    @property
+    def counted(self) -> tuple[SubmissionResult, ...]:
+        """Submissions of the class's own students, of whom statistics are made."""
+        return tuple(submission for submission in self.submissions if not submission.unmatched)
 
     @property
     def ungraded(self) -> tuple[SubmissionResult, ...]:

@@ -131,7 +131,7 @@ def baseline_loss(targets: torch.Tensor) -> float:
 
     targets가 실수이면 제곱 오차입니다. 모델은 어느 입력에나 같은 값을 예측합니다.
     정수이면 클래스의 번호이고, 손실은 `F.cross_entropy`입니다. 모델은 어느 입력에나 같은 확률을 예측합니다.
-    한 번도 나오지 않은 번호가 있을 수 있습니다. -100인 정답은 세지 않습니다.
+    한 번도 나오지 않은 번호가 있을 수 있습니다. -100인 정답은 세지 않습니다. 모두 -100인 경우는 없습니다.
     """
     # BEGIN SOLUTION
     if targets.is_floating_point():
