@@ -62,6 +62,15 @@ def decode(data: bytes) -> str:
     return unix_lines(_decoded(data, has_cookie=False))
 
 
+def decode_unchanged(data: bytes) -> tuple[str, bool]:
+    """Return the text of a file with its own line ends, and whether a mark of UTF-8 (BOM) stands before it.
+
+    Raises:
+        ReadError: it is not text.
+    """
+    return _decoded(data, has_cookie=False), data.startswith(codecs.BOM_UTF8)
+
+
 def unix_lines(text: str) -> str:
     """Normalize line ends as Python's own reader does, and replace lone surrogates by U+FFFD.
 

@@ -61,6 +61,28 @@ def refuse_inside(out: Path, submissions: Path) -> None:
         )
 
 
+def earlier_choice(out: Path, *, changed_only: bool) -> tuple[list[str], list[str]]:
+    """Return the lessons, and the only exercises, of the run that would be continued; empty if there is none.
+
+    Args:
+        out: the report's folder.
+        changed_only: True if a complete run is continued too.
+
+    Raises:
+        JournalError: the file there is not a journal of this user.
+    """
+    for name in (UNFINISHED, COMPLETE)[: 1 + changed_only]:
+        path = out / name
+        if not path.is_file():
+            continue
+        with path.open("rb") as file:
+            first = file.readline(_MAX_LINE)
+        if first.endswith(b"\n"):
+            setup = _setup_in(first, Seal.of_this_user(), path)
+            return list(setup["lessons"]), list(setup.get("only", ()))
+    return [], []
+
+
 class Journal:
     """An open journal: a first line with the run's setup, then one JSON line for each student. Lines are only added."""
 
@@ -251,9 +273,8 @@ def _course_fingerprint(run: GradingRun) -> str:
 
 def _as_options(setup: Mapping[str, Any]) -> str:
     """Return the command-line options that produce a setup."""
-    chosen = [("lesson", lesson) for lesson in setup["lessons"]]
-    chosen += [("exercise", name) for name in setup.get("only", ())]
-    exercises = " ".join(f"--{option} {name}" for option, name in chosen)
+    only = setup.get("only", ())
+    exercises = f"--lesson {','.join(setup['lessons'])}" + (f" --exercise {','.join(only)}" if only else "")
     isolation = " --sandbox none" if setup["sandbox"] == "none" else ""
     added = "".join(f" --package {shlex.quote(name)}" for name in setup.get("added", ()))
     return f"--seed {setup['seed']} --device {setup['device']}{isolation}{added} {exercises}"

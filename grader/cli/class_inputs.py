@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 ROSTER, GROUPS, POLICY, OVERRIDES = "roster.csv", "groups.csv", "policy.toml", "overrides.csv"
 EXTENSIONS, COMMENTS = "extensions.csv", "comments.csv"
 """Names under which the instructor's files are kept in the report's folder; an Excel workbook ends in `.xlsx` there."""
+ROSTERS = (ROSTER, "roster-2.csv", "roster-3.csv")
+"""Names of the rosters, of which there may be several: a portal's and a learning system's."""
 DESK_LOG = "desk.jsonl"
 """Name of the log of what was done at the desk, in the report's folder."""
 DESK_FILES = {OVERRIDES: "--override", COMMENTS: "--comments"}
@@ -119,6 +122,7 @@ def receive_class(
     Raises:
         HanstepError: a file cannot be read, or the rules do not fit the class.
     """
+    from grader.classroom.desk.lost_signs import refuse_lost_signs
     from grader.intake.groups import read_class_list
     from grader.intake.receive import receive
     from grader.report.kept_answers import keep_answers
@@ -127,7 +131,9 @@ def receive_class(
     used = given_or_kept(out, given)
     tell_kept(given, used)
     rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
-    roster = read_class_list(used[ROSTER], used[GROUPS])
+    refuse_lost_signs(out, rules.overrides, rules.overrides_path)
+    rosters = [path for name in ROSTERS if (path := used[name]) is not None]
+    roster = read_class_list(rosters, used[GROUPS])
     received = receive(submissions, roster, tuple(course.exercises))
     for line in received.notes:
         say(line)
@@ -137,10 +143,29 @@ def receive_class(
     return received, with_answers(rules, out)
 
 
+def named_rosters(paths: Sequence[Path]) -> dict[str, Path | None]:
+    """Return the given rosters by kept name; None for those that are not given.
+
+    Raises:
+        CommandError: there are too many.
+    """
+    if len(paths) > len(ROSTERS):
+        raise CommandError(
+            f"--roster는 {len(ROSTERS)}개까지 줄 수 있어요. 받은 것: {listed([str(path) for path in paths])}"
+        )
+    return dict(zip_longest(ROSTERS, paths))
+
+
 def given_or_kept(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None]:
-    """Return for each file name the given path, else the copy kept by an earlier run, else None."""
+    """Return for each file name the given path, else the copy kept by an earlier run, else None.
+
+    Rosters belong together: if one is given, those of an earlier run are not used.
+    """
     found: dict[str, Path | None] = {}
     for name, path in given.items():
+        if name in ROSTERS and given[ROSTER] is not None:
+            found[name] = path
+            continue
         kept = (out / name, (out / name).with_suffix(_WORKBOOK))
         found[name] = path if path is not None else next((one for one in kept if one.is_file()), None)
     return found
@@ -191,11 +216,16 @@ def _how_to_join(name: str, kept: Path, path: Path) -> str:
 def keep_files(out: Path, files: Mapping[str, Path | None]) -> None:
     """Copy these files into `out`, with their times. Call it after they have been read without an error.
 
+    A roster of an earlier run that is not used any more is removed.
+
     Raises:
         OSError: a file cannot be written.
     """
     for name, path in files.items():
         if path is None:
+            if name in ROSTERS:
+                (out / name).unlink(missing_ok=True)
+                (out / name).with_suffix(_WORKBOOK).unlink(missing_ok=True)
             continue
         data = path.read_bytes()
         kept, other = out / name, (out / name).with_suffix(_WORKBOOK)
@@ -237,7 +267,7 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
     """
     from grader.gradebook.marking import taken_as_in_time
 
-    marks = [s.mark for s in result.submissions if s.mark is not None]
+    marks = [s.mark for s in result.counted if s.mark is not None]
     if marks:
         changed = sum(bool(mark.reasons) for mark in marks)
         excused = sum(mark.score is None for mark in marks)

@@ -5,6 +5,7 @@ import secrets
 import shlex
 import signal
 import sys
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from grader.cli.class_inputs import (
     GROUPS,
     OVERRIDES,
     POLICY,
-    ROSTER,
+    named_rosters,
     receive_class,
     require_inputs,
     tell_marks,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from grader.grading.grading_run import GradingRun
     from grader.submission.submission import Submission
 
+_PULSE_SECONDS = 15.0
+"""Time between two lines on how far grading is, where there is no terminal."""
 _MOST_JOBS = 10_000  # upper limit with Ray, meaning "as many as the cluster has processors"
 
 
@@ -44,9 +47,9 @@ def grade(
         Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더, LMS에서 받은 폴더나 zip")
     ],
     out_dir: Annotated[Path, typer.Option("--out", help="결과를 쓸 폴더")] = Path("report"),
-    lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만 (여러 번 쓸 수 있어요)")] = None,
+    lesson: Annotated[list[str] | None, typer.Option(help="이 레슨만. 예: 01이나 01,02")] = None,
     exercise: Annotated[
-        list[str] | None, typer.Option(help="이 연습만 (여러 번 쓸 수 있어요). 예: train_step")
+        list[str] | None, typer.Option(help="이 연습만. 예: train_step이나 train_step,fit")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="동시에 채점할 제출물 수. 주지 않으면 CPU 코어 수", min=1)
@@ -67,7 +70,10 @@ def grade(
             "--changed-only", help="지난 채점 뒤에 새로 냈거나 바뀐 것만 채점하고 나머지는 그대로 둬요"
         ),
     ] = False,
-    roster: Annotated[Path | None, typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조")] = None,
+    roster: Annotated[
+        list[Path] | None,
+        typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조. 여러 번 주면 학번·이메일·이름으로 합쳐요"),
+    ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="모둠(CSV, xlsx): 학번, 조. 명단에 조가 없을 때")
     ] = None,
@@ -90,7 +96,7 @@ def grade(
             "내 파일 하나는 여기서도 확인할 수 있어요: grader check 내파일.ipynb"
         )
     given = {
-        ROSTER: roster,
+        **named_rosters(roster or ()),
         GROUPS: groups,
         POLICY: policy,
         OVERRIDES: override,
@@ -101,7 +107,9 @@ def grade(
     from grader.course.reading import load_course
 
     course = load_course()
-    lessons, only = _chosen(course, lesson or (), exercise or ())
+    lessons, only = _chosen(
+        course, *_asked_for(out_dir, lesson, exercise, resume=resume, changed_only=changed_only)
+    )
     chosen_device = device_for(device)  # before starting anything that would see a GPU
     from grader.classroom import workers
 
@@ -147,7 +155,7 @@ def grade(
         journal, run = Journal.open(
             out_dir, run, walls, resume=resume, changed_only=changed_only, seed_given=seed is not None
         )
-        described = (submissions, out_dir, run, lesson or ())
+        described = (submissions, out_dir, run)
         with _explain_resuming(_command_again("--resume", *described)):
             todo = deque(submission for submission in received.submissions if not journal.has(submission))
             # Frees each submission's text as soon as it is graded.
@@ -166,6 +174,28 @@ def grade(
             say(unread)
         tell_marks(out_dir, result, rules)
         say(f"결과: {out_dir / 'index.html'}  ·  시드 {run.seed}")
+
+
+def _asked_for(
+    out: Path,
+    lessons: Sequence[str] | None,
+    exercises: Sequence[str] | None,
+    *,
+    resume: bool,
+    changed_only: bool,
+) -> tuple[list[str], list[str]]:
+    """Return the lessons and exercises as given; a run that continues another one need not name them again."""
+    given = _listed(lessons), _listed(exercises)
+    if any(given) or not (resume or changed_only):
+        return given
+    from grader.classroom.journal import earlier_choice
+
+    return earlier_choice(out, changed_only=changed_only)
+
+
+def _listed(values: Sequence[str] | None) -> list[str]:
+    """Return the values of an option that is given several times, or once with commas."""
+    return [part.strip() for value in values or () for part in value.split(",") if part.strip()]
 
 
 def _chosen(
@@ -217,13 +247,13 @@ def _check_options(sandbox: str, seed: int | None, packages: Sequence[str]) -> i
     return secrets.randbelow(MAX_SEED) if seed is None else seed
 
 
-def _command_again(
-    how: str, submissions: Path, out_dir: Path, run: "GradingRun", lessons: Sequence[str]
-) -> str:
+def _command_again(how: str, submissions: Path, out_dir: Path, run: "GradingRun") -> str:
     """Return the command that continues this run (`--resume`), or grades what has changed since (`--changed-only`)."""
-    chosen = ["--out", str(out_dir), how, "--device", run.device]
-    chosen += [word for key in lessons for word in ("--lesson", key)]
-    chosen += [word for name in run.only for word in ("--exercise", name)]
+    chosen = ["--out", str(out_dir), how]
+    chosen += ["--device", run.device] if run.device != "cpu" else []
+    lessons = [] if len(run.lessons) == len(run.course.lessons) else [lesson.id for lesson in run.lessons]
+    chosen += ["--lesson", ",".join(lessons)] if lessons and not run.only else []
+    chosen += ["--exercise", ",".join(run.only)] if run.only else []
     chosen += [word for name in run.added for word in ("--package", name)]
     chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []
     chosen += ["--ray", run.ray] if run.ray else []
@@ -256,11 +286,30 @@ def _grade_all(run: "GradingRun", todo: "deque[Submission]", journal: "Journal",
     with Progress(*columns, console=err, transient=True) as bar, _acknowledge_interrupt():
         task = bar.add_task("채점", total=total, completed=total - len(todo))
 
+        pulse = _Pulse(total, total - len(todo))
+
         def finished(result: Any) -> None:
             journal.add(result)
             bar.update(task, advance=1)
+            pulse.beat()
 
         grade_class(run, todo, finished)
+
+
+class _Pulse:
+    """Without a terminal, where no bar is drawn, says every few seconds how far grading is."""
+
+    def __init__(self, total: int, done: int) -> None:
+        self._total, self._done = total, done
+        self._last = time.monotonic()
+
+    def beat(self) -> None:
+        """Count one more submission, and say how many there are if some time has passed."""
+        self._done += 1
+        now = time.monotonic()
+        if not err.is_terminal and (now - self._last >= _PULSE_SECONDS or self._done == self._total):
+            self._last = now
+            complain(f"채점 {self._done:,}/{self._total:,}")
 
 
 @contextmanager

@@ -75,6 +75,7 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
     Raises:
         HanstepError: a file cannot be read, or does not fit the class.
     """
+    from grader.classroom.desk.lost_signs import refuse_lost_signs
     from grader.classroom.folder_lock import locked_folder
     from grader.course.reading import load_course
     from grader.gradebook.marking import marked
@@ -88,6 +89,7 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
         used = given_or_kept(report, wanted)
         tell_kept(given, used)
         rules = read_rules(used[POLICY], used[OVERRIDES], used[EXTENSIONS], used[COMMENTS])
+        refuse_lost_signs(report, rules.overrides, rules.overrides_path)
         rules = with_answers(rules, report)
         result = marked(result, rules, tuple(course.exercises))
         write_report(report, result, course)
@@ -136,16 +138,16 @@ def export(
         write_whole(target, junit_xml(result).encode("utf-8", "replace"))
     else:
         title = assignment or _title(load_course(), result)
-        table = _table(result, to, template, column, title, overwrite=overwrite)
-        write_whole(target, table.text.encode("utf-8", "replace"))
+        table = _table(report, result, to, template, column, title, overwrite=overwrite)
+        write_whole(target, table.data)
         if template is not None:
             _tell_changes(table)
-        for warning in table.warnings:
-            complain(warning)
         if table.left_out:
+            where = "Canvas" if to == "canvas" else "Moodle"
+            why = f"{where}의 번호를 몰라서" if template is None else f"{template.name}의 누구인지 몰라서"
             complain(
-                f"{to.capitalize()}에서 찾을 수 있는 번호가 없어서 파일에 넣지 못한 학생: {listed(table.left_out)}. "
-                "번호가 있는 명단을 --roster로 주고 다시 채점하거나, 직접 적어 주세요."
+                f"{why} 파일에 넣지 못한 학생: {listed(table.left_out)}. "
+                f"{where}의 번호가 있는 명단을 --roster로 더 주고 다시 채점하거나, 직접 적어 주세요."
             )
     tell_without_mark(result)
     say(f"파일: {target}")
@@ -194,7 +196,14 @@ def _export_pages(report: Path, result: "ClassResult", to: str, template: Path |
 
 
 def _table(
-    result: "ClassResult", to: str, template: Path | None, column: str | None, title: str, *, overwrite: bool
+    report: Path,
+    result: "ClassResult",
+    to: str,
+    template: Path | None,
+    column: str | None,
+    title: str,
+    *,
+    overwrite: bool,
 ) -> "Filled":
     from grader.gradebook.export.canvas import canvas_csv, fill_canvas_export
     from grader.gradebook.export.filling import Filled
@@ -204,7 +213,7 @@ def _table(
     found = rows(result)
     if template is not None:
         fill = fill_canvas_export if to == "canvas" else fill_moodle_worksheet
-        return fill(found, template, column, overwrite=overwrite)
+        return fill(found, template, column, overwrite=overwrite, report=report)
     return Filled(*(canvas_csv(found, title) if to == "canvas" else moodle_csv(found)))
 
 
@@ -268,7 +277,10 @@ def similar(
     submissions: Annotated[
         Path, typer.Argument(help="학생마다 폴더나 파일 하나씩 있는 폴더, LMS에서 받은 것")
     ],
-    roster: Annotated[Path | None, typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조")] = None,
+    roster: Annotated[
+        list[Path] | None,
+        typer.Option(help="명단(CSV, xlsx): 학번, 이름, 분반, 조. 여러 번 주면 학번·이메일·이름으로 합쳐요"),
+    ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="모둠(CSV, xlsx): 학번, 조. 명단에 조가 없을 때")
     ] = None,
@@ -277,7 +289,8 @@ def similar(
     file: Annotated[Path, typer.Option("--out", help="쓸 파일")] = Path("similar.html"),
 ) -> None:
     """이름만 바꾼 것처럼 닮은 제출물을 찾아요. 판정이 아니라 살펴볼 곳이에요."""
-    require_inputs(submissions, (roster, groups))
+    rosters = roster or []
+    require_inputs(submissions, (*rosters, groups))
     from grader.base.files import write_whole
     from grader.classroom.similarity.fingerprints import similar_pairs
     from grader.classroom.similarity.page import similar_page, where
@@ -287,7 +300,7 @@ def similar(
     from grader.intake.receive import receive
 
     course = load_course()
-    received = receive(submissions, read_class_list(roster, groups), tuple(course.exercises))
+    received = receive(submissions, read_class_list(rosters, groups), tuple(course.exercises))
     copies = set(received.copies)
     programs = {s.student: student_code(s) for s in received.submissions if s.student not in copies}
     pairs = similar_pairs(tuple(programs.values()), known_texts(course), least / 100)

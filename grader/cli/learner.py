@@ -137,6 +137,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
         from grader.learner.earned import added, recorded_check
         from grader.learner.progress import Progress
         from grader.learner.settings import as_chosen, repair_setting
+        from grader.report.hint_ladder import without_clues
         from grader.report.text import print_feedback, print_standing
 
         course = load_course()
@@ -161,10 +162,9 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
     for feedback in feedbacks:
         repair, _ = repair_setting(file.parent)
         gains.append(recorded_check(learner, feedback, own.source(feedback.exercise), repair))
-        told = as_chosen(feedback, file.parent)
-        print_feedback(out, told)
-        if told is not feedback:
-            say(f"고칠 것은 힌트가 차례로 알려 줘요: grader hint {feedback.exercise}")
+        print_feedback(out, without_clues(as_chosen(feedback, file.parent)))
+        if feedback.diagnosis.mistakes:
+            say(f"막히면 힌트가 하나씩 알려 줘요: grader hint {feedback.exercise}")
     print_standing(out, added(gains).lines)
     proposed = proposal(file, own.close_names)
     for notice in (*own.notes, *([proposed] if proposed else []), *learner.take_notices()):
@@ -184,8 +184,9 @@ def hint(
     from grader.notebook import check
     from grader.report.text import print_indented
 
-    ask = f"실행하세요: grader hint {name} --answer"
-    print_indented(out, check.hint(name, answer=answer, ask=ask).text)
+    command = f"grader hint {name}"
+    ask = f"실행하세요: {command} --answer"
+    print_indented(out, check.hint(name, answer=answer, again=command, ask=ask).text)
 
 
 def update(folder: Annotated[Path, typer.Argument(help="레슨이 있는 폴더")] = Path("hanstep")) -> None:

@@ -189,6 +189,30 @@ class RepairStep:
     """The lines that replace them."""
 
 
+Effect = Literal["inserts", "deletes", "moves", "guards", "unwraps", "rewrites"]
+"""What an edit does with lines. `guards`: puts a line such as `if …:` above others, which are indented under it;
+`unwraps`: the reverse."""
+
+
+@dataclass(frozen=True)
+class OwnEdit:
+    """One edit of the learner's own code that mends a named mistake. Lines are numbered as in `Feedback.line`."""
+
+    effect: Effect
+    first: int
+    """First line that is deleted, moved, guarded or rewritten; something inserted comes to stand there."""
+    last: int
+    """Last such line."""
+    behind: int
+    """Line behind which something inserted or moved belongs."""
+    old: tuple[str, ...]
+    """The learner's lines that are deleted, moved, guarded or rewritten; of `unwraps` only the line that goes."""
+    new: tuple[str, ...]
+    """Lines after the edit, or only those that it adds; empty if it deletes them."""
+    line_behind: str
+    """Text of the line `behind`."""
+
+
 @dataclass(frozen=True)
 class Remembered:
     """State that outlives a call of the learner's function and spoils the next call."""
@@ -281,6 +305,8 @@ class Feedback:
     """Line of its first line, in the cell (or in the .py file); None without code."""
     code_cell: int | None = None
     """Number of the code cell it stands in; None for a .py file."""
+    own_edit: OwnEdit | None = None
+    """Edit that mends the first named mistake; only where hints can be asked for, and None if none was found."""
 
     @property
     def score(self) -> float:
@@ -402,6 +428,9 @@ class SubmissionResult:
     """Files that could not be read."""
     comments: tuple[Comment, ...] = ()
     """What the instructor says to the student, apart from points."""
+    unmatched: str = ""
+    """Why nobody in the roster is known to have handed it in, in Korean: it does not count in the class's statistics.
+    Empty if somebody is, and without a roster."""
 
     @property
     def is_ungraded(self) -> bool:
@@ -449,6 +478,11 @@ class ClassResult:
     """When students read the names of their mistakes, by the policy."""
     regrade: str = ""
     """Command that grades what could not be read, once its files are mended; empty if all was read."""
+
+    @property
+    def counted(self) -> tuple[SubmissionResult, ...]:
+        """Submissions of the class's own students, of whom statistics are made."""
+        return tuple(submission for submission in self.submissions if not submission.unmatched)
 
     @property
     def ungraded(self) -> tuple[SubmissionResult, ...]:

@@ -110,7 +110,7 @@ def taken_as_in_time(result: ClassResult, policy: Policy | None) -> tuple[Submis
         return ()
     return tuple(
         s
-        for s in result.submissions
+        for s in result.counted
         if not s.handed_in.strip()
         and policy.lateness(_section(s)).deadline is not None
         and not (s.mark is not None and s.mark.score is None)

@@ -22,6 +22,7 @@ from grader.judging.messages import (
     time_limit_message,
 )
 from grader.judging.origin import Origin
+from grader.judging.own_edit import wants_own_edit, with_own_edit
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
@@ -150,9 +151,15 @@ def _acts_by_file(submission: Submission, outcomes: Outcomes) -> dict[str, tuple
 
 
 def _assess_and_repair(
-    exercise: Exercise, trace: Trace, known_runs: Reference, origin: Origin, attempts: Attempts | None
+    exercise: Exercise,
+    trace: Trace,
+    known_runs: Reference,
+    origin: Origin,
+    attempts: Attempts | None,
+    *,
+    hints: bool,
 ) -> Feedback:
-    """Assess a trace, and search for a repair if that is wanted.
+    """Assess a trace, and search for a repair if that is wanted; with `hints`, also for what hints come to.
 
     If a forged trace makes the grader itself fail, only this exercise loses its points.
 
@@ -162,9 +169,11 @@ def _assess_and_repair(
     """
     try:
         feedback = assess(exercise, trace, known_runs, origin)
-        if attempts is None or not wants_repair(feedback):
+        needs_repair, needs_edit = wants_repair(feedback), hints and wants_own_edit(feedback)
+        if attempts is None or not (needs_repair or needs_edit):
             return feedback
-        return with_repair(
+        search = with_repair if needs_repair else with_own_edit
+        return search(
             feedback, exercise, trace.runs, known_runs, origin, attempts.for_exercise(exercise.name)
         )
     except (CourseError, SandboxUnavailable):  # a fault of the author or the machine, not of the student
@@ -223,7 +232,9 @@ def _feedback_on(
         feedback = feedback_without_trace(exercise, status, message=message, file=file)
     else:
         known_runs = cached_reference(exercise.name, run.seed, run.device)
-        feedback = _assess_and_repair(exercise, outcome.trace, known_runs, Origin.of_file(source), attempts)
+        feedback = _assess_and_repair(
+            exercise, outcome.trace, known_runs, Origin.of_file(source), attempts, hints=run.own_file
+        )
         if note := source.note_on(feedback.error):
             feedback = replace(feedback, notes=(*feedback.notes, note))
     return replace(feedback, seconds=outcome.seconds)

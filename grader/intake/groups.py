@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from grader.base.headings import find_column, find_columns
 from grader.base.names import listed
 from grader.base.tables import Table, TableError, read_table, refuse_rounded_numbers, student_number
 from grader.course.feedback import Person
+from grader.intake.merge_rosters import read_rosters
 from grader.intake.roster import Roster, full_name, name_words, read_roster, words_of
 from grader.report.plain_text import one_line
 
@@ -80,15 +81,15 @@ class Groups:
         return not self.are_systems and len(sections) > 1 and bool(_number(name))
 
 
-def read_class_list(roster: Path | None, groups: Path | None) -> Roster | None:
-    """Read the roster, and the groups from a list of their own if there is one; None without either.
+def read_class_list(rosters: Sequence[Path], groups: Path | None) -> Roster | None:
+    """Read and merge the rosters, and the groups from a list of their own if there is one; None without either.
 
     Raises:
         TableError: a file cannot be read, or the list of groups puts somebody into two groups.
     """
-    if roster is None:
+    if not rosters:
         return None if groups is None else replace(read_roster(groups), is_group_work=True)
-    people = read_roster(roster)
+    people = read_rosters(rosters)
     return people if groups is None else _with_groups(people, groups)
 
 

@@ -1,14 +1,15 @@
 """Define `Handover`, the files one student handed in, which the readers of all learning systems return."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from grader.base.errors import HanstepError
 from grader.base.names import display_name, listed
 from grader.submission.file_forms import is_source
-from grader.submission.find_files import ARCHIVES, is_skipped
+from grader.submission.find_files import ARCHIVES, MAX_DEPTH, MAX_ENTRIES, is_skipped
 
 
 class IntakeError(HanstepError):
@@ -41,11 +42,26 @@ class Handover:
         """The system's own number for the student; empty if it tells none."""
         return self.canvas_id or self.moodle_id
 
+    def file_names(self) -> list[str]:
+        """Return the names of the files handed in, those in folders included."""
+        found = [name for name, _ in self.parts if name]
+        for _, path in self.parts:
+            found += islice(_names_below(path), MAX_ENTRIES)
+        return found
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Korean lines for instructor and student."""
         names = [display_name(path.name) for path in self.earlier]
         return (f"다시 낸 파일은 마지막 것만 채점했어요. 그 전에 낸 것: {listed(names)}",) if names else ()
+
+
+def _names_below(folder: Path) -> Iterator[str]:
+    """Yield the names of the files in a folder, as deep as is read; follows no link, and a file has none."""
+    for place, folders, files in os.walk(folder):
+        if len(Path(place).relative_to(folder).parts) >= MAX_DEPTH:
+            folders.clear()
+        yield from map(display_name, files)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,12 @@ _HOW_TO_MARK_A_GROUP = (
     "모둠원 모두에게 점수가 가도록 명단에 '조' 열을 더하거나 --groups로 모둠의 명단을 주세요. "
     "아니면 모둠원의 점수를 --override 파일에 학생마다 적어 주세요."
 )
+_WHY_UNMATCHED = (
+    *("번호와 이름이 명단의 서로 다른 학생이에요", "명단에 없어요"),
+    *("명단에 이름이 같은 학생이 여럿이에요", "같은 학생에게 다른 제출물도 짝지어졌어요"),
+)
+"""Why a handover belongs to nobody: contradicted, unknown, one of several, one of several handovers."""
+_HOW_TO_TELL_NAMESAKES = "canvas id나 moodle id 열을 더하거나, LMS의 채점표를 --roster로 하나 더 주세요."
 _LATIN_RUN, _DIGITS, _HANGUL = re.compile("[0-9a-z]+"), re.compile(r"\d+"), re.compile("[가-힣]+")
 _HYPHENATED = re.compile(r"(?<![\d-])(\d{4})-(\d{4,6})(?![\d-])")
 """Matches a student number such as `2020-12345`; no date."""
@@ -69,6 +75,8 @@ class Matched:
     """Members by key, for the work of a group that the roster knows; they are not in `people`."""
     absent_in_doubt: frozenset[str] = frozenset()
     """Ids of those in `absent` whose group may have handed in."""
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+    """Why a handover of a single person is matched with nobody in the roster, in Korean, by its key."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +249,7 @@ def _named(handover: Handover, roster: Roster) -> _Found:
     if len(known) == 1:
         return _Found(tuple(known))
     # Several students have this name: the names of their files may contain a student number.
-    written = {person for name, _ in handover.parts for person in _by_number(name, roster)}
+    written = {person for name in handover.file_names() for person in _by_number(name, roster)}
     return _Found(tuple([person for person in known if person in written] or known))
 
 
@@ -377,7 +385,12 @@ def _resolve(
         ),
     ):
         if keys:
-            notes.append(line.format(_names(keys, shown), "canvas id나 moodle id 열을 더해 주세요."))
+            notes.append(
+                line.format(
+                    _names(keys, shown),
+                    _HOW_TO_TELL_NAMESAKES,
+                )
+            )
     notes += _contradictions(found, shown, from_system)
     notes += [
         f"모둠이 낸 것이라 모둠원 모두의 것으로 채점해요: {shown[key]} ({', '.join(p.name for p in members)})"
@@ -397,7 +410,10 @@ def _resolve(
         if people_meant:
             notes.append(line.format(listed([f"{p.id} {p.name}" for p in people_meant])))
     known = {key: person for key, person in from_system.items() if key not in people}
-    return Matched({**known, **people}, absent, (*roster.notes, *notes), teams, in_doubt)
+    contradicted = [key for key, one in found.items() if one.contradicted]
+    kinds = zip((contradicted, nobody, several, doubled), _WHY_UNMATCHED, strict=True)
+    unmatched = {key: why for keys, why in kinds for key in keys}
+    return Matched({**known, **people}, absent, (*roster.notes, *notes), teams, in_doubt, unmatched)
 
 
 def _contradictions(

@@ -1,7 +1,7 @@
 """Turn a download or a plain class folder, with a roster, into the students' submissions and who handed them in."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.base.file_names import safe_filename
@@ -37,6 +37,8 @@ class Received:
     """Names of students whose files are those of another one in their group, who is not among them."""
     absent_in_doubt: frozenset[str] = frozenset()
     """Ids of those in `absent` whose group may have handed in."""
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+    """Why a submission belongs to nobody in the roster, in Korean, by the student's name in `submissions`."""
 
 
 def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]) -> Received:
@@ -100,6 +102,7 @@ def receive(source: Path, roster: Roster | None, exercise_names: Collection[str]
             (*found, *matched.notes),
             tuple(copies),
             matched.absent_in_doubt,
+            {label: why for label, (h, _) in by_label.items() if (why := matched.unmatched.get(h.key))},
         )
 
 
@@ -127,6 +130,7 @@ def enrolled(result: ClassResult, received: Received) -> ClassResult:
             person=received.people.get(submission.student),
             late=submission.student in received.late,
             handed_in=received.handed_in.get(submission.student, ""),
+            unmatched=received.unmatched.get(submission.student, ""),
         )
         for submission in result.submissions
     )
@@ -175,6 +179,7 @@ def _receive_plain_folder(
         matched.notes,
         tuple(copies),
         matched.absent_in_doubt,
+        matched.unmatched,
     )
 
 

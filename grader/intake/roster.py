@@ -31,6 +31,9 @@ _NO_STUDENTS = _SUMS | {"pointspossible", "studenttest"}
 _YEAR = re.compile(r"\d{4}")
 _HANGUL = re.compile("[가-힣]+")
 _WORD = re.compile(r"[^\W_]+")
+_DIGITS = re.compile(r"\d+")
+_SHORTEST_NUMBER = 6
+"""Minimum digits of a student number within an address; fewer may be a year or a birthday."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,9 @@ class Roster:
     groups_are_systems: bool = False
     """True if no two groups have one name, as in a learning system; where somebody has filled in a column, each
     section may have a group 1."""
+    has_numbers: bool = True
+    """True if the ids are student numbers; False if the file has none and another column stands in, such as Moodle's
+    addresses."""
     is_group_work: bool = False
     """True if a list of groups was given for this very work: what one member hands in is the whole group's."""
 
@@ -116,6 +122,13 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(_composed(text))
 
 
+def numbers_in_address(address: str) -> list[str]:
+    """Return the runs of digits before the `@` that are long enough for student numbers: `s20191234@x.ac.kr`."""
+    return [
+        digits for digits in _DIGITS.findall(address.partition("@")[0]) if len(digits) >= _SHORTEST_NUMBER
+    ]
+
+
 def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
@@ -128,7 +141,7 @@ def read_roster(path: Path) -> Roster:
             or nobody is in it.
     """
     table = read_table(path, "명단", ("id", "name"))
-    places = _places(table)
+    places, has_numbers = _places(table)
     missing = [
         title for field, title in (("id", "학번(id)"), ("name", "이름(name)")) if places[field] is None
     ]
@@ -171,26 +184,34 @@ def read_roster(path: Path) -> Roster:
         "명단에 학번이 비어 있어서 세지 않은 학생: {}. 학번이나 다른 고유한 번호를 적고 다시 채점해 주세요."
     )
     notes = (line.format(listed(numberless)),) if numberless else ()
-    return Roster(tuple(people), times, system_names, notes, groups_are_systems=in_system)
+    return Roster(
+        tuple(people), times, system_names, notes, groups_are_systems=in_system, has_numbers=has_numbers
+    )
 
 
-def _places(table: Table) -> dict[str, int | None]:
-    """Return the column of each field, by what the system that wrote the table means by its titles."""
+def _places(table: Table) -> tuple[dict[str, int | None], bool]:
+    """Return the column of each field, by what the system that wrote the table means by its titles.
+
+    The second value is True if the table has student numbers of its own.
+    """
     places = find_columns(table.header, _FIELDS)
     record = places.pop("record_id")
+    has_numbers = places["id"] is not None
     if _is_worksheet(table, record):
         places["moodle_id"] = record
+        has_numbers = places["id"] not in (None, record)
         number = places["id"] if places["id"] != record else None
         places["id"] = next(at for at in (number, places["email"], record) if at is not None)
     elif _is_gradebook(table):
         found = [find_title(table.header, title) for title in ("SIS User ID", "SIS Login ID", "ID")]
         places["canvas_id"] = found[-1]
         places["id"] = next(at for at in found if at is not None)
+        has_numbers = places["id"] != places["canvas_id"]
     if places["handed_in"] is None:
         places["handed_in"] = _time_column(table)
     if places["name"] is None:
         places["name"] = places["first_name"] if places["last_name"] is None else places["last_name"]
-    return places
+    return places, has_numbers
 
 
 def _time_column(table: Table) -> int | None:

@@ -10,7 +10,7 @@ from grader.learner.next_section import next_exercise
 from grader.learner.overview import NextExercise, duration, locate_exercise
 from grader.learner.progress import Progress
 from grader.learner.rewards import Achievement, Standing, load_rewards, standing
-from grader.report.hold_back import hints_beyond_card
+from grader.report.hint_ladder import hint_steps
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str, repair: R
     calls = load_rewards().orders.get(name, ()) if passed else ()
     order = order_of_calls(source, name, calls) if calls else ""
     mistakes = feedback.diagnosis.mistakes
-    road = tuple((named.id, hints_beyond_card(feedback, named, repair)) for named in mistakes)
+    road = ((mistakes[0].id, hint_steps(feedback, source, repair)),) if mistakes else ()
     learner.record_check(name, passed, feedback.mistake_ids, order, road)
     if not passed:
         return Gain(False)

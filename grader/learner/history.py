@@ -23,12 +23,10 @@ _WORK = ("check", "hint", "prediction", "clinic")
 
 _Hint = Annotated[str, Meta(max_length=4_000)]
 Road = tuple[tuple[Annotated[str, Meta(min_length=1, max_length=2_000)], tuple[_Hint, _Hint, _Hint]], ...]
-"""Mistakes that a check named, in their order: (id, hints on its symptom, its place and its repair).
+"""The mistake that a check named first: (id, the steps of its hints, see `report.hint_ladder`).
 
-A hint is empty if the card has told it already.
+A step is empty if nothing is known for it. Versions up to 1.1 wrote an entry for each mistake; the first one counts.
 """
-_MOST_MISTAKES = 20
-"""Maximum mistakes of a road: the file could have been edited by hand."""
 
 
 @dataclass
@@ -38,11 +36,11 @@ class ExerciseHistory:
     passed: bool = False
     """Since the last reset."""
     checks: int = 0
-    """Since the last reset."""
+    """Since the last reset, up to the pass."""
     hints: int = 0
     """Highest number of a hint of the exercise itself, shown since the last reset."""
     mistake_hints: dict[str, int] = field(default_factory=dict)
-    """Highest number of a hint shown about each mistake of `road`, since checks in a row have named it."""
+    """Highest number of a hint shown about the mistake of `road`, since checks in a row have named it."""
     first_pass: float | None = None
     """Time of the first pass in seconds since 1970; None if never passed."""
     tries: int = 0
@@ -50,7 +48,7 @@ class ExerciseHistory:
     hints_used: int = 0
     """Hints shown before the first pass."""
     hints_taken: int = 0
-    """Hints shown since the last reset, those about mistakes that are mended included."""
+    """Hints shown since the last reset, up to the pass, those about mistakes that are mended included."""
     minutes: float = 0.0
     """Minutes from the first check to the first pass, without time away."""
     orders: set[str] = field(default_factory=set)
@@ -58,7 +56,7 @@ class ExerciseHistory:
     last_mistakes: tuple[str, ...] = ()
     """Ids of the mistakes that the last check named, as in results.json; empty after a pass or a reset."""
     road: Road = ()
-    """Hints about these mistakes; empty if a version wrote the event that had none."""
+    """Hints about the first of these mistakes; empty if a version wrote the event that had none."""
 
     @property
     def hints_shown(self) -> int:
@@ -153,7 +151,7 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 _add_hint(entry, event)
                 entry.hints_used += not entry.ever_passed
-                entry.hints_taken += 1
+                entry.hints_taken += not entry.passed
             case "reset":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 entry.passed, entry.checks, entry.hints, entry.last_mistakes = False, 0, 0, ()
@@ -195,7 +193,7 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
     name, passed = event.what, event.detail.get("passed") is True
     entry = found.exercises.setdefault(name, ExerciseHistory())
     started = begun.setdefault(name, found.seconds)
-    entry.checks += 1
+    entry.checks += not entry.passed
     entry.tries += not entry.ever_passed
     if passed:
         if entry.first_pass is None:
@@ -223,4 +221,4 @@ def _road(value: object) -> Road:
         road = msgspec.convert(value if isinstance(value, list) else [], Road)
     except msgspec.ValidationError:
         return ()
-    return road[:_MOST_MISTAKES]
+    return road[:1]

@@ -17,6 +17,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.grading.in_process import SECONDS, KernelIsBroken, play_and_judge
 from grader.judging.origin import Origin
+from grader.judging.own_edit import wants_own_edit, with_own_edit
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.learner.earned import describe, pass_notes, recorded_check
@@ -31,6 +32,7 @@ from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_
 from grader.notebook.shown import Shown, message
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
+from grader.report.hint_ladder import without_clues
 from grader.report.html import feedback_html, note_html
 from grader.report.text import feedback_text
 from grader.submission.cells import Cell, as_python
@@ -76,7 +78,7 @@ def check(
 
 def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seconds: float) -> Shown:
     """Judge the exercise's function, record the result, and return its card; see `check`."""
-    feedback = judge_in_kernel(exercise, function, device, seconds)
+    feedback = judge_in_kernel(exercise, function, device, seconds, hints=True)
     learner = Progress.load()
     repair, _ = repair_setting(Path.cwd())
     gain = recorded_check(learner, feedback, _program(exercise, function)[1].source, repair)
@@ -87,7 +89,7 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
     )
     feedback = replace(feedback, notes=notes)
     if feedback.status != "passed":
-        left, told = hints_left(exercise, learner), as_chosen(feedback, Path.cwd())
+        left, told = hints_left(exercise, learner), without_clues(as_chosen(feedback, Path.cwd()))
         card = feedback_html(told, total_hints=left, folded=True)
         acts = (*(["hint"] if total_hints(exercise, learner) else []), *_can_be_seen(function))
         return Shown(_with_acts(card, acts), feedback_text(told), feedback)
@@ -117,15 +119,18 @@ _NO_ANSWER = (
 )
 
 
-def hint(exercise: str | Callable[..., Any] | None = None, *, answer: bool = False, ask: str = "") -> Shown:
+def hint(
+    exercise: str | Callable[..., Any] | None = None, *, answer: bool = False, again: str = "", ask: str = ""
+) -> Shown:
     """Show the next hint together with the earlier ones; the last hint is the answer.
 
-    If the last check named mistakes, the hints tell about them what the card has not told.
+    If the last check named mistakes, the hints are about the first one.
 
     Args:
         exercise: name of an exercise, or its function.
         answer: show the answer if it is the next hint; otherwise a line says how to ask for it.
-        ask: how that is said in Korean, if it is not by calling this function.
+        again: how the next hint is asked for, in Korean, if it is not by calling this function.
+        ask: how the answer is asked for.
     """
     try:
         found = load_course().exercise(exercise if isinstance(exercise, str) else _name(exercise))
@@ -133,9 +138,13 @@ def hint(exercise: str | Callable[..., Any] | None = None, *, answer: bool = Fal
         return message(str(error))
     except TypeError:
         return message('hint에는 연습 이름을 따옴표로 감싸 넘겨 주세요. 예: hint("train_step")')
-    hints = next_hints(found, answer=answer, ask=ask or f'`hint("{found.name}", answer=True)`를 실행하세요.')
-    if hints is None and Progress.load().history.exercise(found.name).road:
-        return message("카드에 적힌 것이 모두예요. `실마리 보기`와 그 아래를 펼쳐 보세요.")
+    call = f'hint("{found.name}"'
+    hints = next_hints(
+        found,
+        answer=answer,
+        again=again or f"`{call})`를 다시 실행하세요.",
+        ask=ask or f"`{call}, answer=True)`를 실행하세요.",
+    )
     if hints is None:
         return message(
             f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 정해 둔 힌트가 없어요. "
@@ -149,6 +158,8 @@ def judge_in_kernel(
     function: Callable[..., Any],
     device: str = "cpu",
     seconds: float = SECONDS,
+    *,
+    hints: bool = False,
 ) -> Feedback:
     """Judge a function in this process and return the feedback; nothing is recorded.
 
@@ -157,6 +168,7 @@ def judge_in_kernel(
         function: the learner's function.
         device: `cpu` or `cuda`.
         seconds: time limit.
+        hints: find what the hints about a named mistake come to, too.
 
     Raises:
         KernelIsBroken: the solution fails in this kernel as well.
@@ -165,13 +177,15 @@ def judge_in_kernel(
     program, origin = _program(exercise, function)
     feedback, trace = play_and_judge(exercise, program, origin, device=device, seconds=seconds)
     _freeze_loaded_objects()
-    if trace is None or not wants_repair(feedback):
+    needs_repair, needs_edit = wants_repair(feedback), hints and wants_own_edit(feedback)
+    if trace is None or not (needs_repair or needs_edit):
         return feedback
     known = cached_reference(exercise.name, SEED, device)
     with attempts(exercise, _surroundings(exercise, function, origin.source), device) as runner:
         if runner is None:
             return feedback
-        return with_repair(feedback, exercise, trace.runs, known, origin, runner)
+        search = with_repair if needs_repair else with_own_edit
+        return search(feedback, exercise, trace.runs, known, origin, runner)
 
 
 @cache

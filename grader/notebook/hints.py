@@ -1,7 +1,9 @@
-"""Give a learner's next hint: about the mistake that the last check named, or else one of the exercise's own.
+"""Give a learner's next hint: a step of the ladder that the state of the exercise has.
 
-the last check named mistakes    for each: what the card has not told; then the answer (a bonus task tells none)
-it named none, or passed         the exercise's hints; the last one is the answer
+the last check named mistakes    about the first: what to think of, where to look, what to write; then the answer
+it named none, or passed         the exercise's own hints; then the answer
+
+A bonus task has no answer, and no hints of its own. The number of steps depends on the last check alone.
 """
 
 from collections.abc import Iterator
@@ -10,14 +12,12 @@ from dataclasses import dataclass
 from grader.course.course import Exercise
 from grader.learner.history import ExerciseHistory
 from grader.learner.progress import Progress
-from grader.report.hold_back import HINT_NAMES
+from grader.report.hint_ladder import STEP_NAMES
 from grader.report.html import hint_html
 from grader.report.text import hint_text
 
 _ANSWER = "정답"
-_ONLY_THE_ANSWER = (
-    "정답을 볼까요? 남은 힌트는 정답 전체뿐이에요. 카드가 가리킨 줄부터 한 번 더 고쳐 보고, 그래도 막히면"
-)
+_ONLY_THE_ANSWER = "정답을 볼까요? 남은 힌트는 정답 전체뿐이에요. 한 번 더 고쳐 보고, 그래도 막히면"
 
 
 @dataclass(frozen=True)
@@ -45,38 +45,52 @@ class Hints:
     exercise: str
     confirm: str = ""
     """Korean sentences instead of a new hint: only the answer is left, and it is shown if asked for once more."""
+    again: str = ""
+    """Korean line on how to get the next hint; empty if all were shown."""
 
     @property
     def html(self) -> str:
         """The hints as an HTML card."""
-        return hint_html(self.title, self.seen, self.total, exercise=self.exercise, confirm=self.confirm)
+        return hint_html(
+            self.title,
+            self.seen,
+            self.total,
+            exercise=self.exercise,
+            confirm=self.confirm,
+            again=self.again,
+        )
 
     @property
     def text(self) -> str:
         """The hints as plain text."""
         told = hint_text(self.title, self.seen, self.total)
-        return "\n".join(filter(None, (told, self.confirm.replace("`", ""))))
+        below = (self.confirm or self.again).replace("`", "")
+        return "\n".join(filter(None, (told, below)))
 
 
-def next_hints(exercise: Exercise, *, answer: bool, ask: str) -> Hints | None:
+def next_hints(exercise: Exercise, *, answer: bool, again: str, ask: str) -> Hints | None:
     """Take the exercise's next hint and record that it was shown; None if it has no hints now, as most bonus tasks.
 
     Args:
         exercise: the exercise.
         answer: True if the learner has asked for the answer; otherwise the answer waits to be confirmed.
-        ask: Korean sentence on how to ask for it.
+        again: Korean sentence on how to ask for a hint.
+        ask: Korean sentence on how to ask for the answer.
     """
     learner = Progress.load()
     steps = list(_steps(exercise, learner.history.exercise(exercise.name)))
     if not steps:
         return None
-    seen = len(steps) - hints_left(exercise, learner)
-    now = steps[: min(seen + 1, len(steps))]
-    if now[-1].name == _ANSWER and seen < len(steps) and not answer:
-        told = tuple((step.name, step.text) for step in now[:-1])
-        return Hints(exercise.title, told, len(steps), exercise.name, f"{_ONLY_THE_ANSWER} {ask}")
-    learner.record_hint(exercise.name, now[-1].number, now[-1].mistake)
-    return Hints(exercise.title, tuple((step.name, step.text) for step in now), len(steps), exercise.name)
+    total, seen = len(steps), len(steps) - hints_left(exercise, learner)
+    if seen < total and steps[seen].name == _ANSWER and not answer:
+        told = tuple((step.name, step.text) for step in steps[:seen])
+        return Hints(exercise.title, told, total, exercise.name, confirm=f"{_ONLY_THE_ANSWER} {ask}")
+    if seen < total:
+        learner.record_hint(exercise.name, steps[seen].number, steps[seen].mistake)
+        seen += 1
+    told = tuple((step.name, step.text) for step in steps[:seen])
+    more = f"다음 힌트 ({seen + 1}/{total}): {again}" if seen < total else ""
+    return Hints(exercise.title, told, total, exercise.name, again=more)
 
 
 def hints_left(exercise: Exercise, learner: Progress) -> int:
@@ -100,9 +114,9 @@ def _shown(step: _Step, done: ExerciseHistory) -> int:
 def _steps(exercise: Exercise, done: ExerciseHistory) -> Iterator[_Step]:
     """Yield the hints that the exercise has now, in order."""
     own = [_Step("", text, number) for number, text in enumerate(exercise.hints, start=1)]
-    for place, (mistake, hints) in enumerate(done.road, start=1):
-        which = f" (실수 {place}/{len(done.road)})" if len(done.road) > 1 else ""
-        for number, (name, text) in enumerate(zip(HINT_NAMES, hints, strict=True), start=1):
+    which = f" (실수 1/{len(done.last_mistakes)})" if len(done.last_mistakes) > 1 else ""
+    for mistake, steps in done.road:
+        for number, (name, text) in enumerate(zip(STEP_NAMES, steps, strict=True), start=1):
             if text:
                 yield _Step(f"{name}{which}", text, number, mistake)
     if own and len(own) > len(exercise.clues):

@@ -27,6 +27,7 @@ from grader.learner.progress import Progress
 from grader.learner.settings import as_chosen, repair_setting
 from grader.notebook.hints import next_hints
 from grader.notebook.terminal_keys import pressed_keys
+from grader.report.hint_ladder import without_clues
 from grader.report.plain_text import without_code_marks
 from grader.report.text import (
     has_figures,
@@ -197,7 +198,9 @@ class Watch:
             self._draw()
         elif key == "h" and self._current is not None:
             again, self._asked = self._asked == self._current.name, ""
-            hints = next_hints(self._current, answer=again, ask="h를 한 번 더 누르세요.")
+            hints = next_hints(
+                self._current, answer=again, again="h를 누르세요.", ask="h를 한 번 더 누르세요."
+            )
             if hints is not None and hints.confirm:
                 self._asked = self._current.name
             self._messages = ["보너스 문제라 정해 둔 힌트가 없어요." if hints is None else hints.text]
@@ -352,7 +355,7 @@ class Watch:
         return "  ".join((onward, "h 힌트", *more, "r 다시 확인", "q 끝내기"))
 
     def _draw_feedback(self, feedback: Feedback) -> None:
-        told = as_chosen(feedback, self._file.parent)
+        told = without_clues(as_chosen(feedback, self._file.parent))
         for part in _parts(told)[: self._shown]:
             part(self._console, told)
         if self._shown == 1 and len(told.diagnosis.mistakes) > 1:

@@ -8,6 +8,7 @@ Events (forward, backward, step …) only serve to word feedback.
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -103,6 +104,8 @@ class Recorder:
         """True while the learner's function runs."""
         self._hooks: list[Any] = []
         """Handles of hooks on models and parameters, to be removed by `release`."""
+        self._at_end: list[Callable[[], Any]] = []
+        """Functions that `release` calls."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
         return self  # a learner may copy the model, whose copy must report here too
@@ -219,6 +222,13 @@ class Recorder:
             self.call_count += 1
         self.fact(fact, outcome)
 
+    def at_end(self, function: Callable[[], Any]) -> None:
+        """Call a function when the scenario is over, however it ends: what a learner's object set up is taken down.
+
+        What the function raises costs nothing: a scenario that judges it calls it itself.
+        """
+        self._at_end.append(function)
+
     def returned(self, value: Any) -> None:
         """Record a returned value as a number and a type. A tensor is recorded as its mean and the type `Tensor`."""
         self._return_types.append(type_name(value))
@@ -299,11 +309,15 @@ class Recorder:
         return self.run
 
     def release(self) -> None:
-        """Remove the recorder's hooks from the models it watched, so that they can be freed.
+        """Call what `at_end` was given, and remove the recorder's hooks from the models it watched.
 
         Torch never frees a parameter whose hook refers back to it, and here the hook holds this recorder, which holds
         the model. So each played scenario would stay in memory with its model, optimizer and states.
         """
+        for function in self._at_end:
+            with suppress(*STUDENT_ERRORS):
+                function()
+        self._at_end.clear()
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()

@@ -47,6 +47,7 @@ _STUDENTS_ON_A_PHONE = 25
 """The same on a phone; index.css has this number too."""
 _PAIRS_SHOWN = 8
 
+_UNMATCHED = "unmatched"
 _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "passed": ("모두 통과한 학생", lambda s: s.passed),
     "open": ("통과하지 못한 답안이 있는 학생", lambda s: any(tried(f) and f.status != "passed" for f in s.feedbacks)),
@@ -57,6 +58,7 @@ _KINDS: dict[str, tuple[str, Callable[[SubmissionResult], bool]]] = {
     "extras": ("점수에 들지 않는 과제만 낸 학생", lambda s: bool(only_extras(s))),
     "nothing": ("답안을 내지 않은 학생", lambda s: not answered(s) and not s.extras),
     "scrutiny": ("직접 살펴볼 코드가 있는 학생", lambda s: bool(s.scrutiny)),
+    _UNMATCHED: ("명단과 짝짓지 못한 학생", lambda s: bool(s.unmatched)),
 }  # fmt: skip
 """Filters for the student table, besides mistakes: key → label and condition."""
 _HALTED: tuple[Status, ...] = ("timeout", "memory", "crashed", "output")
@@ -96,7 +98,8 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         when: time shown on the page.
     """
     result = without_dropped(result)
-    submissions = result.submissions
+    everybody, names = _counted_first(result.submissions, names)
+    submissions = result.counted
     exercises = exercises_of(submissions, course)
     lessons = lessons_of(exercises, course)
     begun = [lesson for lesson in lessons if lesson.begun]
@@ -104,8 +107,8 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
     maps = mistake_maps(submissions, begun)
     mistakes, raised = count_mistakes(submissions), count_raised(submissions)
     sections = sections_of(result)
-    students = _students(submissions, names, begun, maps, {one.name: one.key for one in sections})
-    measured = scores_of(submissions, result.absent, final=False)
+    students = _students(everybody, names, begun, maps, {one.name: one.key for one in sections})
+    measured = scores_of(everybody, result.absent, final=False)
     whole = all(score == int(score) for score in measured.values)
     statuses = Counter(f.status if f.begun else "missing" for s in submissions for f in s.feedbacks)
     numbers = Counter(key for student in students for key in student.kinds.split())
@@ -116,7 +119,9 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
         result=result,
         when=when.strftime("%Y-%m-%d %H:%M"),
         students=students,
-        scores=scores_of(submissions, result.absent),
+        counted=len(submissions),
+        unmatched=[student for student in students if student.result.unmatched],
+        scores=scores_of(everybody, result.absent),
         measured=measured,
         sections=sections,
         items=item_facts(submissions),
@@ -143,6 +148,14 @@ def class_page(result: ClassResult, course: Course, names: Sequence[str], when: 
     )
 
 
+def _counted_first(
+    submissions: Sequence[SubmissionResult], names: Sequence[str]
+) -> tuple[list[SubmissionResult], list[str]]:
+    """Return submissions and file names with those at the end that statistics leave out: the map counts by index."""
+    order = sorted(range(len(submissions)), key=lambda index: bool(submissions[index].unmatched))
+    return [submissions[index] for index in order], [names[index] for index in order]
+
+
 def _students(
     submissions: Sequence[SubmissionResult],
     names: Sequence[str],
@@ -164,12 +177,19 @@ def _students(
             first=feedback_to_read_first(submission),
             extras=only_extras(submission),
             cells=" ".join(map(str, cells.get(index, ()))),
-            kinds=" ".join(key for key, (_, holds) in _KINDS.items() if holds(submission)),
+            kinds=_kinds(submission),
             coded=frozenset(f.exercise for f in submission.feedbacks if f.code),
             section=sections.get(submission.person.section) if submission.person else None,
         )
         for index, (submission, name) in enumerate(zip(submissions, names, strict=True))
     ]
+
+
+def _kinds(submission: SubmissionResult) -> str:
+    """Return the keys of the filters that apply; of what is nobody's in the class, no other ones count."""
+    if submission.unmatched:
+        return _UNMATCHED
+    return " ".join(key for key, (_, holds) in _KINDS.items() if holds(submission))
 
 
 def _lesson_cells(

@@ -53,18 +53,24 @@ def scores_of(
     """
     if final is None:
         final = any(s.mark is not None for s in submissions)
-    values, unread, excused = [], 0, 0
+    values, unread, excused, unmatched = [], 0, 0, 0
     for submission in submissions:
         mark = submission.mark if final else None
-        if submission.awaits_mark:
+        if submission.unmatched:
+            unmatched += 1
+        elif submission.awaits_mark:
             unread += 1
         elif mark is not None and mark.score is None:
             excused += 1
         else:
             values.append(submission.score if mark is None else mark.score or 0.0)
     full = max((s.mark.max_score if final and s.mark else s.max_score for s in submissions), default=0.0)
-    parts = ((len(absent), "내지 않은"), (excused, "면제한"), (unread, "채점하지 못한"))
-    left_out = "과 ".join(f"{what} {number}명" for number, what in parts if number)
+    parts = (
+        *((len(absent), "내지 않은"), (excused, "면제한"), (unread, "채점하지 못한")),
+        (unmatched, "명단과 짝짓지 못한"),
+    )
+    told = [f"{what} {number}명" for number, what in parts if number]
+    left_out = ("과 " if len(told) < 3 else ", ").join(told)
     return Scores(tuple(sorted(values)), full, final, left_out)
 
 
@@ -87,16 +93,14 @@ class SectionFacts:
 
 def sections_of(result: ClassResult) -> list[SectionFacts]:
     """Return the sections in the order of their names; empty if there are not two."""
-    names = {s.person.section for s in result.submissions if s.person} | {
-        a.person.section for a in result.absent
-    }
+    names = {s.person.section for s in result.counted if s.person} | {a.person.section for a in result.absent}
     names.discard("")
     if len(names) < 2:
         return []
     final = any(s.mark is not None for s in result.submissions)
     found = []
     for key, name in enumerate(sorted(names)):
-        own = [s for s in result.submissions if s.person and s.person.section == name]
+        own = [s for s in result.counted if s.person and s.person.section == name]
         absent = [a for a in result.absent if a.person.section == name]
         counts = [count for count in count_mistakes(own) if count.id]
         found.append(

@@ -58,7 +58,7 @@ def class_table(result: ClassResult, width: int = 80) -> RenderableType:
         parts.append(Text(f"아무도 시작하지 않은 레슨: {', '.join(untouched)}", style="dim"))
     parts += [
         _overall(submissions),
-        *_mistakes(submissions, width),
+        *_mistakes([s for s in submissions if not s.unmatched], width),
     ]
     parts += [*_scrutiny(submissions), *queue]
     return Group(*parts)
@@ -180,7 +180,7 @@ def _legend(submissions: Sequence[SubmissionResult]) -> Text:
 
 def _overall(submissions: Sequence[SubmissionResult]) -> Text:
     scores = scores_of(submissions)
-    passed = sum(s.passed for s in submissions)
+    passed = sum(s.passed for s in submissions if not s.unmatched)
     if not scores.values:
         return Text(f"\n점수를 매긴 학생이 없어요 · 모두 통과 {passed}명")
     kind = f"{scores.name}: " if scores.final else ""

@@ -61,17 +61,6 @@ def mistake_hints(feedback: Feedback, named: NamedMistake) -> tuple[str, str, st
     )
 
 
-def hints_beyond_card(feedback: Feedback, named: NamedMistake, repair: Repair) -> tuple[str, str, str]:
-    """Return the hints of a mistake without what the card has told already; empty where nothing is left to tell.
-
-    A card tells the symptom always and, unless the repair is held back, the name, the cause and where to look.
-    """
-    _, place, whole = mistake_hints(feedback, named)
-    if repair == "at-once":
-        return "", "", _lines_side_by_side(named)
-    return "", place if named.hint else "", whole
-
-
 def _place(named: NamedMistake) -> str:
     """Return the line, and what to look at there."""
     return "\n".join(filter(None, (*_own_line(named), named.hint)))
@@ -81,12 +70,6 @@ def _own_line(named: NamedMistake) -> tuple[str, str]:
     """Return where to look, and the learner's line there as code; empty where they are not known."""
     code = _code(named.source_line.strip()) if named.source_line and named.line is not None else ""
     return words.look_at(named), code
-
-
-def _lines_side_by_side(named: NamedMistake) -> str:
-    """Return the learner's line and the solution's lines in its place; empty if the solution has none."""
-    right = _right_lines(named)
-    return "\n".join(filter(None, (*_own_line(named), right)))[:_MOST_CHARACTERS] if right else ""
 
 
 def _repair(named: NamedMistake) -> str:

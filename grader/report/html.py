@@ -118,7 +118,13 @@ def feedback_html(
 
 
 def hint_html(
-    title: str, seen: Sequence[tuple[str, str]], total: int, *, exercise: str, confirm: str = ""
+    title: str,
+    seen: Sequence[tuple[str, str]],
+    total: int,
+    *,
+    exercise: str,
+    confirm: str = "",
+    again: str = "",
 ) -> str:
     """Return the card of the newest hint, with the earlier ones folded below it.
 
@@ -128,6 +134,7 @@ def hint_html(
         total: number of hints that there are.
         exercise: its name; JupyterLab keeps the number of hints left up to date on the card of a check (`cards.js`).
         confirm: sentences in place of a new hint, that ask if the answer is wanted; all of `seen` was seen before.
+        again: line on how to get the next hint; in JupyterLab a button takes its place.
     """
     template = template_environment().get_template("hint.html.j2")
     card: str = template.render(
@@ -136,6 +143,7 @@ def hint_html(
         total=total,
         exercise=exercise,
         confirm=confirm,
+        again=again,
     )
     return card
 

@@ -69,7 +69,9 @@ class LessonMap:
     """Number of students who tried any exercise of the lesson."""
     named: tuple[MapRow, ...]
     others: tuple[MapRow, ...]
-    """Rows without a mistake's name: unknown behaviour, exceptions, programs that did not run to their end."""
+    """Rows without a mistake's name: unknown behaviour, exceptions, programs that did not run to their end.
+
+    Whoever's code raised is in the row of exceptions, even if a mistake explains it: all counts of exceptions agree."""
 
     @property
     def most(self) -> int:
@@ -146,12 +148,12 @@ def _map_cell(key: int, exercise: str, found: Sequence[tuple[int, _Contribution]
 
 
 def _contributions(feedback: Feedback) -> Iterator[_Contribution]:
-    """Yield the mistakes that a feedback names; if it names none and did not pass, its outcome instead."""
+    """Yield the mistakes that a feedback names, and its outcome if it names none and did not pass, or if it raised."""
     for named in feedback.diagnosis.mistakes:
         line = one_line(named.source_line or "", 200)
         place, missing = words.mistake_place(named), words.missing_beside(named)
         yield _Contribution(named.id, words.either(named), named.explain, place, line, missing)
-    if feedback.diagnosis.mistakes or feedback.status == "passed":
+    if feedback.status == "passed" or (feedback.diagnosis.mistakes and feedback.status != "error"):
         return
     place, line = words.place(feedback), one_line(feedback.source_line or "", 200)
     if feedback.status == "failed":

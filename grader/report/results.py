@@ -19,8 +19,8 @@ SCHEMA = "hanstep.results/2"
 """Current schema of `results.json`.
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
-added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread` and `comments` of a
-submission, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback,
+added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread`, `comments` and
+`unmatched` of a submission, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback,
 `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`, `ungraded` and `regrade` of a
 class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person. `score` is always the measured
 score; `mark` is the final one after the policy and marks given by hand, and its `score` is null for a student who is
@@ -95,6 +95,7 @@ def submission_to_document(submission: SubmissionResult) -> dict[str, Any]:
         "mark": None if submission.mark is None else asdict(submission.mark),
         "unread": [asdict(unread) for unread in submission.unread],
         "comments": [asdict(comment) for comment in submission.comments],
+        "unmatched": submission.unmatched,
     }
 
 

@@ -114,6 +114,12 @@ class LossComputed(Event):
     behind_target: tuple[int, ...] = ()
     """Serials of the outermost forwards behind the target."""
     filled: float = 0.0  # share of real-valued targets that are zeros at the ends of rows
+    input_laid: tuple[int, ...] = ()
+    """Shape of what the input was flattened from; empty if it was not."""
+    target_laid: tuple[int, ...] = ()
+    """The same of integer targets."""
+    behind: frozenset[int] = frozenset()
+    """Parameters that its graph reaches; of the first losses of a line only."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -170,6 +176,16 @@ class PartWithoutGrad(Event):
     """Within a forward that builds a graph a part ran without gradients."""
 
     parameters: frozenset[int]
+
+
+@dataclass(kw_only=True, slots=True)
+class SequenceRan(Event):
+    """A layer whose first axis is the time ran within a training forward; only the first runs of a layer are kept."""
+
+    kind: str
+    shape: tuple[int, ...]
+    built: Place | None
+    forward: int  # serial of the outermost forward
 
 
 @dataclass(kw_only=True, slots=True)
@@ -241,6 +257,10 @@ class Stepped(Event):
     """Backward number -> cosine of its contribution and that of the newest backward of the window."""
     weights: float = 0.0
     """A sum of some of its parameters' entries, before the step."""
+    rounded_away: float | None = None
+    """Share of looked-at entries of 16-bit weights with a gradient that the step left as they were."""
+    short: str = ""
+    """The type of those weights."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -368,6 +388,10 @@ class StateLoaded(Event):
     owner: int
     taken: int | None
     """Serial of the StateTaken whose dictionary was loaded."""
+    given: tuple[str, ...] = ()
+    """Names of the tensors that a module was given."""
+    own: tuple[str, ...] = ()
+    """Names of the tensors that the module has."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -390,6 +414,8 @@ class NumberRead(Event):
     """`.item()` was called."""
 
     of_loss: bool
+    loss: int | None = None
+    """Serial of the loss whose value it is."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -51,6 +51,8 @@ class Rule:
     lesson: str | None
     """The part that teaches it, such as `01_five_line_step/1_five_lines`; None if no part does."""
     find: Callable[[Facts], Iterable[Finding]]
+    late: bool = False
+    """It also judges what is seen after the watch."""
 
 
 @dataclass(frozen=True, slots=True)

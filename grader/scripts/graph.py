@@ -162,6 +162,20 @@ def summed_shape(root: Tensor) -> tuple[int, ...]:
     return _shape(node.next_functions[0][0]) or ()
 
 
+def flattened_from(tensor: Tensor) -> tuple[int, ...]:
+    """Return the shape that a tensor was brought from by a view; empty if something else made it."""
+    node: Any = tensor.grad_fn
+    if node is None or operation(node) not in ("View", "ReshapeAlias") or not node.next_functions:
+        return ()
+    return _shape(node.next_functions[0][0]) or ()
+
+
+def loss_of(tensor: Tensor) -> int | None:
+    """Return the serial of the loss that a tensor is; None if it is no loss."""
+    mark = (_metadata(tensor) or {}).get(_MARK)
+    return mark if isinstance(mark, int) else None
+
+
 def spread_difference(root: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Look for a mean of squares or of absolute values of a difference that a broadcast has made larger.
 

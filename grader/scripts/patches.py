@@ -90,6 +90,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     *(("torch.nn.functional", name, "loss_computed") for name in _LOSSES),
     *(("torch", name, "squashed") for name in _SQUASHING),
     *(("torch:Tensor", name, "squashed") for name in _SQUASHING),
+    *(("torch:Tensor", name, "flattened") for name in ("reshape", "view", "flatten", "ravel")),
     ("torch:Tensor", "item", "number_read"),
     ("torch:Tensor", "detach", "detached"),
     ("torch:Tensor", "data", "detached"),
@@ -108,6 +109,9 @@ TABLE: tuple[tuple[str, str, str], ...] = (
 )
 """Owner (a module, or module:class), attribute, and the handler that is called in its place."""
 
+LATE = frozenset({"state_loaded"})
+"""Handlers that go on after the watch: they are called seldom, and what they see needs no update."""
+
 _MISSING = object()
 
 
@@ -124,9 +128,12 @@ class Patches:
         """Errors of observers; the script never sees them."""
         self._handlers = handlers
         self._hooks = hooks
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._replaced: list[tuple[Any, str, Any, str]] = []
+        """Owner, attribute, what it held itself, and the handler."""
         self._removable: list[Any] = []
         self._active = False
+        self._kept: frozenset[str] = frozenset()
+        """Handlers that go on after the watch."""
         self._where = (0, 0)
 
     def put_on(self) -> None:
@@ -145,8 +152,8 @@ class Patches:
             original = getattr(owner, name, None)
             if original is None or (kind and own is _MISSING and owner.__name__ != "Tensor"):
                 continue  # a release without it, or a class that inherits it
-            self._replaced.append((owner, name, own))
-            setattr(owner, name, self._replacement(original, self._handlers[handler]))
+            self._replaced.append((owner, name, own, handler))
+            setattr(owner, name, self._replacement(original, handler))
         self._removable = [
             register_optimizer_step_pre_hook(self._quiet(self._hooks["step_began"])),
             register_optimizer_step_post_hook(self._quiet(self._hooks["step_ended"])),
@@ -156,31 +163,36 @@ class Patches:
             ),
         ]
 
-    def take_off(self) -> None:
-        """Remove everything, in the opposite order."""
-        self._active = False
+    def take_off(self, keep: frozenset[str] = frozenset()) -> None:
+        """Remove everything, in the opposite order; the wrappers that call handlers in `keep` stay."""
+        self._active, self._kept = False, keep
         for handle in self._removable:
             handle.remove()
-        for owner, name, own in reversed(self._replaced):
+        kept = [one for one in self._replaced if one[3] in keep]
+        for owner, name, own, handler in reversed(self._replaced):
+            if handler in keep:
+                continue
             if own is _MISSING:
                 delattr(owner, name)
             else:
                 setattr(owner, name, own)
-        self._removable, self._replaced = [], []
+        self._removable, self._replaced = [], kept
 
-    def _observed(self) -> bool:
-        return self._active and self._where == (os.getpid(), threading.get_ident())
+    def _observed(self, handler: str = "") -> bool:
+        return (self._active or handler in self._kept) and self._where == (os.getpid(), threading.get_ident())
 
-    def _replacement(self, original: Any, handler: Handler) -> Any:
+    def _replacement(self, original: Any, handler: str) -> Any:
         """Return what is put in the place of a function, or of an attribute that is computed."""
         if inspect.isgetsetdescriptor(original):
             return property(self._wrapper(_getter(original), handler), original.__set__)
         return self._wrapper(original, handler)
 
-    def _wrapper(self, function: Callable[..., Any], handler: Handler) -> Callable[..., Any]:
+    def _wrapper(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        handler = self._handlers[name]
+
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if not self._observed():
+            if not self._observed(name):
                 return function(*args, **kwargs)
             original = Original(function)
             try:

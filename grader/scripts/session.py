@@ -12,6 +12,7 @@ from rich.console import Console
 from grader.scripts import card, crashes, rules
 from grader.scripts.findings import Language
 from grader.scripts.observers import patches
+from grader.scripts.patches import LATE
 from grader.scripts.report import Report, as_json
 from grader.scripts.watch import Watch, WatchOver
 
@@ -46,6 +47,7 @@ class Session:
 
     def _enough(self) -> None:
         if self.report is None:
+            self.patches.take_off(LATE)
             self._tell()
             if self.options.stop:
                 raise WatchOver
@@ -53,6 +55,7 @@ class Session:
     def end(self, error: BaseException | None = None, status: int | None = 0) -> Report:
         """End the watch if it is not over yet; explain an exception that ended the script."""
         told_before = self.report is not None
+        self.patches.take_off()
         if self.report is None:
             self.watch.facts.ended = error is None
             self._tell(error)
@@ -65,7 +68,11 @@ class Session:
                 self.report.told = [explained]
                 self._write()
         else:
-            if status:
+            if told_before and (later := rules.findings(self.watch.facts, self.patches.failures, late=True)):
+                known = {(told.rule.id, told.finding.place) for told in self.report.told}
+                self.report.told += [one for one in later if (one.rule.id, one.finding.place) not in known]
+                self._files()
+            elif status:
                 self._files()
             if told_before and self.report.told and self.options.json != "-":
                 Console(stderr=True).print(card.reminder(self.report, self.options.language))
@@ -73,7 +80,6 @@ class Session:
         return self.report
 
     def _tell(self, error: BaseException | None = None) -> None:
-        self.patches.take_off()
         self.watch.finish()
         found = rules.findings(self.watch.facts, self.patches.failures)
         crash = None

@@ -34,6 +34,8 @@ class ParameterFacts:
     moved: bool | None = None
     """Changed since it was first seen; None if nobody looked."""
     alive: bool = True
+    idle: int = 0
+    """Updates in a row that left it as it was although it had a gradient; of those in no optimizer that steps now."""
 
 
 @dataclass(slots=True)
@@ -71,6 +73,8 @@ class ModuleFacts:
     copied_from: int | None = None
     copy_ran: Place | None = None
     """Of a copy: where it, or it as a part, last ran with gradients on."""
+    stale_runs: int = 0
+    """Of a copy: evaluations with the statistics that it was copied with, while its source's had changed."""
 
 
 @dataclass(slots=True)

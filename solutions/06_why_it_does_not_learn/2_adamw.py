@@ -2,7 +2,9 @@
 r"""
 # AdamW를 손으로
 
-AdamW는 학습률(learning rate)에 $m/\sqrt{v}$를 곱한 만큼 걷는데, $m$과 $v$는 그레이디언트(gradient)와 그 제곱의 이동 평균입니다. 둘 다 0에서 출발해 처음에는 너무 작으므로 $t$번째 스텝(step)에서 $1-\beta_1^t$과 $1-\beta_2^t$으로 나누고, 이것을 보정(bias correction)이라고 합니다.
+약 5분 · ★★☆
+
+AdamW는 학습률(learning rate)에 $m/\sqrt{v}$를 곱한 만큼 움직이는데, $m$과 $v$는 그레이디언트(gradient)와 그 제곱의 이동 평균입니다. 0으로 나누지 않으려고 $\sqrt{v}$에 더하는 아주 작은 수 eps는 빼고 적었습니다. 한 스텝에 움직인 것을 **걸음**이라고 부르겠습니다. $m$과 $v$는 둘 다 0에서 출발해 처음에는 너무 작으므로 $t$번째 스텝(step)에서 $1-\beta_1^t$과 $1-\beta_2^t$으로 나누고, 이것을 보정(bias correction)이라고 합니다.
 
 **예측.** 보정을 빼먹었습니다. 첫 걸음은 보정했을 때의 몇 배일까요? $\beta_1 = 0.9$, $\beta_2 = 0.999$입니다.
 
@@ -82,7 +84,7 @@ r"""
 
 ## 1. 적지 않은 스케줄
 
-약 8분 · ★★☆
+약 9분 · ★★☆
 
 첫 스텝만의 일이 아닙니다. $t$번째 걸음은 $(1-\beta_1^t)/\sqrt{1-\beta_2^t}$배가 됩니다. eps와 감쇠를 빼고 보면, 보정이 없는 것은 학습률에 이 비율을 곱하는 것과 같습니다. 아무도 적지 않은 학습률 스케줄(schedule)인 셈입니다.
 """
@@ -153,6 +155,9 @@ print("보정한 쪽 - 보정하지 않은 쪽: " + ", ".join(f"{gap:+.3f}" for 
 assert min(gaps) < 0 < max(gaps)
 assert all(abs(gap) < 0.04 for gap in gaps)
 assert median(without[best_rate(with_correction)]) > median(with_correction[best_rate(with_correction)])
+same_rate = zip(with_correction[0.018], without[0.018], strict=True)
+assert best_rate(with_correction) == 0.018
+assert sum(other > one for one, other in same_rate) == 4
 assert rates[0] < best_rate(without) < best_rate(with_correction) < rates[-1]
 assert all(one > 1.5 * other for one, other in zip(with_correction[rates[0]], without[rates[0]], strict=True))
 assert all(one < other for one, other in zip(with_correction[rates[-1]], without[rates[-1]], strict=True))
@@ -160,19 +165,19 @@ reveal("06-6")
 
 # %% [markdown]
 r"""
-보정이 이 학습의 손실을 낮추지는 않습니다. **보정해야 학습률이 한 걸음의 길이라는 뜻이 처음부터 맞습니다.** 보정한 AdamW에 맞춰 고른 학습률을 보정하지 않은 코드에 넣으면 처음 수백 스텝을 몇 배로 걷습니다. 맞춰 고른 0.018에서는 조금 나빴고, 가장 큰 학습률 0.055에서는 시드 6개 모두 보정하지 않은 쪽이 나빴습니다.
+보정이 이 학습의 손실을 낮추지는 않습니다. **보정해야 처음부터 학습률이 곧 한 걸음의 길이가 됩니다.** 보정한 AdamW에 맞춰 고른 학습률을 보정하지 않은 코드에 넣으면 처음 수백 스텝을 몇 배씩 크게 움직입니다. 맞춰 고른 0.018에서는 중앙값으로 조금 나빴고(시드 6개 가운데 4개), 가장 큰 학습률 0.055에서는 시드 6개 모두 보정하지 않은 쪽이 나빴습니다.
 
 [BERT의 첫 코드](https://github.com/google-research/bert/blob/master/optimization.py)가 이랬습니다. 작은 데이터로 미세 조정(fine-tuning)할 때 시드에 따라 학습이 무너지곤 했는데, 뒤에 나온 연구가 [빠진 보정을 까닭의 하나로 짚었습니다](https://arxiv.org/abs/2006.05987). 수백 스텝이면 끝나는 미세 조정은 걸음이 가장 긴 구간에서 끝나 버립니다.
 
 ## 2. 한 걸음의 한도
 
-약 8분 · ★★★
+약 13분 · ★★★
 
-레슨 03에서 튀는 배치(outlier batch) 하나가 가중치를 옮기는 거리를 쟀습니다. 스텝이 많이 쌓인 뒤라면 그 스텝의 걸음은 학습률의 3.2배입니다. 그다음은 어떨까요?
+레슨 03에서 튀는 배치(outlier batch) 하나가 가중치를 옮기는 것을 보았습니다. 스텝이 많이 쌓인 뒤라면 그 스텝의 걸음은 학습률의 3.2배이고, $m$이 기억하는 동안 같은 쪽으로 더 갑니다. 모두 얼마나 갈까요?
 
-**예측.** 5,000스텝 동안 크기가 1이던 그레이디언트가 한 번 100만이 되었다가 다시 1로 돌아옵니다. 그 뒤 60스텝까지 모두 더하면, 가중치는 학습률의 몇 배만큼 옮겨질까요?
+**예측.** 5,000스텝 동안 크기가 1이던 그레이디언트가 한 번 100만이 되었다가 다시 1로 돌아옵니다. 그 뒤 60스텝까지 모두 더하면, 가중치는 학습률의 몇 배나 움직일까요?
 
-- a: 3배쯤입니다. 다음 스텝부터는 보통 그레이디언트입니다.
+- a: 6배쯤입니다. 다음 스텝부터는 보통 그레이디언트라 두어 걸음이면 끝납니다.
 - b: 30배쯤입니다.
 - c: 200배쯤입니다. 60스텝 내내 3배씩 갑니다.
 """
@@ -183,8 +188,8 @@ predict("06-7")
 # %%
 before, after = calm(seed=0, steps=5000), calm(seed=100, steps=60)  # 크기는 1, 부호는 제멋대로
 moved = steps_of([*before, 1e6, *after])[5000:]
-for count in [1, 2, 5, 10, 60]:
-    print(f"튄 뒤 {count}걸음까지: 학습률의 {sum(moved[:count]):.1f}배")
+for count in [1, 2, 5, 10, 61]:
+    print(f"튄 걸음부터 {count}걸음: 학습률의 {sum(moved[:count]):.1f}배")
 
 # %% tags=["folded"]
 # 그림과 확인: 튄 스텝부터 움직인 거리의 합. 시드 6개
@@ -192,15 +197,21 @@ figure, axis = plt.subplots(figsize=(6.5, 3.2))
 axis.plot(range(1, 62), list(accumulate(moved)), color=COLORS["wrong"], label="움직인 거리의 합")
 axis.plot(range(1, 62), moved, color=COLORS["muted"], linestyle="--", label="그 스텝의 걸음")
 axis.legend(loc="center right")
-axis.set(xlabel="튄 뒤의 걸음", ylabel="학습률의 몇 배", title="한 번 튀고 쉰 번쯤 더 갑니다", ylim=(0, None))
+axis.set(
+    xlabel="튄 걸음부터 센 번호",
+    ylabel="학습률의 몇 배",
+    title="한 번 튀고 쉰 번쯤 더 갑니다",
+    ylim=(0, None),
+)
 show(
     figure,
     "가로축은 튄 스텝부터 센 걸음의 수입니다. 한 걸음의 길이는 3.2에서 시작해 줄어들고, 더한 거리는 처음에 빠르게 늘다가 "
     "50걸음쯤 지나면 31.6에서 평평해집니다.",
 )
 totals = [sum(steps_of([*calm(seed), 1e6, *calm(seed + 100, 60)])[5000:]) for seed in SEEDS]
-print(f"60걸음 뒤까지의 합: {min(totals):.1f} ~ {max(totals):.1f}배")
+print(f"그 뒤 60걸음까지의 합: {min(totals):.1f} ~ {max(totals):.1f}배")
 assert all(31 < total < 32 for total in totals)
+assert round(sum(moved), 1) == 31.6
 assert 3.1 < moved[0] < 3.2
 assert 20 < sum(moved[:10]) < 21
 reveal("06-7")
@@ -235,16 +246,19 @@ assert max(peak.values()) == peak[1.11]
 assert 7.2 < peak[1.11] < limit < 7.28
 assert all(peak[growth] < 7 for growth in growths if growth != 1.11)
 assert 6.5 < held < 6.6
+assert abs(held - longest) < 0.05
 
 # %% [markdown]
 r"""
-11%씩 커질 때가 가장 깁니다. $m$에서 $k$스텝 전의 몫은 $\beta_1^k$에, $v$에서는 $\beta_2^k$에 비례합니다. 코시-슈바르츠 부등식으로 $m/\sqrt{v}$를 가장 크게 하는 그레이디언트를 구하면 $k$스텝 전의 값이 $(\beta_1/\beta_2)^k$에 비례할 때, 곧 스텝마다 $\beta_2/\beta_1 = 1.11$배로 커질 때입니다. 그때의 7.27배가 기본 $\beta$로 스텝이 많이 쌓였을 때의 한도입니다. 초반에는 보정 때문에 더 작습니다.
+11%씩 커질 때가 가장 깁니다. $m$에서 $k$스텝 전의 몫은 $\beta_1^k$에, $v$에서는 $\beta_2^k$에 비례합니다. 코시-슈바르츠 부등식(곱을 더한 것의 제곱은 제곱을 더한 것끼리의 곱을 넘지 못하고, 두 수열이 비례할 때 같습니다)으로 $m/\sqrt{v}$를 가장 크게 하는 그레이디언트를 구하면 $k$스텝 전의 값이 $(\beta_1/\beta_2)^k$에 비례할 때, 곧 스텝마다 $\beta_2/\beta_1 = 1.11$배로 커질 때입니다. 그때의 7.27배가 기본 $\beta$로 스텝이 많이 쌓였을 때의 한도입니다. 초반에는 보정 때문에 더 작습니다.
 
-그레이디언트가 1,000배가 되어 그대로 머물러도 6.55배까지 갑니다. 데이터가 바뀌거나 손실(loss)에 곱하던 수를 바꾼 뒤가 이렇습니다.
+그레이디언트가 1,000배가 되어 그대로 머물러도 6.55배까지 갑니다. 1절의 6.6배와 거의 같습니다. 그 앞의 그레이디언트가 견줄 수 없이 작아 $m$과 $v$가 0에서 새로 출발하는 셈인데, 보정은 이미 거의 사라졌기 때문입니다. 데이터가 바뀌거나 손실(loss)에 곱하던 수를 바꾼 뒤가 이렇습니다.
+
+걸음의 길이는 여기까지입니다. 쉬어 가기 좋습니다.
 
 ## 3. 감쇠는 그레이디언트를 거치지 않습니다
 
-약 4분 · ★★☆
+약 5분 · ★★☆
 
 Adam의 `weight_decay`는 그레이디언트에 $\text{weight\_decay} \times w$를 더합니다. AdamW는 가중치(weight)에 $1 - \text{학습률} \times \text{weight\_decay}$를 곱합니다. 1에서 출발한 가중치에 크기가 0.01, 1, 100인 잡음을 그레이디언트로 주고, 둘 다 0.1로 500스텝 감쇠(weight decay)합니다. 어느 가중치가 가장 많이 줄어들지 적어 보고 실행하세요.
 """
@@ -277,9 +291,9 @@ Adam에서는 감쇠도 그레이디언트처럼 $\sqrt{v}$로 나뉩니다. 그
 
 ### 연습. `adamw_step_`
 
-약 20분 · ★★☆
+약 21분 · ★★☆
 
-보정은 매개변수(parameter)마다 자기가 움직인 횟수로 합니다. 얼려 두었다가 나중에 푼 계층(layer)의 $m$과 $v$는 그때 0에서 출발하니, 남의 횟수로 보정하면 위에서 본 긴 걸음을 걷습니다.
+보정은 매개변수(parameter)마다 자기가 움직인 횟수로 합니다. 얼려 두었다가 나중에 푼 계층(layer)의 $m$과 $v$는 그때 0에서 출발하니, 남의 횟수로 보정하면 위에서 본 것처럼 걸음이 길어집니다.
 """
 
 
@@ -327,7 +341,7 @@ r"""
 
 이제 이런 것을 할 수 있습니다.
 
-- AdamW를 손으로 쓰고, 보정을 뺀 코드가 처음 몇 배로 걷는지 두 $\beta$에서 계산합니다.
+- AdamW를 손으로 쓰고, 보정을 뺀 코드의 처음 걸음이 몇 배인지 두 $\beta$에서 계산합니다.
 - 튄 배치 하나가 뒤의 스텝까지 얼마나 옮기는지, 한 걸음의 한도가 어디인지 말합니다.
 - 감쇠를 그레이디언트에 섞은 코드를 알아봅니다.
 

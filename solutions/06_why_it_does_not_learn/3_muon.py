@@ -2,6 +2,8 @@
 r"""
 # 모든 방향으로 똑같이: Muon
 
+약 6분 · ★★☆
+
 SGD는 그레이디언트(gradient)를 그대로 쓰고 AdamW는 원소마다 크기를 맞춥니다. Muon은 가중치(weight) 행렬을 통째로 보고 **방향마다** 크기를 맞춥니다.
 
 행렬은 입력의 한 방향을 출력의 한 방향으로 옮기는 일을 여럿 겹쳐 놓은 것입니다. 방향의 짝마다 배율이 하나씩 있고, 그 배율을 특잇값(singular value)이라고 합니다. [레슨 03의 GPT](../03_bells_and_whistles/1_small_gpt.ipynb)를 30스텝 학습(training)한 다음, 블록의 행렬 8개에서 그레이디언트의 특잇값을 구합니다. 행렬마다 64개입니다.
@@ -64,9 +66,9 @@ reveal("06-8")
 r"""
 ## 1. 그레이디언트, AdamW, Muon
 
-약 7분 · ★★☆
+약 8분 · ★★☆
 
-같은 그레이디언트에서 세 옵티마이저(optimizer)가 만드는 업데이트를 비교합니다. SGD의 업데이트는 그레이디언트에 학습률(learning rate)을 곱한 것이니 특잇값의 모양이 그레이디언트와 같습니다. AdamW의 것은 30스텝의 이동 평균까지 든 실제 업데이트이고, Muon의 것은 모멘텀(momentum) 없이 이 그레이디언트 하나로 만든 것입니다. 행렬은 둘째 블록의 64×256 행렬 하나입니다. 가장 큰 특잇값을 1로 놓고 크기순으로 늘어놓습니다.
+같은 그레이디언트에서 세 옵티마이저(optimizer)가 만드는 업데이트를 비교합니다. SGD의 업데이트는 그레이디언트에 학습률(learning rate)을 곱한 것이니 특잇값의 모양이 그레이디언트와 같습니다. AdamW의 것은 30스텝의 이동 평균까지 들어간 실제 업데이트이고, Muon의 것은 모멘텀(momentum) 없이 이 그레이디언트 하나로 만든 것입니다. 행렬은 둘째 블록의 64×256 행렬 하나입니다. 가장 큰 특잇값을 1로 놓고 크기순으로 늘어놓습니다.
 """
 
 # %% tags=["folded"]
@@ -118,11 +120,11 @@ r"""
 
 </details>
 
-네스테로프 모멘텀, 행렬의 모양에 따른 배율, 감쇠를 빼고 적으면 Muon의 한 스텝(step)은 이렇습니다. 모멘텀 $B \leftarrow \mu B + G$를 쌓고, $B$의 특이벡터(singular vector, 특잇값마다 있는 방향의 짝)는 그대로 둔 채 특잇값을 1 가까이로 맞추고, 학습률을 곱해 뺍니다. 행렬 하나가 들고 있는 상태는 $B$ 하나라서 AdamW의 절반입니다. 남은 물음은 특잇값을 어떻게 맞추느냐입니다.
+행렬의 모양에 따른 배율, 감쇠, 네스테로프 모멘텀(Nesterov momentum, 아래의 $B$ 자리에 $G + \mu B$를 쓰는 것)을 빼고 적으면 Muon의 한 스텝(step)은 이렇습니다. 모멘텀 $B \leftarrow \mu B + G$를 쌓고, $B$의 특이벡터(singular vector, 특잇값마다 있는 방향의 짝)는 그대로 둔 채 특잇값을 1 가까이로 맞추고, 학습률을 곱해 뺍니다. 행렬 하나가 들고 있는 상태는 $B$ 하나라서 AdamW의 절반입니다. 남은 물음은 특잇값을 어떻게 맞추느냐입니다.
 
 ## 2. 특잇값을 구하지 않고 1로
 
-약 8분 · ★★★
+약 12분 · ★★★
 
 특잇값 분해(SVD)를 하면 바로 되지만 느립니다. Muon은 행렬을 곱하기만 합니다. $(XX^\top)X$는 $X$와 특이벡터가 같고 특잇값만 세제곱한 행렬입니다. $(XX^\top)^2X$는 다섯제곱입니다. 그래서
 
@@ -136,12 +138,12 @@ for start in [0.001, 0.003, 0.01]:
     s, path = start, []
     for _ in range(5):
         s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
-        path.append(f"{s:.2f}")
+        path.append(f"{s:.3f}")
     print(f"{start:<4} → {' → '.join(path)}")
 
 # %% [markdown]
 r"""
-0.01이 다섯 번 만에 1 가까이 옵니다. 0 근처에서는 한 번에 $a = 3.4445$배가 되기 때문입니다.
+0.01이 다섯 번 만에 0.7까지 자랍니다. 0 근처에서는 한 번에 $a = 3.4445$배가 되기 때문입니다.
 
 **예측.** 다섯 번 대신 50번 되풀이합니다. 0.002와 1 사이의 특잇값은 어떻게 될까요?
 
@@ -182,6 +184,11 @@ show(
 assert 0.68 < five[counted].min() < five[counted].max() < 1.21
 assert 0.68 < fifty[counted].min() < 0.7
 assert 1.1 < fifty[counted].max() < 1.21
+cycle = torch.tensor([1.047, 0.682, 1.134, 0.753], dtype=torch.float64)  # 이 순서로 되풀이됩니다
+on_cycle = (fifty[counted, None] - cycle).abs().min(dim=1).values < 1e-3
+print(f"50번 뒤에 네 수 {cycle.tolist()} 가운데 하나인 것: {on_cycle.double().mean():.0%}")
+assert on_cycle.double().mean() > 0.95
+assert (repeated(cycle, 1) - cycle.roll(-1)).abs().max() < 2e-3
 assert classic[starts > 0.3].min() > 0.99
 assert classic[starts < 0.01].max() < 0.1
 assert (repeated(starts, 30, CLASSIC) - 1).abs().max() < 1e-9
@@ -194,7 +201,9 @@ r"""
 <details>
 <summary>설명</summary>
 
-1로 정확히 모이는 계수도 있습니다. 교과서의 계수 1.5, -0.5, 0으로 30번 하면 0.0001까지 모두 1이 됩니다. 그러나 한 번에 1.5배씩만 커지므로 다섯 번으로는 작은 값이 오지 못합니다. Muon의 계수는 정확히 모이는 것을 버리고 0 근처에서 커지는 배율을 키운 것입니다. 학습에는 정확한 1이 필요하지 않다고 보았기 때문입니다.
+Muon의 계수로는 거의 모두 네 수를 차례로 돕니다. 1.047 다음은 0.682, 1.134, 0.753이고 다시 1.047입니다.
+
+1로 정확히 모이는 계수도 있습니다. 교과서의 계수 1.5, -0.5, 0으로 30번 하면 0.0001까지 모두 1이 됩니다. 그러나 한 번에 1.5배씩만 커지므로 다섯 번으로는 작은 값이 1까지 자라지 못합니다. Muon의 계수는 정확히 모이는 것을 버리고 0 근처에서 커지는 배율을 키운 것입니다. 학습에는 정확한 1이 필요하지 않다고 보았기 때문입니다.
 
 </details>
 
@@ -237,6 +246,8 @@ check(newton_schulz)
 
 # %% [markdown]
 r"""
+Muon의 핵심은 여기까지입니다. 쉬었다 오기 좋습니다. 남은 것은 비용, 그리고 무엇을 맡기지 않느냐입니다.
+
 ## 3. 얼마나 더 들까요
 
 약 6분 · ★★☆
@@ -249,15 +260,16 @@ for m, n, batch_tokens in [(64, 256, 512), (4096, 16384, 524288)]:
     extra = 5 * (4 * m**2 * n + 2 * m**3) / (6 * m * n * batch_tokens)
     print(f"{m}×{n}, 토큰 {batch_tokens:,}개: Muon의 계산은 순전파와 역전파의 {extra:.0%}")
 
+# %% tags=["folded"]
+# 확인: 센 연산의 수가 식과 같은지, 이 컴퓨터에서 시간이 실제로 더 걸리는지, 상태와 배율
 times = step_times()
 print(f"블록의 행렬 8개를 이 컴퓨터에서 업데이트: AdamW {times['AdamW']:.1f}ms, Muon {times['Muon']:.1f}ms")
-
-# %% tags=["folded"]
-# 확인: 센 연산의 수가 식과 같은지, 시간이 실제로 더 걸리는지
 sides = [sorted(p.shape) for p in block_matrices(make_gpt(0)).values()]
 assert muon_flops() == sum(5 * (4 * m**2 * n + 2 * m**3) for m, n in sides)
-print(f"이 GPT에서 센 연산: 순전파와 역전파 {batch_flops() / 1e6:.0f}M, Muon {muon_flops() / 1e6:.0f}M")
-assert 0.3 < muon_flops() / batch_flops() < 0.5
+counted_flops, head = batch_flops(), make_gpt(0).head.weight
+print(f"이 GPT에서 센 연산: 순전파와 역전파 {counted_flops / 1e6:.0f}M, Muon {muon_flops() / 1e6:.0f}M")
+assert round(100 * muon_flops() / counted_flops) == 39
+assert counted_flops == 6 * 512 * (sum(m * n for m, n in sides) + head.numel())
 assert extra < 0.05
 assert times["Muon"] > 2 * times["AdamW"]
 p = nn.Parameter(torch.zeros(4, 6))
@@ -265,14 +277,18 @@ p.grad = torch.ones(4, 6)
 opt = torch.optim.Muon([p])
 opt.step()
 assert sum(tensor.numel() for tensor in opt.state[p].values()) == p.numel()  # AdamW는 m과 v, 둘입니다
+q = nn.Parameter(torch.zeros(4, 6))
+q.grad = torch.ones(4, 6)
+torch.optim.Muon([q], adjust_lr_fn="match_rms_adamw").step()
+assert torch.allclose(q, 0.2 * 6**0.5 * p)
 
 # %% [markdown]
 r"""
-작은 모델과 작은 배치에서는 Muon의 계산이 크게 보이고, 큰 배치에서는 묻힙니다. 여기의 시간이 그대로 큰 모델의 시간이 되지는 않습니다.
+작은 모델과 작은 배치에서는 Muon의 계산이 크게 보이고, 큰 배치에서는 묻힙니다. 47%는 행렬 하나에서 식으로 구한 것이고, 이 GPT 전체에서 세면 39%입니다. 출력 계층의 순전파와 역전파도 들어가는데, 거기에는 Muon을 쓰지 않기 때문입니다. 여기의 시간이 그대로 큰 모델의 시간이 되지는 않습니다.
 
 ## 4. 무엇을 맡기지 않을까요
 
-약 9분 · ★★☆
+약 12분 · ★★☆
 
 PyTorch에는 2.9부터 `torch.optim.Muon`이 있습니다. `model.parameters()`를 그대로 넘겨 봅니다.
 """
@@ -290,7 +306,7 @@ print(f"받지 않는 매개변수 {len(refused)}개: {', '.join(refused[:4])} �
 r"""
 편향(bias)과 LayerNorm의 배율은 행렬이 아니라서 특잇값이 없습니다. 이런 매개변수(parameter)는 AdamW에 맡깁니다.
 
-임베딩(embedding)과 출력 계층(layer)의 가중치는 차원이 둘이라 Muon이 **오류 없이 받습니다.** 그러나 Muon을 만든 사람은 이 둘도 AdamW에 맡기라고 권합니다. 임베딩은 벡터를 벡터로 옮기는 행렬이 아니라, 글자마다 벡터 하나를 적어 둔 표입니다. 들어오는 것이 글자 하나라서, 여러 행을 섞은 방향이 무엇을 뜻하는지 분명하지 않다는 것이 그 까닭입니다.
+임베딩(embedding)과 출력 계층(layer)의 가중치는 차원이 둘이라 Muon이 **오류 없이 받습니다.** 그러나 [Muon을 만든 사람의 글](https://kellerjordan.github.io/posts/muon/)은 이 둘도 AdamW에 맡기라고 권합니다. 임베딩을 따로 두는 것은 이론(modular norm)에서 따라 나오지만, 출력 계층은 그렇지 않고 해 보니 그쪽이 나았다고 적었습니다. 임베딩이 글자마다 벡터 하나를 적어 둔 표라고 생각하면, 벡터를 벡터로 옮기는 행렬과 다르게 다룰 만합니다(이것은 이 강의의 설명입니다).
 
 레슨 03의 GPT를 세 가지로 180스텝 학습합니다. 셋 다 학습률 네 가지(0.003, 0.006, 0.009, 0.012)를 시드 6개로 해 보고, 검증(validation) 손실의 평균이 가장 낮은 것을 씁니다. 다른 일을 하지 않는 컴퓨터에서 4분쯤 걸리므로 미리 재어 둔 값을 읽습니다.
 
@@ -334,6 +350,13 @@ for peak, least in [(0.003, 0.2), (0.006, 0.0)]:
     assert min(slow_gaps) > least
 blocks = {peak: runs_at(list(CHOICES)[1], peak) for peak in sorted(PEAKS)[1:]}  # 0.006부터
 trained, validated = ([fmean(each(six, kind)) for six in blocks.values()] for kind in ("train", "val"))
+show_table(
+    ["블록의 행렬을 Muon에, 학습률", "학습 손실 (평균)", "검증 손실 (평균)"],
+    [
+        [peak, *(f"{fmean(each(runs_at(list(CHOICES)[1], peak), kind)):.2f}" for kind in ("train", "val"))]
+        for peak in PEAKS
+    ],
+)
 assert trained == sorted(trained, reverse=True)
 assert trained[0] - trained[-1] > 0.15
 assert max(validated) - min(validated) < 0.02
@@ -348,7 +371,7 @@ r"""
 <details>
 <summary>설명</summary>
 
-블록의 행렬을 Muon에 맡긴 것은 시드 6개 모두에서 AdamW보다 검증 손실이 낮았습니다. 임베딩과 출력 계층까지 맡긴 것은 그것과 우열이 가려지지 않았습니다. 학습률을 둘 다 0.003이나 0.006에 두고 비교했다면 시드 6개 모두에서 나빠서, 규칙이 확인된 것처럼 보였을 것입니다. 또 학습 손실은 학습률을 키울수록 계속 내려가는데 검증 손실은 0.006부터 멈춰 있으니, 여기의 검증 손실은 옵티마이저보다 과적합에 막혀 있습니다. 「임베딩과 출력 계층은 AdamW에」는 **이 작은 GPT의 180스텝으로는 확인되지 않는 규칙**입니다. 이 강의도 권고를 따르지만, 여기서 잰 사실은 아닙니다. 학습률을 고른 시드와 비교한 시드가 같다는 것도 기억해 두세요.
+블록의 행렬을 Muon에 맡긴 것은 시드 6개 모두에서 AdamW보다 검증 손실이 낮았습니다. 임베딩과 출력 계층까지 맡긴 것은 그것과 우열이 가려지지 않았습니다. 학습률을 둘 다 0.003이나 0.006에 두고 비교했다면 시드 6개 모두에서 나빠서, 규칙이 확인된 것처럼 보였을 것입니다. 또 둘째 표에서 학습 손실은 학습률을 키울수록 계속 내려가는데 검증 손실은 0.006부터 멈춰 있으니, 여기의 검증 손실은 옵티마이저보다 과적합에 막혀 있습니다. 「임베딩과 출력 계층은 AdamW에」는 **이 작은 GPT의 180스텝으로는 확인되지 않는 규칙**입니다. 이 강의도 권고를 따르지만, 여기서 잰 사실은 아닙니다. 학습률을 고른 시드와 비교한 시드가 같다는 것도 기억해 두세요.
 
 </details>
 
@@ -356,7 +379,7 @@ r"""
 
 ### 연습 2. `muon_groups`
 
-약 15분 · ★★☆
+약 20분 · ★★☆
 """
 
 
@@ -388,11 +411,11 @@ check(muon_groups)
 
 # %% [markdown]
 r"""
-나눈 두 리스트로 옵티마이저를 하나씩 만듭니다. 학습 루프에서는 `zero_grad()`도, `step()`도, 스케줄러(scheduler)도, 체크포인트(checkpoint)에 담을 `state_dict()`도 **둘씩**입니다. 학습률을 AdamW의 것과 나란히 쓰려면 `torch.optim.Muon(…, adjust_lr_fn="match_rms_adamw")`로 만듭니다. 위의 학습이 그렇게 했고, `weight_decay=0.0`도 주었습니다. Muon의 기본값은 0.1이라 AdamW의 0.01과 다릅니다.
+나눈 두 리스트로 옵티마이저를 하나씩 만듭니다. 학습 루프에서는 `zero_grad()`도, `step()`도, 스케줄러(scheduler)도, 체크포인트(checkpoint)에 담을 `state_dict()`도 **둘씩**입니다. 학습률을 AdamW의 것과 나란히 쓰려면 `torch.optim.Muon(…, adjust_lr_fn="match_rms_adamw")`로 만듭니다. 학습률에 $0.2\sqrt{\text{긴 쪽}}$을 곱해, 원소 하나의 움직임을 AdamW와 비슷한 크기로 맞춥니다. 위의 학습이 그렇게 했고, `weight_decay=0.0`도 주었습니다. Muon의 기본값은 0.1이라 AdamW의 0.01과 다릅니다.
 
 ## 정리
 
-- 그레이디언트의 특잇값은 몇 개에 쏠려 있습니다. Muon은 특이벡터를 두고 특잇값만 1 가까이로 맞춥니다.
+- 30스텝을 학습한 GPT에서 그레이디언트의 특잇값은 몇 개에 쏠려 있었습니다. Muon은 특이벡터를 두고 특잇값만 1 가까이로 맞춥니다.
 - 맞추는 데는 행렬곱만 씁니다. 다섯 번이면 되고, 정확한 1이 되지는 않습니다.
 - Muon의 계산은 배치의 크기와 상관이 없어서, 배치가 클수록 묻힙니다. 여러 GPU에 나뉜 행렬을 모으는 통신은 따로 듭니다.
 - 차원이 둘이 아닌 것은 Muon이 받지 않으므로 AdamW에 맡깁니다. 임베딩과 출력 계층은 권고를 따라 AdamW에 맡깁니다. 여기에서 확인한 것은 아니고, 오류가 알려 주지도 않습니다.

@@ -2,7 +2,9 @@
 r"""
 # 가중치의 평균
 
-학습(training)은 그대로 두고, 지나온 가중치(weight)의 이동 평균(EMA, exponential moving average)을 옆에 하나 더 들고 갑니다. 그레이디언트(gradient)는 언제나 학습하는 모델에서 구하고, 평균은 평가할 때만 씁니다.
+약 5분 · ★★☆
+
+학습(training)은 그대로 두고, 지나온 가중치(weight)의 이동 평균(EMA, exponential moving average)을 따로 하나 갱신해 갑니다. 그레이디언트(gradient)는 언제나 학습하는 모델에서 구하고, 평균은 평가할 때만 씁니다.
 
 **예측.** 손글씨 숫자 분류기를 모멘텀 SGD로 400스텝(step) 학습합니다. 학습률(learning rate)을 그대로 둔 학습의 마지막 가중치, 학습률을 그대로 둔 학습의 평균, 학습률을 0까지 줄인 학습의 마지막 가중치를 비교합니다. 셋 모두 가장 좋은 학습률을 따로 고릅니다. 검증 손실(validation loss)은 어떨까요?
 
@@ -19,6 +21,7 @@ from statistics import median
 import torch
 from matplotlib import pyplot as plt
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 from grader import check, hint, predict, reveal
 from grader.experiments.why_it_does_not_learn.averages import (
@@ -43,7 +46,7 @@ predict("06-11")
 
 # %%
 def ratio(step):  # 평균에 남기는 몫. 나머지는 지금의 가중치입니다
-    return min(0.99, (1 + step) / (10 + step))
+    return min(0.95, (1 + step) / (10 + step))  # 처음에는 0.1, 170번째 스텝부터 0.95
 
 
 # 다른 일을 하지 않는 컴퓨터에서 5초쯤 걸립니다. 시드 6개
@@ -67,13 +70,15 @@ assert all(abs(mean - zero) < 0.02 for _, mean, zero in triples)
 assert median(chosen["그대로, 평균"]) < 0.8 * median(chosen["그대로, 마지막"])
 assert all(min(losses) < best_rate(losses) < max(losses) for losses in runs.values())
 assert best_rate(average) > best_rate(last)
+assert ratio(169) < 0.95 == ratio(170)
+assert 0.95**60 < 0.05  # 평균의 95% 넘게가 마지막 60스텝의 가중치입니다
 reveal("06-11")
 
 # %% [markdown]
 r"""
 ## 1. 골짜기의 벽에서 바닥으로
 
-약 8분 · ★★☆
+약 7분 · ★★☆
 
 학습률을 그대로 두면 가중치는 골짜기의 벽 사이를 계속 오갑니다. 배치마다 그레이디언트가 조금씩 다르기 때문입니다. 학습률을 줄이면 오가는 폭이 줄고, 평균을 내면 오간 것이 서로 지워집니다. 시드 0의 학습을 따라가며 봅니다.
 """
@@ -102,7 +107,32 @@ assert max(own[late]) - min(own[late]) > 3 * (max(averaged[late]) - min(averaged
 
 # %% [markdown]
 r"""
-0까지 줄이는 학습은 **끝을 미리 정해야** 합니다. 400스텝 동안 직선으로 줄이는 스케줄(schedule)을 300스텝에서 멈추면 학습률이 아직 처음의 4분의 1입니다. 평균은 언제 멈추어도 됩니다. 대신 모델 한 벌의 메모리가 더 들고, 스텝마다 한 번씩 섞어야 합니다.
+둘이 비슷하다면 왜 평균을 쓸까요? 400스텝 동안 0까지 줄이기로 한 학습과 평균을 내는 학습을, 둘 다 200스텝에서 멈춥니다. 학습률은 위에서 저마다 고른 것입니다.
+"""
+
+# %%
+falling, steady = best_rate(decayed), best_rate(average)
+halfway = {
+    f"0까지 줄이던 중 (학습률 {falling})": [
+        train_following(seed, falling, {}, to_zero=True, stop=200)["마지막"] for seed in SEEDS
+    ],
+    f"그대로, 평균 (학습률 {steady})": [
+        train_following(seed, steady, {"평균": following(ratio)}, stop=200)["평균"] for seed in SEEDS
+    ],
+}
+
+# %% tags=["folded"]
+# 표와 확인: 200스텝에서 멈춘 검증 손실, 시드 6개
+early = {name: [loss_and_accuracy(model)[0] for model in models] for name, models in halfway.items()}
+show_table(
+    ["200스텝에서", "검증 손실 (시드 6개)"],
+    [[name, " · ".join(f"{loss:.3f}" for loss in losses)] for name, losses in early.items()],
+)
+assert all(mean < unfinished for unfinished, mean in zip(*early.values(), strict=True))
+
+# %% [markdown]
+r"""
+0까지 줄이는 학습은 **끝을 미리 정해야** 합니다. 절반에서 멈추면 학습률도 아직 절반이고, 시드 6개 모두 평균보다 높았습니다. 평균은 언제 멈추어도 됩니다. 대신 모델 한 벌의 메모리가 더 들고, 스텝마다 평균을 한 번씩 고쳐야 합니다.
 
 가장 좋은 학습률도 달라졌습니다. 평균을 쓰면 흔들림을 지워 주므로 더 큰 학습률로 더 빨리 갈 수 있습니다.
 
@@ -110,13 +140,13 @@ r"""
 
 약 8분 · ★★★
 
-위에서 쓴 0.99 대신 0.999나 0.9999를 쓰는 코드가 많습니다. 학습하지 않은 모델을 복사해 두고, 첫 스텝부터 $d$를 0.999로 고정합니다.
+위에서 쓴 0.95 대신 0.999나 0.9999를 쓰는 코드가 많습니다. 학습하지 않은 모델을 복사해 두고, 첫 스텝부터 비율을 0.999로 고정합니다.
 
 **예측.** 400스텝 뒤, 이 평균의 검증 손실은 마지막 가중치와 비교하면 어떨까요?
 
 - a: 훨씬 높습니다.
 - b: 비슷합니다.
-- c: 낮습니다. 더 오래 평균을 내니 0.99보다도 낮습니다.
+- c: 낮습니다. 더 오래 평균을 내니 0.95보다도 낮습니다.
 """
 
 # %% tags=["predict"]
@@ -125,7 +155,7 @@ predict("06-12")
 # %%
 rules = {
     "0.999": following(lambda step: 0.999),
-    "0.99": following(lambda step: 0.99),
+    "0.95": following(lambda step: 0.95),
     "0.999까지 서서히": following(lambda step: min(0.999, (1 + step) / (10 + step))),
 }
 models = [train_following(seed, 0.1, rules) for seed in SEEDS]
@@ -146,22 +176,24 @@ assert all(
     abs(one - other) < 0.03
     for one, other in zip(found["0.999"], found["0.999, `AveragedModel`"], strict=True)
 )
-assert all(warm < final for warm, final in zip(found["0.999까지 서서히"], found["마지막"], strict=True))
+slowly = found["0.999까지 서서히"]
+assert all(warm < final for warm, final in zip(slowly, found["마지막"], strict=True))
+assert all(warm < short for warm, short in zip(slowly, found["0.95"], strict=True))
 reveal("06-12")
 
 # %%
 fixed = 0.999**400
 gradual = math.prod(min(0.999, (1 + step) / (10 + step)) for step in range(400))
-print(f"400스텝 뒤의 평균에 남은, 출발한 자리의 몫: 고정하면 {fixed:.0%}, 서서히 키우면 {gradual:.0e}")
+print(f"400스텝 뒤의 평균에 남은 처음 가중치: 고정하면 {fixed:.0%}, 서서히 키우면 {gradual:.0e}")
 assert 0.66 < fixed < 0.68
 assert gradual < 1e-15
 assert 0.97 < (1 + 399) / (10 + 399) < 0.98  # 마지막 스텝의 비율
 
 # %% [markdown]
 r"""
-비율 0.999는 1,000스텝쯤을 기억합니다. 400스텝밖에 걷지 않았으니 평균의 67%는 학습하지 않은 가중치입니다. 그래서 비율을 $(1+t)/(10+t)$로 시작해 서서히 키웁니다. 첫 스텝에는 0.1만 남기고, 여기서는 400스텝이 끝날 때도 0.98쯤입니다.
+비율 0.999는 1,000스텝쯤을 기억합니다. 400스텝밖에 학습하지 않았으니 평균의 67%는 학습하지 않은 가중치입니다. 그래서 비율을 $(1+t)/(10+t)$로 시작해 서서히 키웁니다. 첫 스텝에는 0.1만 남기고, 400스텝이 끝날 때도 0.98쯤이라 아직 0.999에 닿지 않습니다. 그렇게 하면 시드 6개 모두 0.95로 고정한 것보다도 조금 낮습니다. 오래 평균하는 것이 나빴던 것이 아니라, 출발한 자리를 오래 기억한 것이 나빴습니다.
 
-PyTorch의 `AveragedModel`은 첫 업데이트에서 모델을 통째로 복사하니 괜찮을까요? 표에서는 고정한 것과 거의 같습니다. 복사한 것이 **한 스텝만 배운 가중치**이기 때문입니다. `AveragedModel`로 EMA를 쓴다면 워밍업이 끝난 뒤에 만들거나, 비율이 서서히 커지는 `multi_avg_fn`을 줍니다.
+PyTorch의 `AveragedModel`은 첫 업데이트에서 모델을 통째로 복사하니 괜찮을까요? 표에서는 고정한 것과 거의 같습니다. 복사한 것이 **한 스텝만 배운 가중치**이기 때문입니다. `AveragedModel`로 EMA를 쓴다면 워밍업이 끝난 뒤에 만들거나, 비율이 서서히 커지는 `multi_avg_fn`을 줍니다. 평균들, 지금의 가중치들, 지금까지 업데이트한 횟수를 받아 평균들을 제자리에서 고치는 함수입니다.
 
 ## 3. 평균하지 않는 것
 
@@ -203,6 +235,11 @@ assert all(right < 90 for _, right in scores["버퍼를 잊음"])
 for name in ("마지막", "버퍼를 복사", "버퍼를 다시 잼"):
     assert all(right > 95 for _, right in scores[name])
 assert median(loss for loss, _ in scores["버퍼를 복사"]) < median(loss for loss, _ in scores["마지막"])
+torch_average = AveragedModel(nn.BatchNorm1d(3))
+torch_average.update_parameters(now := nn.BatchNorm1d(3).train())
+now(torch.randn(8, 3) + 1)
+torch_average.update_parameters(now)
+assert all(torch.equal(a, b) for a, b in zip(torch_average.module.buffers(), now.buffers(), strict=True))
 reveal("06-13")
 
 # %% [markdown]
@@ -214,13 +251,15 @@ r"""
 
 </details>
 
-고치는 길은 둘입니다. 지금 모델의 버퍼를 스텝마다 복사하거나, 평가하기 전에 학습 데이터를 한 번 흘려 다시 잽니다(`torch.optim.swa_utils.update_bn`). 엄밀하게는 다시 재는 쪽이 맞습니다. 이동 통계량은 지금의 가중치에서 나온 것이고 평균 모델의 것이 아니기 때문입니다. 여기서는 둘 다 95%를 넘습니다.
+고치는 길은 둘입니다. 지금 모델의 버퍼를 스텝마다 복사하거나, 평가하기 전에 학습 데이터를 한 번 흘려 다시 잽니다(`torch.optim.swa_utils.update_bn`). 엄밀하게는 다시 재는 쪽이 맞습니다. 이동 통계량은 지금의 가중치에서 나온 것이고 평균 모델의 것이 아니기 때문입니다. 여기서는 둘 다 95%를 넘습니다. `AveragedModel`은 기본값(`use_buffers=False`)에서 업데이트할 때마다 버퍼를 복사하니, 잊는 것은 손으로 쓴 코드입니다.
+
+여기서 쉬어도 좋습니다. 남은 것은 연습 하나입니다.
 
 ### 연습. `ema_update_`
 
-약 20분 · ★★☆
+약 18분 · ★★☆
 
-매개변수는 평균하고 버퍼는 복사합니다. `state_dict()`를 도는 코드도 흔하지만, `persistent=False`인 버퍼는 거기에 없고, 함께 쓰는 가중치는 두 번 들어 있습니다.
+매개변수는 평균하고 버퍼는 복사합니다. `state_dict()`를 도는 코드도 흔하지만, 함께 쓰는 가중치는 거기에 두 번 들어 있습니다. `register_buffer("이름", 텐서, persistent=False)`로 등록한 버퍼는 저장하지 않는 버퍼라서 거기에 아예 없습니다.
 """
 
 
@@ -256,8 +295,8 @@ r"""
 
 이제 이런 것을 할 수 있습니다.
 
-- 가중치의 평균을 들고 가며 학습하고, 학습률을 줄이는 것과 무엇이 다른지 말합니다.
-- 평균에 남은 출발한 자리의 몫을 계산하고, 비율을 서서히 키웁니다.
+- 가중치의 평균을 갱신하며 학습하고, 학습률을 줄이는 것과 무엇이 다른지 말합니다.
+- 평균에 처음 가중치가 얼마나 남았는지 계산하고, 비율을 서서히 키웁니다.
 - 평균 모델의 버퍼를 복사하거나 다시 잽니다.
 
 쉬어 가기 좋습니다. [다음: 첫 NaN을 찾아서](5_first_nan.ipynb)에서는 숫자가 처음 깨진 계층(layer)을 찾습니다.

@@ -2,7 +2,9 @@
 r"""
 # 첫 NaN을 찾아서
 
-사진 한 장이 비어 있는 배치로 NaN을 만듭니다. 손실(loss)이 언제 NaN이 될지 골라 보세요.
+약 5분 · ★★☆
+
+빈 사진이 한 장 섞인 배치로 NaN을 만듭니다. 손실(loss)이 언제 NaN이 될지 골라 보세요.
 
 아래의 `Scale`은 사진마다 특성의 크기를 1로 맞추는 계층입니다. 빈 사진이면 크기가 0이니, 0으로 나누지 않으려고 `1e-6`을 더했습니다. 모델은 편향(bias) 없는 선형 계층 `first`, `scale`, `relu`, 선형 계층 `head`입니다. 60스텝(step) 가운데 한 배치에 픽셀이 모두 0인 사진 한 장이 섞여 있습니다.
 
@@ -15,6 +17,8 @@ r"""
 
 # %% tags=["folded"]
 # 준비: 라이브러리, 빈 사진이 한 장 섞인 숫자 사진
+import warnings
+
 import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
@@ -64,7 +68,7 @@ reveal("06-14")
 r"""
 ## 1. 순전파는 멀쩡하고 역전파만 NaN
 
-약 7분 · ★★☆
+약 8분 · ★★☆
 
 빈 사진의 순전파(forward pass)는 $0 / (0 + 10^{-6}) = 0$이라 멀쩡합니다. 역전파(backward pass)는 다릅니다. $\sqrt{s}$의 미분은 $1 / (2\sqrt{s})$이고, $s = 0$에서 무한대입니다. 그런데 그 앞뒤에서 곱해지는 값은 0이고, $0 \times \infty$는 NaN입니다. 이 NaN이 `first`의 그레이디언트(gradient)가 되고, 업데이트가 그것을 가중치(weight)에 넣고, **다음 스텝의 순전파에서야** 손실이 NaN이 됩니다. 로그에서 NaN이 처음 보인 스텝의 배치를 뒤져도 빈 사진은 나오지 않습니다.
 
@@ -117,7 +121,7 @@ for seed in SEEDS:
 r"""
 ## 2. 클리핑하면 어디까지 번질까요
 
-약 6분 · ★★☆
+약 8분 · ★★☆
 
 빈 사진이 든 스텝에서 역전파를 하면 `first`의 그레이디언트는 모두 NaN이고, 더 뒤에 있는 `head`의 그레이디언트는 모두 유한합니다. 이때 클리핑(clipping)이 켜져 있습니다.
 
@@ -161,7 +165,7 @@ reveal("06-15")
 
 # %% [markdown]
 r"""
-노름은 모든 그레이디언트에서 하나를 구합니다. 하나라도 NaN이면 노름이 NaN이고, 곱하는 비율도 NaN이라 **모두 NaN이 됩니다.** 어디에서 시작했는지 알려 줄 흔적이 여기서 지워집니다. 그래서 줄이기 전에 멈춥니다. `error_if_nonfinite=True`는 노름이 유한하지 않으면 그레이디언트를 건드리지 않고 오류를 냅니다.
+노름은 모든 그레이디언트를 통틀어 하나입니다. 하나라도 NaN이면 노름이 NaN이고, 곱하는 비율도 NaN이라 **모두 NaN이 됩니다.** 어디에서 시작했는지 알려 줄 흔적이 여기서 지워집니다. 그래서 줄이기 전에 멈춥니다. `error_if_nonfinite=True`는 노름이 유한하지 않으면 그레이디언트를 건드리지 않고 오류를 냅니다. 오류를 낼지 정하려면 노름의 값을 알아야 하므로, GPU에서는 스텝마다 그때까지의 계산이 끝나기를 기다립니다.
 """
 
 
@@ -196,9 +200,11 @@ print("멈춘 스텝:", " · ".join(str(step) for _, step in stopped))
 r"""
 역전파에서 생긴 NaN이라면, 손실을 보고 멈추면 한 스텝 늦지만 노름을 보고 멈추면 **범인인 배치와 아직 유한한 가중치**가 손에 남습니다. 이 둘이 있어야 다시 실행하며 찾을 수 있습니다.
 
+언제 멈출지는 정해졌으니 쉬어 가기 좋습니다. 다음은 어디인지를 찾습니다.
+
 ## 3. 어느 계층이 냈을까요
 
-약 6분 · ★★☆
+약 12분 · ★★☆
 
 먼저 순전파에서 NaN이 나는 모델입니다. 아무것도 더하지 않은 `x / size`를 씁니다. 순전파 훅(forward hook)은 계층의 순전파가 끝날 때마다 호출되는 함수이고, 계층과 입력들과 출력을 받습니다.
 """
@@ -251,11 +257,49 @@ assert count == 2 * len(list(model.children())), "부를 때마다 계층마다 
 
 # %% [markdown]
 r"""
-훅은 지울 때까지 남아, 그 뒤의 모든 순전파에서 불립니다. 진단하려고 부른 함수가 학습을 바꾸면 진단한 것이 아닙니다. 배치 정규화(batch normalization)의 통계량과 드롭아웃(dropout)의 난수도 순전파 한 번에 바뀝니다. 연습에서는 흔적을 남기지 않는 것까지 만듭니다.
+훅은 지울 때까지 남아, 그 뒤의 모든 순전파에서 불립니다. 진단하려고 부른 함수가 학습을 바꾸면 진단한 것이 아닙니다. 배치 정규화(batch normalization)의 통계량은 버퍼(buffer)라서 순전파 한 번에 바뀌고, 드롭아웃(dropout)은 난수를 씁니다. 둘을 담아 두었다가 되돌려 봅니다. 실행하기 전에, **담을 때 `clone()`을 빼도 되돌아올지** 적어 두세요.
+"""
+
+# %%
+noisy = nn.Sequential(nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Dropout()).double()
+
+
+def forward_and_restore(keep):
+    kept = [keep(buffer) for buffer in noisy.buffers()]
+    rng = torch.get_rng_state()
+    noisy(xb)
+    for buffer, old in zip(noisy.buffers(), kept, strict=True):
+        buffer.copy_(old)
+    torch.set_rng_state(rng)
+
+
+# %% tags=["folded"]
+# 표와 확인: 순전파 한 번 뒤의 통계량과 난수
+def trace_left(keep):
+    noisy[1].reset_running_stats()
+    torch.manual_seed(0)
+    forward_and_restore(keep)
+    same_rng = torch.equal(torch.get_rng_state(), torch.Generator().manual_seed(0).get_state())
+    return noisy[1].running_mean.abs().max().item(), noisy[1].num_batches_tracked.item(), same_rng
+
+
+rows = []
+for name, keep in [("`buffer.clone()`", torch.clone), ("`buffer`", lambda buffer: buffer)]:
+    mean, count, same_rng = trace_left(keep)
+    rows.append([name, f"{mean:.2f}", count, "그대로" if same_rng else "바뀜"])
+show_table(["담은 것", "평균 (처음은 0)", "센 배치 (처음은 0)", "난수"], rows)
+assert [row[2:] for row in rows] == [[0, "그대로"], [1, "그대로"]]
+assert rows[0][1] == "0.00" != rows[1][1]
+
+# %% [markdown]
+r"""
+`clone()` 없이 담은 것은 복사본이 아니라 같은 텐서라서 함께 바뀝니다. 난수는 `with torch.random.fork_rng():`로 감싸도 됩니다. 블록을 나올 때 들어갈 때의 상태로 되돌립니다. 순전파가 오류로 끝나면 그 아래의 되돌리는 줄은 실행되지 않으니, 반드시 할 일은 `try … finally`의 `finally`에 둡니다.
+
+하나만 더 다릅니다. 위의 모델은 계층이 한 겹이라 `named_children()`이면 되었지만, 모듈 안에 모듈이 있는 모델이라면 그 안까지 들어가야 합니다. 연습에서는 흔적을 남기지 않는 것까지 만듭니다. 그 전에 쉬어도 좋습니다.
 
 ### 연습. `first_bad_layer`
 
-약 20분 · ★★☆
+약 30분 · ★★★
 """
 
 
@@ -265,7 +309,7 @@ def first_bad_layer(model: nn.Module, batch: torch.Tensor) -> str | None:
 
     계층은 안에 다른 모듈이 없는 모듈이고, 이름은 named_modules()의 이름입니다. 입력과 출력은 텐서 하나이고, 계층은 받은 텐서를 제자리에서 고치지 않습니다.
     유한하지 않은 값은 NaN, 양의 무한대, 음의 무한대입니다. 그런 계층이 없으면 None입니다.
-    batch에 이미 있으면 그것을 받은 계층은 답이 아닙니다. 여러 번 불리는 계층은 처음 잘못된 때로 셉니다.
+    batch에 이미 있으면 그것을 받은 계층은 답이 아닙니다. 여러 번 불리는 계층은 처음 잘못된 호출로 셉니다.
 
     모델과 난수는 부르기 전과 같습니다: 모드, 매개변수, 버퍼(배치 정규화의 통계량도), `.grad`, 훅, 난수 상태.
     순전파 도중에 오류가 나도 그렇습니다. 그때까지 찾은 것이 있으면 그 이름을 돌려주고, 없으면 그 오류를 그대로 냅니다.
@@ -347,7 +391,7 @@ r"""
 
 </details>
 
-역전파의 NaN은 `torch.autograd.detect_anomaly()`로 찾습니다. 역전파의 연산마다 결과에 NaN이 있는지 보고, 있으면 그 연산의 이름을 오류로 냅니다. 순전파의 몇째 줄에서 온 연산인지는 경고에 적습니다. `anomaly`는 그 둘을 모아 돌려주고, 멀쩡하면 빈 문자열 둘을 돌려줍니다.
+역전파의 NaN은 `torch.autograd.detect_anomaly()`로 찾습니다. 역전파의 연산마다 결과에 NaN이 있는지 보고, 있으면 그 연산의 이름을 오류로 냅니다. 순전파의 몇째 줄에서 온 연산인지는 경고에 적습니다. NaN만 찾고 **무한대는 지나칩니다.** `anomaly`는 그 둘을 모아 돌려주고, 멀쩡하면 빈 문자열 둘을 돌려줍니다.
 """
 
 # %%
@@ -361,13 +405,21 @@ assert "SqrtBackward0" in error
 assert ".sqrt()" in line
 assert anomaly(make_model(0, SafeScale()), *batches[blank_step]) == ("", "")
 
+# %% tags=["folded"]
+# 확인: 무한대에는 오류를 내지 않습니다
+zero = torch.zeros(1, requires_grad=True)
+with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
+    zero.sqrt().backward()
+print("0의 제곱근의 그레이디언트:", zero.grad.item(), "(오류 없음)")
+assert zero.grad.isinf()
+
 # %% [markdown]
 r"""
 연산마다 값을 보고 순전파의 줄을 적어 두느라 느려집니다. 늘 켜 두지 말고, 멈춘 스텝 하나를 다시 할 때만 켭니다.
 
 ## 5. 32장 가운데 어느 사진일까요
 
-약 5분 · ★★☆
+약 6분 · ★★☆
 
 마지막으로 데이터를 찾습니다. 배치를 반으로 나누어 NaN이 나오는 쪽만 남기기를 되풀이합니다. 32장이면 몇 번 만에 한 장이 남을까요? 적어 본 다음 실행하세요.
 """
@@ -404,8 +456,11 @@ $2^5 = 32$라서 다섯 번입니다. 나쁜 사진이 여럿이면 그 가운�
 이제 손실이 NaN이 되면 이 순서로 찾습니다.
 
 1. 클리핑하기 전에 노름을 보고 멈춥니다. 배치와 유한한 가중치를 남겨 둡니다.
-2. 그 배치로 순전파 훅을 겁니다. 이름이 나오면 그 계층의 가중치가 유한한지부터 봅니다. 이름이 없고 출력과 손실이 유한하면 역전파를, 출력이 NaN인데 이름이 없으면 계층 밖의 식을 봅니다.
-3. 역전파이면 `detect_anomaly`로 연산과 줄을 찾습니다.
+2. 그 배치로 순전파 훅을 겁니다. 이름이 나오면 그 계층의 가중치가 유한한지부터 봅니다. 이름이 없으면 이렇게 나눕니다.
+   - 모델의 출력이 NaN이면 계층 밖의 식을 봅니다.
+   - 출력은 유한한데 손실이 NaN이면 손실의 식을 봅니다.
+   - 손실까지 유한하면 역전파를 봅니다.
+3. 역전파이면 `detect_anomaly`로 연산과 줄을 찾습니다. 무한대가 먼저 생겼다면 계층마다 `.grad`를 봅니다.
 4. 배치를 반씩 나누어 어느 데이터인지 찾습니다.
 
 쉬어 가기 좋습니다. [다음: 손실이 튈 때](6_spikes.ipynb)에서는 그레이디언트가 유한하지만 유난히 큰 배치를 어떻게 할지 정합니다.

@@ -26,6 +26,7 @@ from grader.experiments.why_it_does_not_learn.scripts import (
 )
 from grader.plots import show_table
 
+torch.set_num_threads(1)  # 작은 모델은 스레드 하나가 더 빠릅니다. 바쁜 컴퓨터에서는 훨씬 빠릅니다
 prices, signal, digits = (bring(name) for name in ["1_prices", "2_signal", "3_digits"])
 
 # %%
@@ -38,7 +39,7 @@ print(printed_by(original("1_prices")))
 r"""
 ## 1. 손실이 한 자리에 머뭅니다
 
-약 10분 · ★★☆
+약 13분 · ★★☆
 
 손실(loss)이 5.8쯤에서 내려가지 않습니다. 학습률(learning rate)을 바꾸고 계층을 더하기 전에, 이 손실이 다른 어느 수와 같은지 출력에서 찾아보세요.
 
@@ -130,7 +131,7 @@ def baseline_loss(targets: torch.Tensor) -> float:
 
     targets가 실수이면 제곱 오차입니다. 모델은 어느 입력에나 같은 값을 예측합니다.
     정수이면 클래스의 번호이고, 손실은 `F.cross_entropy`입니다. 모델은 어느 입력에나 같은 확률을 예측합니다.
-    한 번도 나오지 않은 번호가 있을 수 있습니다. -100인 정답은 세지 않습니다.
+    한 번도 나오지 않은 번호가 있을 수 있습니다. -100인 정답은 세지 않습니다. 모두 -100인 경우는 없습니다.
     """
     # BEGIN SOLUTION
     if targets.is_floating_point():
@@ -147,6 +148,8 @@ check(baseline_loss)
 
 # %% [markdown]
 r"""
+손실 하나로 하는 진단은 여기까지입니다. 쉬어 가기 좋습니다.
+
 ## 2. 두 번째 업데이트에서 멈춥니다
 
 약 12분 · ★★☆
@@ -218,7 +221,7 @@ r"""
 r"""
 ## 3. 손실은 내려갑니다
 
-약 10분 · ★★★
+약 13분 · ★★★
 """
 
 # %%
@@ -299,7 +302,26 @@ r"""
 | 두 번째 `backward()`에서 멈춥니다 | 앞 반복에서 넘어온 텐서 | `state` |
 | 손실은 내려가는데 너무 모자랍니다 | `.grad`가 `None`인 매개변수 | `detach()` |
 
-셋 다 학습률로는 고쳐지지 않습니다. 하이퍼파라미터를 만지기 전에 이 세 줄부터 봅니다.
+셋 다 학습률로는 고쳐지지 않습니다. 둘째는 학습률이 얼마든 같은 곳에서 멈춥니다. 나머지 둘의 학습률을 열 배로 올려 확인합니다. 고쳤다고 하려면 결과가 0.2 아래, 0.95 위여야 했습니다.
+"""
+
+# %%
+faster = {
+    "1_prices": changed(original("1_prices"), "lr=3e-3", "lr=3e-2"),
+    "3_digits": changed(original("3_digits"), "lr=1e-2", "lr=1e-1"),
+}
+by_rate = {name: [result_of(text, seed) for seed in range(6)] for name, text in faster.items()}
+for name, results in by_rate.items():
+    print(name, *results)
+
+# %% tags=["folded"]
+# 확인: 시드 6개
+assert min(by_rate["1_prices"]) > 5
+assert max(by_rate["3_digits"]) < 0.9
+
+# %% [markdown]
+r"""
+하이퍼파라미터를 만지기 전에 표의 세 줄부터 봅니다.
 
 ## 이제 할 수 있는 것
 
@@ -307,5 +329,5 @@ r"""
 - 오류 메시지가 권하는 처방이 맞는지 재어서 정합니다.
 - `grader xray`로 내 스크립트에서 틀린 줄을 찾습니다.
 
-**레슨 06을 마쳤습니다. 강의는 지금 여기까지입니다.** 며칠 쉬었다가 `clinic()`으로 복습하고, 그때 내 스크립트 하나를 골라 `grader xray`를 실행해 보세요.
+쉬어 가기 좋습니다. 며칠 뒤에 내 스크립트 하나를 골라 `grader xray`를 실행해 보세요. [다음: 내 Trainer](8_own_trainer.ipynb)에서는 배운 것을 모두 모아 내 학습 루프를 씁니다.
 """

@@ -167,6 +167,29 @@ def test_ctrl_c_tells_the_command_that_resumes(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
+REST = ("--sandbox", "none", "--package", "numpy")
+
+
+def test_without_a_terminal_lines_say_how_far_grading_is(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a log or a pipe there is no bar, and minutes of silence look like a hang."""
+    monkeypatch.setattr("grader.cli.grade._PULSE_SECONDS", 0.0)
+
+    def grade(run: GradingRun, handed_in: list[Submission], finished: Callable[..., None]) -> None:
+        for submission in handed_in:
+            finished(grade_submission.assess_submission(run, submission, {}))
+
+    monkeypatch.setattr(grade_class, "grade_class", grade)
+    (tmp_path / "class").mkdir()
+    for name in ("kim", "lee"):
+        (tmp_path / "class" / f"{name}.py").write_text(RIGHT, encoding="utf-8")
+    command = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--sandbox", "none"]
+    status, said = ended(*command, "--exercise", "train_step")
+    assert status == 0, said
+    assert said.index("채점 1/2") < said.index("채점 2/2")
+
+
 def test_the_command_that_resumes_asks_for_the_same(
     ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,14 +205,18 @@ def test_the_command_that_resumes_asks_for_the_same(
     (tmp_path / "class" / "kim.py").write_text(RIGHT, encoding="utf-8")
     for out, options in (
         ("a", "--sandbox none"),
-        ("b", "--sandbox none --lesson 01 --exercise fit --package numpy"),
+        ("b", "--sandbox none --exercise fit,train_step --package numpy"),
     ):
-        words = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / out), "--device", "cpu"]
+        words = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / out)]
         words += [*options.split(), "--resume"]
         status, said = ended(*words)
         assert status == 130
         assert sorted(said.split("이어서 하려면: ")[1].split()[1:]) == sorted(words)
     assert [run.added for run in runs] == [(), ("numpy",)]
+    assert runs[1].only == ("fit", "train_step")
+    assert ended("grade", str(tmp_path / "class"), "--out", str(tmp_path / "b"), *REST, "--resume")[0] == 130
+    assert runs[2].only == runs[1].only, "whoever resumes need not name the exercises again"
+    assert runs[2].lessons == runs[1].lessons
 
 
 def test_only_what_has_changed_is_graded(

@@ -108,7 +108,8 @@ def test_only_the_exercises_that_were_set_are_graded(ended: Ended, tmp_path: Pat
     assert [f.exercise for f in student.feedbacks] == ["sgd_update"]
     assert student.score == student.max_score
     assert "zero_gradients" not in (tmp_path / "out" / "feedback" / "김하늘.html").read_text(encoding="utf-8")
-    code, said = ended(*arguments, "--changed-only")
+    assert ended(*arguments, "--changed-only")[0] == 0, "graded as before, without naming the exercise again"
+    code, said = ended(*arguments, "--changed-only", "--exercise", "sgd_update,fit")
     assert code == 2
     assert "--lesson 01 --exercise sgd_update" in said
     (tmp_path / "policy.toml").write_text('[drop]\nexercises = ["fit"]\n')

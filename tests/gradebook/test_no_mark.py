@@ -96,9 +96,10 @@ def test_systems_get_no_line_for_it(used: Rules) -> None:
 @BOTH
 def test_a_template_keeps_what_it_has(used: Rules, tmp_path: Path) -> None:
     found = rows(marked(a_class(), used, graded.KNOWN))
+    full = found[0].max_score
     canvas = tmp_path / "canvas.csv"
     canvas.write_text(
-        "Student,ID,SIS User ID,SIS Login ID,Section,과제 1 (777)\n    Points Possible,,,,,100\n"
+        f"Student,ID,SIS User ID,SIS Login ID,Section,과제 1 (777)\n    Points Possible,,,,,{full:g}\n"
         "김하늘,101,20240001,hn,A,\n=1+1,102,20240002,,B,3\n",
         encoding="utf-8",
     )
@@ -108,7 +109,7 @@ def test_a_template_keeps_what_it_has(used: Rules, tmp_path: Path) -> None:
     moodle = tmp_path / "moodle.csv"
     moodle.write_text(
         "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Feedback comments\n"
-        "Participant 202,=1+1,sj@x.kr,Submitted,-,100,\n",
+        f"Participant 202,=1+1,sj@x.kr,Submitted,-,{full:g},\n",
         encoding="utf-8",
     )
     text = fill_moodle_worksheet(found, moodle, None, overwrite=True).text

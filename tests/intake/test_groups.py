@@ -36,7 +36,7 @@ def received(
     for name, text in (("roster.csv", roster), ("groups.csv", groups)):
         if text is not None:
             (tmp_path / name).write_text(text, encoding="utf-8")
-    read = read_class_list(tmp_path / "roster.csv", None if groups is None else tmp_path / "groups.csv")
+    read = read_class_list((tmp_path / "roster.csv",), None if groups is None else tmp_path / "groups.csv")
     return receive(folder, read, NAMES)
 
 
@@ -61,7 +61,7 @@ def test_all_members_of_moodles_groups_get_the_work(tmp_path: Path) -> None:
 def test_as_the_archive_itself(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text(ROSTER, encoding="utf-8")
     (tmp_path / "t.zip").write_bytes(packed(MOODLE))
-    found = receive(tmp_path / "t.zip", read_class_list(tmp_path / "roster.csv", None), NAMES)
+    found = receive(tmp_path / "t.zip", read_class_list((tmp_path / "roster.csv",), None), NAMES)
     assert len(ids(found)) == 4
 
 

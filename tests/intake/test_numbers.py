@@ -202,6 +202,19 @@ def test_a_name_in_google_classroom_that_holds_anothers_number(tmp_path: Path) -
     assert sorted(ids[0] for ids in numbers(found).values()) == ["", "20191235"]
 
 
+def test_one_name_and_a_number_in_the_name_of_a_file(tmp_path: Path) -> None:
+    """Moodle packs a folder for each student; the number stands in the file's own name, however deep."""
+    roster = "학번,이름\n202319264,송유준\n202415101,송유준\n202415102,송유준\n"
+    files = {
+        "송유준_1234556_assignsubmission_file_/과제1_202319264.ipynb": "{}",
+        "송유준_1234557_assignsubmission_file_/hw/202415101/hw.py": CODE,
+        "송유준_1234558_assignsubmission_file_/hw/송유준202415102.py": CODE,
+    }
+    found = received(tmp_path, files, roster)
+    by_number = {person.moodle_id: person.id for person in found.people.values()}
+    assert by_number == {"1234556": "202319264", "1234557": "", "1234558": "202415102"}
+
+
 # ---- on the way back ---------------------------------------------------------------------------------
 
 

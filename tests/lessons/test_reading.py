@@ -127,7 +127,7 @@ def test_the_build_refuses_what_does_not_fit(cells: tuple[tuple[str, str], ...],
 
 
 TIME = re.compile(r"^약 (?:(\d+)시간 ?)?(?:(\d+)분)? · [★☆]{3}$", re.MULTILINE)
-HEADING = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)
+HEADING = re.compile(r"^(#{1,3}) (.+)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

@@ -1,4 +1,4 @@
-"""After a check that names a mistake, hints tell what its card has not: a setting says how much that is."""
+"""After a check that names a mistake, hints go from the idea to the learner's line to the answer."""
 
 import re
 from pathlib import Path
@@ -38,15 +38,20 @@ def held_back() -> None:
     assert run(["settings", "repair", "after-hint"]) == 0
 
 
-def test_hints_tell_what_the_card_has_not() -> None:
-    """By default it tells symptom, name, cause and where to look: the solution's lines are left, then the answer."""
+def test_hints_go_from_the_idea_to_the_line_to_the_answer() -> None:
+    """The card has told symptom, name and cause, and no hint says it again."""
     shown = checked(NO_ZERO_GRAD)
     named = mistake("missing-zero-grad")
-    repair, asked = newest(), newest()
-    assert "opt.zero_grad()" in repair.splitlines()[-1]
-    for said in (named.title, named.hint, SYMPTOM):
-        assert plain(said) in plain(re.sub("<[^>]+>|\u2060", "", shown.html)), said
-        assert plain(said) not in repair
+    card = plain(re.sub("<[^>]+>|\u2060", "", shown.html))
+    idea, place, line, asked = newest(), newest(), newest(), newest()
+    assert plain(named.hint) in idea
+    assert plain(named.hint) not in card
+    assert re.search(r"\d+번째 줄 뒤에 빠진 것이 있어요", place)
+    assert "zero_grad" not in idea + place
+    assert re.search(r"\d+번째 줄 뒤에 opt.zero_grad\(\)를 넣어요", line)
+    for said in (named.title, SYMPTOM):
+        assert plain(said) in card, said
+        assert plain(said) not in idea + place + line
     assert "정답을 볼까요?" in asked
     assert "def train_step" not in asked
     assert "def train_step" in hint("train_step", answer=True).text
@@ -55,41 +60,87 @@ def test_hints_tell_what_the_card_has_not() -> None:
     )
 
 
-def test_held_back_a_named_mistake_is_told_by_place_and_repair() -> None:
-    """The card tells the symptom; the name comes only with the repair; then the answer, and it stays."""
+def test_a_line_that_must_move_is_moved() -> None:
+    """Nothing is missing behind it."""
+    late_clip = """def train_step_extras(model, opt, loss_fn, xb, yb, *, max_norm=None, scheduler=None):
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    if scheduler is not None:
+        scheduler.step()
+    return loss.item()
+"""
+    checked(late_clip, "train_step_extras")
+    idea, place, line = (newest("train_step_extras") for _ in range(3))
+    assert plain(mistake("clip-after-step", "train_step_extras").hint) in idea
+    assert "5번째 줄의 자리를 보세요" in place
+    assert "5번째 줄을 7번째 줄 뒤로 옮겨요" in line
+    assert "빠진 것" not in place + line
+
+
+def test_a_loop_of_another_shape_gets_its_own_line() -> None:
+    """The solution's loop takes slices; nothing of it may stand in a hint for a loop that counts."""
+    counting = """def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):
+    if accum_steps < 1:
+        raise ValueError("accum_steps")
+    micro_batches = list(micro_batches)
+    steps = 1
+    opt.zero_grad()
+    for start in range(0, len(micro_batches), accum_steps):
+        window = micro_batches[start : start + accum_steps]
+        for xb, yb in window:
+            (loss_fn(model(xb), yb) / len(window)).backward()
+        if max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        opt.step()
+        opt.zero_grad()
+        steps += 1
+    return steps
+"""
+    checked(counting, "accumulate")
+    idea, place, line = (newest("accumulate") for _ in range(3))
+    assert "5번째 줄을 보세요" in place
+    assert "5번째 줄을 이렇게 바꿔요" in line
+    assert "steps = 0" in line
+    assert "islice" not in idea + place + line
+
+
+def test_held_back_the_name_comes_with_the_line() -> None:
+    """The card tells the symptom; then the answer, and it stays."""
     held_back()
     shown = checked(NO_ZERO_GRAD)
-    place, repair, _ = (newest() for _ in range(3))
+    idea, place, line, _ = (newest() for _ in range(4))
     named = mistake("missing-zero-grad")
     assert SYMPTOM in shown.text
-    assert f"{shown.feedback.line}번째 줄보다 앞" in place
-    assert plain(named.hint) in place
-    assert SYMPTOM not in place
-    assert "zero_grad" not in place
-    assert plain(named.title) in repair
-    assert "opt.zero_grad()" in repair.splitlines()[-1]
+    assert plain(named.hint) in idea
+    assert SYMPTOM not in idea + place
+    assert "zero_grad" not in idea + place
+    assert plain(named.title) in line
+    assert "opt.zero_grad()" in line
     answer = hint("train_step", answer=True).text
     assert "def train_step" in answer
     assert answer == hint("train_step").text
 
 
 def test_hints_seen_stay_above_and_say_what_they_are() -> None:
-    held_back()
     checked(NO_ZERO_GRAD)
     hint("train_step")
     second = hint("train_step")
-    assert re.findall(r"힌트 \d/\d.*", second.text) == ["힌트 1/3 · 볼 곳", "힌트 2/3 · 고칠 것"]
-    assert "힌트 2/3 · 고칠 것" in second.html.split("<details")[0]
-    assert "힌트 1/3 · 볼 곳" in second.html.split("<details")[1]
+    assert re.findall(r"힌트 \d/\d ·.*", second.text) == ["힌트 1/4 · 생각할 것", "힌트 2/4 · 볼 곳"]
+    assert "다음 힌트 (3/4)" in second.text
+    assert "힌트 2/4 · 볼 곳" in second.html.split("<details")[0]
+    assert "힌트 1/4 · 생각할 것" in second.html.split("<details")[1]
 
 
 def test_another_mistake_begins_anew_and_the_same_goes_on() -> None:
     """The general hints come where nothing is named."""
-    held_back()
     checked(NO_ZERO_GRAD)
     newest()
     checked(NO_ZERO_GRAD + "\n# still the same\n")
-    assert "정답에서는" in newest(), "the place of the same mistake was told again"
+    assert "번째 줄" in newest(), "the idea of the same mistake was told again"
     checked(NO_STEP)
     assert plain(mistake("missing-step").hint) in newest()
     checked(NO_ZERO_GRAD)
@@ -104,16 +155,18 @@ def test_another_mistake_begins_anew_and_the_same_goes_on() -> None:
     assert plain(TRAIN_STEP.clues[1]) in newest()
 
 
-def test_two_mistakes_are_told_one_after_the_other() -> None:
-    held_back()
+def test_of_two_mistakes_the_first_is_hinted_at() -> None:
+    """Its edit mends it and leaves the other one; that has its own hints once the first is mended."""
     source = NO_ZERO_GRAD.replace("return loss.item()", "return loss")
     shown = checked(source)
     first, second = (mistake(id_) for id_ in shown.feedback.mistake_ids)
-    texts = [newest() for _ in range(5)]
-    assert plain(first.title) in texts[1]
-    assert plain(second.title) in texts[3]
-    assert "정답을 볼까요?" in texts[4]
-    assert "힌트 4/5 · 고칠 것 (실수 2/2)" in hint("train_step").text
+    texts = [newest() for _ in range(4)]
+    assert plain(first.hint) in texts[0]
+    assert plain(second.hint) not in "".join(texts)
+    assert "정답을 볼까요?" in texts[3]
+    assert "힌트 3/4 · 고칠 줄 (실수 1/2)" in hint("train_step").text
+    checked(source.replace("return loss", "return loss.item()") if first.id == "returns-tensor" else NO_STEP)
+    assert "힌트 1/" in hint("train_step").text
 
 
 def test_a_bonus_task_has_hints_for_a_named_mistake_and_no_answer() -> None:
@@ -121,28 +174,41 @@ def test_a_bonus_task_has_hints_for_a_named_mistake_and_no_answer() -> None:
     name = "overfit_one_batch"
     shown = checked(RIGHT[name].replace("model.train()", "pass", 1), name)
     assert shown.feedback.mistake_ids, "the sample names no mistake"
-    texts = [newest(name) for _ in range(3)]
-    assert plain(shown.feedback.diagnosis.mistakes[0].titles[0]) in texts[1]
-    assert texts[2] == texts[1]
+    texts = [newest(name) for _ in range(4)]
+    assert plain(shown.feedback.diagnosis.mistakes[0].titles[0]) in texts[2]
+    assert texts[3] == texts[2]
     assert "def overfit_one_batch" not in "".join(texts)
 
 
 def test_each_hint_counts_as_one_for_rewards_and_asking_for_the_answer_as_none() -> None:
     checked(NO_ZERO_GRAD)
-    newest(), newest(), newest()
-    assert Progress.load().history.exercise("train_step").hints_used == 1
+    for _ in range(6):
+        newest()
+    assert Progress.load().history.exercise("train_step").hints_used == 3
     assert "남은 힌트는 1개" in checked(NO_ZERO_GRAD).html
+
+
+def test_what_comes_after_a_pass_is_not_counted() -> None:
+    """Nobody needs a hint, or a check, of what is right: reading on is no cost."""
+    checked(NO_ZERO_GRAD)
+    newest()
+    checked(RIGHT["train_step"])
+    newest()
+    checked(RIGHT["train_step"])
+    done = Progress.load().history.exercise("train_step")
+    assert (done.checks, done.hints_taken) == (2, 1)
 
 
 def test_the_command_asks_before_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checked(NO_ZERO_GRAD)
     told = []
-    for more in ((), (), ("--answer",)):
+    for more in ((), (), (), (), ("--answer",)):
         assert run(["hint", "train_step", *more]) == 0
         told.append(capsys.readouterr().out)
-    assert "grader hint train_step --answer" in " ".join(told[1].split())
-    assert "def train_step" not in told[1]
-    assert "def train_step" in told[2]
+    assert "다음 힌트 (2/4): grader hint train_step" in told[0]
+    assert "grader hint train_step --answer" in " ".join(told[3].split())
+    assert "def train_step" not in told[3]
+    assert "def train_step" in told[4]
 
 
 def test_a_forged_progress_file_shows_no_forged_hints() -> None:
@@ -198,7 +264,7 @@ def test_the_terminal_and_watch_keep_to_the_setting(
     assert "zero_grad" not in told
     assert "grader hint train_step" in told
     assert run(["hint", "train_step"]) == 0
-    assert "힌트 1/3 · 볼 곳" in capsys.readouterr().out
+    assert "힌트 1/4 · 생각할 것" in capsys.readouterr().out
 
     from rich.console import Console
 

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from torch.nn.modules import module as torch_module
 
+from grader.course.reading import load_course
 from grader.judging.solution import solution_source
-from grader.observe.play import play
+from grader.observe.play import Driver, Stage, play
 from grader.observe.program import load_program
 from tests.observe.five_lines import EXERCISES, RIGHT, traced
+from tests.sample_programs import sample
 
 
 def test_a_seed_gives_the_same_trace_and_another_seed_another() -> None:
@@ -78,6 +81,33 @@ def test_autocast_that_was_left_on_reaches_no_scenario() -> None:
     finally:
         torch.set_autocast_enabled("cpu", False)
     assert found == traced(RIGHT).runs["float32"].facts
+
+
+def test_a_scenario_takes_down_what_it_set_up_however_it_ends() -> None:
+    """What fails then costs nothing."""
+    driver, taken_down = Driver("work"), []
+
+    @driver.scenario("ends", "끝나는 시나리오")
+    def _ends(stage: Stage) -> None:
+        def close() -> None:
+            taken_down.append(stage.recorder.call_count)
+            raise ValueError
+
+        stage.recorder.at_end(close)
+        stage.recorder.call(stage.student("work"))
+
+    for source in ("def work():\n    return 1", "def work():\n    raise KeyError"):
+        failure = play(driver, load_program(source), seed=1).runs["ends"].failure
+        assert (None if failure is None else failure.type) == ("KeyError" if "raise" in source else None)
+    assert taken_down == [1, 1]
+
+
+def test_a_hook_on_all_modules_ends_with_its_scenario() -> None:
+    """Left behind, it would be a replaced part of torch in the sandbox, and reach other scenarios here."""
+    program = load_program(sample("accepted", "Dashboard", "one_global_hook").text)
+    hooks = dict(torch_module._global_forward_hooks)
+    play(load_course().exercise("Dashboard").driver, program, seed=1)
+    assert dict(torch_module._global_forward_hooks) == hooks
 
 
 @pytest.mark.cuda

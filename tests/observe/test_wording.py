@@ -16,7 +16,7 @@ OPEN = """
     weight_decay_groups zero_gradients amp_accumulate sam_accumulate sam_accumulate_weighted token_mean_accumulate
     shard_indices ddp_accumulate gather_metrics rank_zero_checkpoint Zero1AdamW Dashboard newton_schulz muon_groups
     baseline_loss
-    ema_update_ first_bad_layer
+    ema_update_ first_bad_layer Trainer
 """
 READ = {"이": CLOSED.split(), "가": OPEN.split()}
 

@@ -75,3 +75,30 @@ def test_the_page_compares_and_filters_them() -> None:
         assert page.count(f'<button class="plain scripted-only" data-section="{key}"') == 1
     assert '<option value="s2">B&lt;b&gt;</option>' in page
     assert "평균과 중앙값은 낸 학생 6명의 채점 점수예요. 내지 않은 1명은 뺐어요." in text
+
+
+def test_what_is_nobodys_in_the_roster_is_shown_and_not_counted() -> None:
+    """Somebody from outside, and two of one name: named on the page, out of the class's numbers."""
+    strangers = (
+        replace(samples.typical("외부인"), person=Person(name="외부인"), unmatched="명단에 없어요"),
+        replace(samples.passed_all("송유준"), unmatched="명단에 이름이 같은 학생이 여럿이에요"),
+    )
+    alone = a_class()
+    result = replace(alone, submissions=(*strangers, *alone.submissions))
+    page = page_of(result)
+    text = parsed(page).text
+    assert "명단과 짝짓지 못한 제출물 2개" in text
+    assert re.search("외부인 *명단에 없어요", text)
+    assert re.search("송유준 *명단에 이름이 같은 학생이 여럿이에요", text)
+    assert "낸 학생 6명의 채점 점수예요. 내지 않은 1명과 명단과 짝짓지 못한 2명은 뺐어요." in text
+    assert "명단과 짝짓지 못한 학생 (2명)" in text
+    assert page.count('data-kinds="unmatched"') == 2
+
+    tiles = r'<dl class="tiles">.*?</dl>'
+    sections = r'<table class="compare".*?</table>'
+    maps = r'<table class="map".*?</table>'
+    for part in (tiles, sections, maps):
+        mine, theirs = (re.search(part, one, re.DOTALL) for one in (page, page_of(alone)))
+        assert mine is not None
+        assert theirs is not None
+        assert mine.group() == theirs.group()

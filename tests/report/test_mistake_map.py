@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from grader.course.feedback import Diagnosis, Feedback, SubmissionResult
-from grader.report.class_facts import exercises_of, lessons_of
+from grader.report.class_facts import count_raised, exercises_of, lessons_of
 from grader.report.mistake_map import RAISED, STOPPED, LessonMap, mistake_maps
 from tests.report import samples
 
@@ -65,6 +65,18 @@ def test_what_has_no_name_is_counted_too() -> None:
     raised = next(row for row in made.others if row.title == RAISED).cells
     (cell,) = raised.values()
     assert samples.raised().error in cell.examples[0][0]
+
+
+def test_all_who_raised_are_in_the_row_of_exceptions() -> None:
+    """The page counted 10 above, 3 + 6 in sections, and 2 in the map: those whose mistakes have names were missing."""
+    named = replace(samples.raised(), diagnosis=Diagnosis((samples.MISSING_ZERO_GRAD,)))
+    made = map_of((samples.raised(),), (named,), (samples.named_mistake(),))
+    assert [row.students for row in made.named] == [2]
+    (row,) = made.others
+    assert (row.title, row.students) == (RAISED, 2)
+    counted = count_raised([SubmissionResult("a", (samples.raised(),)), SubmissionResult("b", (named,))])
+    assert counted is not None
+    assert counted.students == row.students
 
 
 def test_every_cell_has_a_number_of_its_own() -> None:

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +245,51 @@ def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
     assert questions.locator(".jp-OutputArea", has_text="experiment 2").count() == 2
 
 
+def test_a_choice_made_while_another_runs_is_kept(lab: Started, page: Any) -> None:
+    """Two questions share an experiment. The second is answered while what prepares it runs: both have a verdict.
+
+    What is folded behind the experiment runs with it, up to the next text, and each cell runs once.
+    """
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    one, other = COURSE.lessons[2].predictions[2:4]
+    slow = "# 준비: 느림\nimport time\nfrom grader import predict, reveal\ntime.sleep(4)\nruns = 0"
+    folded = {"tags": ["folded"], "jupyter": {"source_hidden": True}}
+    cells = [
+        code(slow, metadata=folded),
+        text(QUESTION),
+        code(f'predict("{one.id}")', metadata={"tags": ["predict"]}),
+        text(QUESTION.replace("예측 1", "예측 2")),
+        code(f'predict("{other.id}")', metadata={"tags": ["predict"]}),
+        code(f'runs += 1\nreveal("{one.id}")'),
+        code(f'# 그림\nreveal("{other.id}")', metadata=folded),
+        code("# 확인\nprint('checked', runs)", metadata=folded),
+        text("다음 글입니다."),
+        code("# 그림: 다음\nprint('not yet')", metadata=folded),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "race.ipynb")
+    page.goto(f"{lab.address}/lab/tree/race.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    first = choices(page, one.id).filter(has_text=f"{one.answer}:")
+    second = choices(page, other.id).filter(has_text=f"{other.answer}:")
+    first.click()
+    says = "e => getComputedStyle(e, '::after').content"
+    assert "실행하고 있어요" in first.evaluate(says)
+    assert page.get_by_text("예측을 먼저 골라").count() == 0
+    second.click()
+    assert "실행하고 있어요" in second.evaluate(says)
+    for asked in (one, other):
+        page.wait_for_selector(
+            f"text=내 예측 {asked.answer} → 결과 {asked.answer}. 맞았습니다 >> visible=true"
+        )
+    page.get_by_text("checked 1").wait_for()
+    page.wait_for_timeout(500)
+    assert page.get_by_text("not yet", exact=True).count() == 0
+    assert page.get_by_text("예측을 먼저 골라").count() == 0
+    for item in (first, second):
+        assert "실행하고" not in item.evaluate(says)
+
+
 # ---- the card of a check ---------------------------------------------------------------------------
 
 THREE_MISTAKES = """def train_step(model, opt, loss_fn, xb, yb):
@@ -289,15 +335,62 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     acts = page.locator(".hanstep-acts button")
     assert acts.all_inner_texts() == ["힌트", "현미경", "이어서 읽기"]
     acts.nth(0).click()
-    page.locator("details[open]", has_text="실마리").wait_for()  # the card's own hint is the first one
-    acts.nth(0).click()
     hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
     hint.locator(".jp-OutputArea-output").first.wait_for()
     assert hint.locator(".cm-content").inner_text() == 'hint("train_step")'
+    card = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text="check(train_step)"))
+    acts = card.locator(".hanstep-acts button")
     acts.nth(1).click()
     page.get_by_role("slider", name="순간").wait_for()
     acts.nth(2).click()
     assert page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active").inner_text().startswith("긴 글")
+
+
+def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -> None:
+    """Before any check and after one, up to the answer, which is asked for once more; a new page has it too."""
+    shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner
+    code = nbformat.v4.new_code_cell
+    right = "\n".join(line for line in THREE_MISTAKES.splitlines() if "opt.step" not in line)
+    right = right.replace("    loss.backward()", "    opt.zero_grad()\n    loss.backward()").replace(
+        "return loss", "return loss.item()"
+    )
+    cells = [
+        code("from grader import check, hint"),
+        code(right, metadata={"tags": ["exercise:train_step"]}),
+        code("check(train_step)", metadata={"tags": ["check"]}),
+        code('# 막히면 아래 줄의 #을 지우고 실행하세요\n# hint("train_step")', metadata={"tags": ["hint"]}),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "ladder.ipynb")
+    page.goto(f"{lab.address}/lab/tree/ladder.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    asking = page.locator(".jp-CodeCell").nth(3)
+    button = asking.locator(".hanstep-acts button")
+    first, total = "다음 힌트 (2/", len(COURSE.exercise("train_step").hints)
+    button.filter(has_text="힌트").click()
+    button.filter(has_text=f"{first}{total})").wait_for()
+
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for _ in range(3):
+        page.keyboard.press("Shift+Enter")
+    checking = page.locator(".jp-CodeCell").nth(2)
+    checking.locator(".hanstep-acts button", has_text="힌트").click()
+    for number, name in ((1, "생각할 것"), (2, "볼 곳"), (3, "고칠 줄")):
+        asking.get_by_text(f"힌트 {number}/4 · {name}").first.wait_for()
+        following = button.filter(has_text=f"({number + 1}/4)")
+        following.wait_for()
+        on_card = checking.locator(".hanstep-acts button", has_text="힌트")
+        assert on_card.inner_text() == following.inner_text() == f"다음 힌트 ({number + 1}/4)"
+        checking.get_by_text(f"남은 힌트는 {4 - number}개예요.").wait_for()
+        following.click()
+    asking.get_by_text("정답을 볼까요?").wait_for()
+    page.keyboard.press("Control+s")
+    page.wait_for_timeout(1000)
+    page.goto(f"{lab.address}/lab/tree/ladder.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    button.filter(has_text="정답 보기 (4/4)").click()
+    asking.get_by_text("def train_step").first.wait_for()
+    button.wait_for(state="detached")
 
 
 def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:

@@ -218,14 +218,14 @@ for _ in range(8):
     ),
     (
         "plateau-wrong-direction",
-        """plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        """plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)  # BUG
 for _ in range(8):
     loss = F.cross_entropy(model(x), y)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     acc = (model(x).argmax(1) == y).float().mean().item()
-    plateau.step(acc)  # BUG
+    plateau.step(acc)
 """,
         """plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
 for _ in range(8):

@@ -851,3 +851,40 @@ def test_rule_finds_its_mistake_and_leaves_the_near_one_alone(
     assert ran.status == int("bug" in worst)
     script.write_text(HEAD + right, encoding="utf-8")
     assert watched(script).ids == []
+
+
+WITHOUT_UPDATE = {
+    "torch.func": """for _ in range(4):
+    grads = torch.func.grad(lambda w: (x @ w).square().mean())(torch.ones(6))
+""",
+    "no backward()": "loss = F.cross_entropy(model(x), y)\n",
+}
+
+
+@pytest.mark.parametrize("reason", WITHOUT_UPDATE)
+def test_a_run_without_an_update_says_why(tmp_path: Path, reason: str) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(HEAD + WITHOUT_UPDATE[reason], encoding="utf-8")
+    ran = watched(script)
+    (told,) = ran.found["findings"]
+    assert told["id"] == "no-update"
+    assert reason in told["evidence"]
+    assert ran.status == 2  # not judged
+
+
+def test_a_checkpoint_that_is_loaded_after_the_watch_is_still_judged(tmp_path: Path) -> None:
+    train = """for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+state = {"module." + name: one for name, one in model.state_dict().items()}
+"""
+    wrong = HEAD + train + "model.load_state_dict(state, strict=False)\n"
+    right = HEAD + train + "model.load_state_dict({k.removeprefix('module.'): v for k, v in state.items()})\n"
+    script = tmp_path / "train.py"
+    script.write_text(wrong, encoding="utf-8")
+    ran = watched(script, "--updates", "4")
+    assert ran.ids == [("state-not-loaded", len(wrong.splitlines()))]
+    assert ran.status == 1
+    script.write_text(right, encoding="utf-8")
+    assert watched(script, "--updates", "4").ids == []

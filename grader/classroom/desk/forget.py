@@ -22,7 +22,8 @@ from grader.gradebook.marking import known_as, student_key
 from grader.report.kept_answers import NAME as ANSWERS
 from grader.report.plain_text import one_line
 
-_TABLES = ("roster", "groups", "extensions", *(name.removesuffix(".csv") for name in HAND_FILES))
+# There may be several rosters: roster.csv, roster-2.csv.
+_TABLES = ("roster*", "groups", "extensions", *(name.removesuffix(".csv") for name in HAND_FILES))
 _MADE_AGAIN = (
     "canvas.csv",
     "moodle.csv",
@@ -52,9 +53,11 @@ class Forgotten:
         return tuple(dict.fromkeys(word for word in own if len(word) >= _SHORTEST))
 
     def is_meant(self, cell: str) -> bool:
-        """True if a cell of a table names the student: by number, or without a number by name."""
+        """True if a cell of a table names the student: by number or address, or without a number by name."""
         if self.person.id:
-            return student_number(cell).casefold() == self.person.id.casefold()
+            address = self.person.email.casefold()
+            is_address = bool(address) and cell.strip().casefold() == address
+            return is_address or student_number(cell).casefold() == self.person.id.casefold()
         return cell.removeprefix("'").casefold() in {self.label.casefold(), self.person.name.casefold()} - {
             ""
         }
@@ -116,8 +119,8 @@ def remove_files_of(out: Path, result: ClassResult, student: Forgotten) -> None:
         if student.label and (out / name).is_file():
             write_whole(out / name, b"".join(_lines_of_others(out / name, student.label)))
     with Changes(out, "").locked():
-        for table in _TABLES:
-            _remove_rows(out / f"{table}.csv", student)
+        for table in {path.with_suffix(".csv") for name in _TABLES for path in out.glob(f"{name}.*")}:
+            _remove_rows(table, student)
         _remove_from_log(out / LOG, student)
 
 

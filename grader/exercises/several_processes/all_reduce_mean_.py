@@ -4,7 +4,7 @@ Promises of the exercise, and the scenarios that check them:
     every rank's `.grad` becomes the mean: `two-ranks`, `three-ranks`, `generator`
     a rank whose `.grad` is None takes part with zeros: `none-on-one`
     None on every rank becomes zeros: `none-on-all`
-    parameters that need no gradient are passed over: `frozen`
+    parameters that need no gradient are passed over: `frozen`, `frozen-with-gradient`
     dtype and parameters stay as they are: `dtypes`, `parameters`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
@@ -135,6 +135,17 @@ def _frozen(stage: Stage) -> None:
         for parameters in ranks:
             parameters[0].requires_grad_(False)
             parameters[0].grad = None
+
+    _call_and_record(stage, 2, change)
+
+
+@driver.scenario("frozen-with-gradient", "얼린 매개변수에 남아 있는 그레이디언트", check="none")
+def _frozen_with_gradient(stage: Stage) -> None:
+    """Freeze one parameter on every rank, and leave it its gradient. A wrong program averages it."""
+
+    def change(ranks: list[Parameters]) -> None:
+        for parameters in ranks:
+            parameters[0].requires_grad_(False)
 
     _call_and_record(stage, 2, change)
 

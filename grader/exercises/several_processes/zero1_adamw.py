@@ -4,13 +4,14 @@ Promises of the exercise, and the scenarios that check them:
     every update is that of `torch.optim.AdamW`, to the bit, on every rank: `updates`, `defaults`, `three-ranks`
     a parameter without gradient stays, and its state with it: `none`
     there may be fewer parameters than ranks: `few`
-    each rank holds the state of its own parameters only, in fair shares: `shares`
+    each rank holds the state of its own parameters only: `shares`; in fair shares: `turns`
     `zero_grad` clears every gradient: `cleared`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -125,28 +126,45 @@ def _few(stage: Stage) -> None:
     _record_parameters(stage, _train(stage, ranks=3, shapes=_SHAPES[:2], **_SETTINGS))
 
 
-@driver.scenario("shares", "rank마다 가진 상태", check="state")
-def _shares(stage: Stage) -> None:
-    """Count the elements of each rank's state. A wrong program keeps all of it everywhere, or all of it on rank 0.
+def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Count the elements of each rank's state.
 
-    The parameters' first elements after the update are the witness that the optimizer did something.
+    Each parameter's first element, where its state is, is the witness that the optimizer did something; whether the
+    other ranks have it too is judged by other scenarios.
     """
-    ranks = _train(stage, **_SETTINGS)
+    ranks = _train(stage, shapes=shapes, **_SETTINGS)
     sizes = [p.numel() for p in ranks[0].parameters]
     # A share of whole parameters never has to be larger: give each parameter to the rank that has least so far.
     fair_size = sum(sizes) / len(ranks) + max(sizes)
-    owned_somewhere: list[int] = []
+    held: list[tuple[int, _RankObjects]] = []
     for number, rank in enumerate(ranks):
         state = rank.optimizer.state
         owned = [index for index, p in enumerate(rank.parameters) if _has_moments(state.get(p), p)]
-        owned_somewhere += owned
+        held += [(index, rank) for index in owned]
         owned_size = sum(sizes[index] for index in owned)
         stage.recorder.fact(
             f"rank {number}의 m이 전체의 절반과 가장 큰 매개변수를 넘음", yes_or_no(owned_size > fair_size)
         )
         stage.recorder.fact(f"rank {number}의 상태에 든 다른 것", len(state) - len(owned))
-    stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [*sorted(owned_somewhere)])
-    stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in ranks[0].parameters])
+    held.sort(key=itemgetter(0))
+    stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [index for index, _ in held])
+    updated = [rank.parameters[index].detach().ravel()[0] for index, rank in held]
+    stage.recorder.array("업데이트된 첫 원소", [float(element) for element in updated])
+
+
+@driver.scenario("shares", "rank마다 가진 상태", check="state")
+def _shares(stage: Stage) -> None:
+    """Count what each rank holds. A wrong program keeps all state everywhere, or all of it on rank 0."""
+    _record_shares(stage, _SHAPES)
+
+
+@driver.scenario("turns", "큰 것과 작은 것이 번갈아 있는 매개변수", check="state")
+def _turns(stage: Stage) -> None:
+    """Count what each rank holds of parameters that are large and small by turns, as weights and biases are.
+
+    A wrong program deals them out by turns, and one rank gets all large ones.
+    """
+    _record_shares(stage, ((4, 3), (1,), (3, 4), (1,), (2, 6), (1,)))
 
 
 def _has_moments(state: Any, parameter: Tensor) -> bool:

@@ -1,13 +1,15 @@
 """Driver of `adamw_step_`, which does by hand the step of `torch.optim.AdamW`.
 
 Promises of the exercise, and the scenarios that check them:
-    the update is torch's: `updates`, `large-eps`, `defaults`
+    the update is torch's: `updates`, `no-decay`, `large-eps`, `defaults`
     the arguments' defaults are torch's: `defaults`
     a parameter whose gradient is None stays, and its state with it: `pause`, `others`, `keys`
     a parameter that joins late is corrected by its own count: `late`
-    the state holds the count and both averages under the parameter's number: `state`, `keys`, `dtypes`
+    the state holds the count and both averages under the parameter's number: `first-state`, `state`, `keys`,
+        `dtypes`
     nothing is remembered but what is in the state: `resumed`
-    gradients stay as they are: `gradients`; there is no graph: `graph`; parameters are moved in place: `leaves`
+    gradients stay as they are: `gradients`; there is no graph: `graph`
+    parameters are moved in place: `leaves`, `places`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 
@@ -113,8 +115,14 @@ def _updates(stage: Stage) -> None:
 
 @driver.scenario("large-eps", "eps가 클 때", check="update")
 def _large_eps(stage: Stage) -> None:
-    """Update three times with a large eps. A wrong program adds it inside the root, or before the correction."""
-    _update(stage, 3, **{**_SETTINGS, "eps": 0.3})
+    """Update three times with a large eps and no decay. A wrong program adds eps elsewhere, as inside the root."""
+    _update(stage, 3, **{**_SETTINGS, "eps": 0.3, "weight_decay": 0.0})
+
+
+@driver.scenario("no-decay", "감쇠하지 않을 때", check="update")
+def _no_decay(stage: Stage) -> None:
+    """Update three times without decay. A wrong program forgets a correction; how it decays does not count here."""
+    _update(stage, 3, **{**_SETTINGS, "weight_decay": 0.0})
 
 
 @driver.scenario("defaults", "기본값", check="update")
@@ -175,17 +183,31 @@ def _others(stage: Stage) -> None:
 # ---- the state -----------------------------------------------------------------------------------
 
 
-@driver.scenario("state", "상태에 든 값", check="state")
-def _state_values(stage: Stage) -> None:
-    """Update three times and record what the state holds. A wrong program keeps corrected averages, or other ones."""
+def _record_state(stage: Stage, updates: int) -> None:
+    """Update and record what the state holds."""
     params, state = _parameters(stage), State()
-    for number in range(3):
+    for number in range(updates):
         _call(stage, params, _gradients(stage, params, number), state)
     for number in range(len(params)):
         for key in ("exp_avg", "exp_avg_sq"):
             stage.recorder.array(f"{number}번 매개변수의 {key}", state[number][key].detach().ravel())
     counts: list[Any] = [float(state[number]["step"]) for number in range(len(params))]
     stage.recorder.fact("매개변수마다 움직인 횟수", counts)
+
+
+@driver.scenario("first-state", "첫 업데이트 뒤의 상태", check="state")
+def _first_state(stage: Stage) -> None:
+    """Update once and record the state. A wrong program mixes the decay in, or starts from the first gradient.
+
+    Where the parameters went does not count here: it reaches the state with the second update only.
+    """
+    _record_state(stage, 1)
+
+
+@driver.scenario("state", "상태에 든 값", check="state")
+def _state_values(stage: Stage) -> None:
+    """Update three times and record the state. A wrong program keeps corrected averages, or other ones."""
+    _record_state(stage, 3)
 
 
 @driver.scenario("keys", "상태의 키", check="state")
@@ -204,13 +226,14 @@ def _keys(stage: Stage) -> None:
     stage.recorder.claim("매개변수마다 든 것의 키", inner, _moved_values(before, params))
 
 
-@driver.scenario("dtypes", "float32 매개변수", check="state")
+@driver.scenario("dtypes", "float32와 float64 매개변수", check="state")
 def _dtypes(stage: Stage) -> None:
-    """Update two float32 parameters, and record dtypes and shapes.
+    """Update a float32 and a float64 parameter, and record dtypes and shapes.
 
-    A wrong program keeps its averages in another dtype.
+    A wrong program keeps its averages in another dtype, or always in the default one.
     """
-    params = [nn.Parameter(p.detach().float()) for p in _parameters(stage)[:2]]
+    first, second = _parameters(stage)[:2]
+    params = [nn.Parameter(first.detach().float()), second]
     before, state = _flat(params), State()
     _call(stage, params, _gradients(stage, params, 0), state)
     kept = [state[number][key] for number in range(2) for key in ("exp_avg", "exp_avg_sq")]
@@ -273,6 +296,19 @@ def _leaves(stage: Stage) -> None:
     is_same = len(params) == len(given) and all(p is q for p, q in zip(params, given, strict=True))
     stage.recorder.claim("리스트에 든 텐서가 그대로", yes_or_no(is_same), _moved_values(before, given))
     stage.recorder.array("다음 역전파의 그레이디언트", gradients_of_next_backward(stage.env, given))
+
+
+@driver.scenario("places", "매개변수의 메모리", check="kept")
+def _places(stage: Stage) -> None:
+    """Update once and record whether the parameters lie where they lay. A wrong program gives them new memory.
+
+    What shares their memory, as a vector of all parameters does, would keep the old values.
+    """
+    params = _parameters(stage)
+    before, given, places = _flat(params), [*params], [p.data_ptr() for p in params]
+    _call(stage, params, _gradients(stage, params, 0), State())
+    is_same = all(p.data_ptr() == place for p, place in zip(given, places, strict=True))
+    stage.recorder.claim("매개변수의 메모리가 그대로", yes_or_no(is_same), _moved_values(before, params))
 
 
 @driver.scenario("quiet", "화면 출력", check="kept")

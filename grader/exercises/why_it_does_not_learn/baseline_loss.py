@@ -1,7 +1,7 @@
 """Driver of `baseline_loss`, which returns the smallest mean loss of a model that does not see its inputs.
 
 Promises of the exercise, and the scenarios that check them:
-    squared errors for real targets: `real`, `offset`, `single`
+    squared errors for real targets: `real`, `offset`, `single`; of either precision: `float32`
     cross entropy for class numbers: `classes`; classes that never occur: `gaps`
     targets of -100 are not counted: `ignored`
     a float is returned, and nothing printed: `types`, `quiet`; the targets stay: every scenario
@@ -70,6 +70,12 @@ def _one_target(stage: Stage) -> None:
     _record(stage, "제곱 오차", [_real(stage.env, "one", 1), _real(stage.env, "two", 2)])
 
 
+@driver.scenario("float32", "float32인 정답", check="real", atol=FLOAT32_ATOL)
+def _float32(stage: Stage) -> None:
+    """Give targets in float32. A wrong program knows real numbers by one dtype, and takes these for classes."""
+    _record(stage, "제곱 오차", [_real(stage.env, "float32", 12).float()])
+
+
 @driver.scenario("classes", "클래스의 번호", atol=FLOAT32_ATOL)
 def _class_numbers(stage: Stage) -> None:
     """Give class numbers of unlike frequencies, each of which occurs.
@@ -112,7 +118,7 @@ def _types(stage: Stage) -> None:
     returns a negative number, for all targets are negative.
     """
     student = stage.student("baseline_loss")
-    negative = [-_real(stage.env, salt, 7).abs() for salt in ("types", "others")]
+    negative = [-_real(stage.env, salt, length).abs() for salt, length in (("types", 7), ("others", 9))]
     targets = (*negative, _classes(stage.env, [2, 3]))
     values = [stage.recorder.call(student, one) for one in targets]
     first, second = (as_number(value) for value in values[:2])

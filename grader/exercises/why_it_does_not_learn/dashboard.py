@@ -48,8 +48,14 @@ _KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
 
 
 def _open(stage: Stage, model: nn.Module) -> Any:
-    """Make the learner's dashboard."""
-    return stage.recorder.call(stage.student("Dashboard"), model)
+    """Make the learner's dashboard, which is closed in the end: a hook on all modules would reach other scenarios."""
+    board = stage.recorder.call(stage.student("Dashboard"), model)
+
+    def close() -> None:
+        board.close()  # looked up no earlier: a dashboard that has no such method loses its own check only
+
+    stage.recorder.at_end(close)
+    return board
 
 
 def _rate(stage: Stage, salt: str = "lr") -> float:

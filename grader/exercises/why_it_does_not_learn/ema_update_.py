@@ -158,17 +158,19 @@ def _own(stage: Stage) -> None:
     A wrong program lets both share tensors, or puts new ones.
     """
     average, model = _models(stage)
-    before, held = flat_weights(average), list(_tensors(average))
-    places = [tensor.data_ptr() for tensor in held]
+    before = flat_weights(average)
+    kinds = {"매개변수": nn.Module.parameters, "버퍼": nn.Module.buffers}
+    held = {name: [(one, one.data_ptr()) for one in tensors(average)] for name, tensors in kinds.items()}
     _call(stage, average, model, 0.6, 0)
     witness = _moved(before, average)
     after = [tensor.detach().clone() for tensor in _tensors(average)]
     _train(stage, model, 0)
     stays = all(torch.equal(now, one) for now, one in zip(_tensors(average), after, strict=True))
     stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(stays), witness)
-    pairs = zip(_tensors(average), held, places, strict=True)
-    same = all(now is one and now.data_ptr() == place for now, one, place in pairs)
-    stage.recorder.claim("부르기 전과 같은 텐서", yes_or_no(same), witness)
+    for name, tensors in kinds.items():
+        pairs = zip(tensors(average), held[name], strict=True)
+        same = all(now is one and now.data_ptr() == place for now, (one, place) in pairs)
+        stage.recorder.claim(f"부르기 전과 같은 {name}", yes_or_no(same), witness)
 
 
 def _tensors(model: nn.Module) -> Iterator[Tensor]:

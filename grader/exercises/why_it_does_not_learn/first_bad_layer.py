@@ -7,8 +7,8 @@ Promises of the exercise, and the scenarios that check them:
     what the batch brings in is nobody's fault: `bad-batch`, `bad-batch-later`
     a layer that is called again counts from its first bad call: `reused`, `reused-later`
     one pass, in the modes given: `once`, `train-mode`
-    buffers, the random state, hooks, modes, weights and gradients stay as they are: `buffers`, `random-state`, `hooks`,
-        `modes`, `gradients`
+    buffers, the random state, hooks, modes, weights and gradients stay as they are: `buffers`, `hidden-buffer`,
+        `random-state`, `hooks`, `modes`, `gradients`
     after an error too, which is passed on unless a layer was found: `error-before`, `error-after`, `error-hooks`,
         `error-buffers`
 
@@ -111,8 +111,22 @@ class _Raise(nn.Module):
         raise LookupError("값을 찾을 수 없음")
 
 
+class _Count(nn.Module):
+    """Count the training passes in a buffer that `state_dict` does not hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Tensor
+        self.register_buffer("calls", torch.zeros(1), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the same numbers, counted."""
+        self.calls += self.training
+        return x * 1.0
+
+
 class _LogOfNegative(nn.Module):
-    """A block that takes the logarithm of a negative number itself, between two layers that do nothing wrong."""
+    """A block that takes the logarithm of a negative number itself, after two layers that do nothing wrong."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,9 +134,8 @@ class _LogOfNegative(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return NaN everywhere."""
-        h: Tensor = self.before(x)
-        out: Tensor = self.after(torch.log(-1.0 - h.abs()))
-        return out
+        h: Tensor = self.after(self.before(x))
+        return torch.log(-1.0 - h.abs())
 
 
 class _CallInOrder(nn.Module):
@@ -238,20 +251,14 @@ def _large(stage: Stage) -> None:
 
 @driver.scenario("first", "잘못된 계층 둘", check="name")
 def _first(stage: Stage) -> None:
-    """Two layers spoil a value, and what the first one made is finite again by then.
+    """Two layers spoil a value, and the next one makes it finite again: no other layer or block has a part in it.
 
     A wrong program returns the last one, or finds only the kind that the second one makes.
     """
     first, second = _Spoil(stage.env, math.inf, "first"), _Spoil(stage.env, math.nan, "second")
-    layers = [
-        nn.BatchNorm1d(FEATURES),
-        *_healthy_layers(1),
-        first,
-        *_healthy_layers(1),
-        second,
-        *_healthy_layers(1),
-    ]
-    _record_name(stage, _net(stage.env, layers))
+    start = [nn.BatchNorm1d(FEATURES), *_healthy_layers(1), first, nn.Tanh()]
+    end = [*_healthy_layers(1), second, _ReplaceNonFinite(), *_healthy_layers(1)]
+    _record_name(stage, _net(stage.env, [*start, *end]))
 
 
 @driver.scenario("order", "등록한 순서와 다르게 불리는 계층", check="name")
@@ -290,15 +297,22 @@ def _alone(stage: Stage) -> None:
 
 @driver.scenario("container", "계층 사이에서 생긴 NaN", check="none")
 def _container(stage: Stage) -> None:
-    """A block makes the NaN, and none of its layers. A wrong program names the block."""
-    _record_name(stage, _net(stage.env, [*_healthy_layers(1), _LogOfNegative(), *_healthy_layers(1)]))
+    """A block makes the NaN, and none of its layers, and the next layer removes it. A wrong program names the block."""
+    _record_name(
+        stage,
+        _net(stage.env, [*_healthy_layers(1), _LogOfNegative(), _ReplaceNonFinite(), *_healthy_layers(1)]),
+    )
 
 
 @driver.scenario("bad-batch", "NaN이 든 배치", check="none")
 def _bad_batch(stage: Stage) -> None:
-    """The batch holds a NaN. A wrong program names the layer that received it."""
+    """The batch holds a NaN, which one layer passes on. A wrong program names that layer."""
     batch = _Spoil(stage.env, math.nan)(_batch(stage.env))
-    _record_name(stage, _net(stage.env, [nn.Linear(FEATURES, FEATURES), *_healthy_layers(1)]), batch)
+    _record_name(
+        stage,
+        _net(stage.env, [nn.Linear(FEATURES, FEATURES), _ReplaceNonFinite(), *_healthy_layers(1)]),
+        batch,
+    )
 
 
 @driver.scenario("bad-batch-later", "NaN이 든 배치와 잘못된 계층", check="none")
@@ -395,6 +409,15 @@ def _buffers(stage: Stage) -> None:
     is_same = torch.equal(_flat_buffers(model), before)
     stage.recorder.claim("버퍼", "그대로" if is_same else "바뀜", _flat_buffers(model))
     stage.recorder.array("모델을 부름", _called_witness(stage))
+
+
+@driver.scenario("hidden-buffer", "`state_dict`에 없는 버퍼", check="untouched")
+def _hidden_buffer(stage: Stage) -> None:
+    """Record a buffer that is not persistent. A wrong program restores what `state_dict` holds."""
+    counter = _Count()
+    _call(stage, _net(stage.env, [*_healthy_layers(1), counter, *_healthy_layers(1)]))
+    is_same = not counter.calls.any()
+    stage.recorder.claim("`state_dict`에 없는 버퍼", "그대로" if is_same else "바뀜", _called_witness(stage))
 
 
 @driver.scenario("random-state", "난수 상태", check="untouched")

@@ -74,13 +74,15 @@ class _Decoder(nn.Module):
 
 
 class _Tied(nn.Module):
-    """A model that ties its head and an embedding, each with an inner layer that comes before it."""
+    """A model that ties its head and an embedding, each with an inner layer before it, and two inner layers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first = nn.Linear(4, 6, bias=False)
         self.second = nn.Linear(4, 5, bias=False)
         self.third = nn.Linear(4, 4, bias=False)
+        self.fourth = nn.Linear(4, 4, bias=False)
+        self.fourth.weight = self.third.weight
         self.table = nn.Embedding(6, 4)
         self.table.weight = self.first.weight
         self.head = nn.Linear(4, 5, bias=False)
@@ -219,9 +221,10 @@ def _dotted(stage: Stage) -> None:
 
 @driver.scenario("tied", "임베딩이나 출력 계층과 함께 쓰는 행렬")
 def _tied(stage: Stage) -> None:
-    """Tie the head and the embedding with inner layers that come before them.
+    """Tie the head and the embedding with inner layers that come before them, and two inner layers with one another.
 
-    A wrong program goes by the first name of a parameter, which is that of the inner layer.
+    A wrong program goes by the first name of a parameter, which is that of the inner layer, or keeps all that is shared
+    from Muon.
     """
     _record_lists(stage, _Tied(), ["first.weight", "second.weight", "third.weight"])
 
@@ -270,8 +273,8 @@ def _order(stage: Stage) -> None:
 def _missing(stage: Stage) -> None:
     """Name a head that exists, then one that does not.
 
-    A wrong program passes over the missing name, or raises another exception. The first call is there because a program
-    that always raises must fail.
+    A wrong program passes over the missing name, or raises another exception; one that looks for `head` whatever it is
+    told finds it in some models only. The first call is there because a program that always raises must fail.
     """
     model = _Reader()
     witness = _lists_witness(stage, model, _call(stage, model))
@@ -279,3 +282,6 @@ def _missing(stage: Stage) -> None:
     for head in ("tail", "embed"):
         fact = f"이름이 {head}인 모듈이 없을 때"
         stage.recorder.record_raised(KeyError, fact, stage.student("muon_groups"), _Reader(), head=head)
+    headless = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 5))
+    fact = "이름이 head인 모듈도 없을 때"
+    stage.recorder.record_raised(KeyError, fact, stage.student("muon_groups"), headless, head="tail")

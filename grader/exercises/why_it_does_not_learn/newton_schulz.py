@@ -1,11 +1,13 @@
 """Driver of `newton_schulz`, which keeps a matrix's singular vectors and brings its singular values near 1.
 
 Promises of the exercise, and the scenarios that check them:
-    the matrix is divided by its Frobenius norm and goes through the polynomial five times: `square`, `wide`, `tall`
+    the matrix is divided by its Frobenius norm: `norm`
+    it goes through the polynomial five times: `square`, `wide`, `tall`; what was tall is tall again: `shapes`
     as often as `steps` says: `steps`
     a norm below 1e-7 is replaced by 1e-7, and zeros stay zeros: `tiny`, `zero`
     the products have the size of the shorter side: `products`
-    the result has the type of the matrix: `types`; the matrix itself stays as it is: `input`
+    the result has the type of the matrix: `types`, and no lower precision: `precision`
+    the matrix itself stays as it is: `input`
 
 Except in `input`, the function gets a copy that nobody else sees, so that a program which works in place loses the
 points of that check only.
@@ -30,6 +32,11 @@ _SIZE = 100.0
 _ATOL = 1e-8
 """Absolute tolerance for matrices of this size: 1e-7 added to their norm moves the result by less (measured: 3e-9 in
 seven steps), because `tiny` judges how a small norm is treated."""
+
+
+_COARSE_ATOL = 0.02
+"""Absolute tolerance for divided matrices, whose elements are below 1: computing in bfloat16 (8 bits) moves them by at
+most 0.004, because `precision` judges that; another norm moves some of them by more than 0.03."""
 
 
 def _matrix(stage: Stage, rows: int, columns: int, salt: str = "matrix") -> Tensor:
@@ -81,6 +88,22 @@ def _tall(stage: Stage) -> None:
     A wrong program returns it transposed.
     """
     _record(stage, "돌려준 행렬", _call(stage, _matrix(stage, 8, 4)))
+
+
+@driver.scenario("norm", "노름으로 나눈 행렬", check="values", atol=_COARSE_ATOL)
+def _norm(stage: Stage) -> None:
+    """Ask for no step, which leaves what was divided. A wrong program divides by another number, or by several."""
+    _record(stage, "나눈 행렬", _call(stage, _matrix(stage, 3, 6), steps=0))
+
+
+@driver.scenario("shapes", "돌려준 행렬의 모양", check="values")
+def _shapes(stage: Stage) -> None:
+    """Record the shapes that come back for a tall and for a wide matrix. A wrong program returns one transposed."""
+    for name, rows, columns in (("세로로 긴", 6, 4), ("가로로 긴", 4, 6)):
+        matrix = _matrix(stage, rows, columns, name)
+        result = _call(stage, matrix)
+        witness = [seeded_number(stage.env, name) * _is_new(result, matrix)]
+        stage.recorder.claim(f"{name} 행렬을 넣었을 때의 모양", list(result.shape), witness)
 
 
 @driver.scenario("steps", "되풀이하는 횟수", atol=_ATOL)
@@ -164,6 +187,21 @@ def _types(stage: Stage) -> None:
         result = _call(stage, matrix)
         witness = [seeded_number(stage.env, name) * _is_new(result, matrix)]
         stage.recorder.claim(f"{name}로 불렀을 때의 dtype", str(result.dtype), witness)
+
+
+@driver.scenario("precision", "거의 같은 두 행렬", check="types")
+def _precision(stage: Stage) -> None:
+    """Call with two matrices that differ only beyond the precision of float32.
+
+    A wrong program computes in a lower precision, and returns the same for both.
+    """
+    matrix = _matrix(stage, 3, 5)
+    other = matrix.clone()
+    other[1, 2] *= 1 + 2**-40
+    results = [_call(stage, one).detach().double() for one in (matrix, other)]
+    differ = yes_or_no(not torch.equal(*results))
+    witness = [seeded_number(stage.env, "precision") * _is_new(results[0], matrix)]
+    stage.recorder.claim("마지막 자릿수만 다른 두 float64 행렬의 결과가 다름", differ, witness)
 
 
 @driver.scenario("input", "받은 행렬")

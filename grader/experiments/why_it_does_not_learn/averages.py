@@ -40,6 +40,7 @@ def train_following(
     follow: Mapping[str, Follow],
     *,
     to_zero: bool = False,
+    stop: int = STEPS,
     norm: bool = False,
 ) -> dict[str, nn.Module]:
     """Train a classifier of the digits by momentum SGD with batches of 16, and let averages follow it.
@@ -48,7 +49,8 @@ def train_following(
         seed: seed of the weights and of the batches.
         lr: learning rate.
         follow: name -> how this average follows; each starts as a copy of the untrained model.
-        to_zero: let the rate fall to zero linearly; False: it stays.
+        to_zero: let the rate fall linearly, to zero at `STEPS`; False: it stays.
+        stop: number of steps that are made.
         norm: use a model with BatchNorm.
 
     Returns:
@@ -57,7 +59,7 @@ def train_following(
     model = make_model(seed, *([nn.BatchNorm1d(64)] if norm else []))
     averages: dict[str, nn.Module] = {name: copy.deepcopy(model) for name in follow}
     opt = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
-    for step, (xb, yb) in enumerate(make_batches(seed, STEPS, 16)):
+    for step, (xb, yb) in enumerate(make_batches(seed, stop, 16)):
         opt.param_groups[0]["lr"] = lr * (1 - step / STEPS) if to_zero else lr
         opt.zero_grad()
         loss_fn(model(xb), yb).backward()

@@ -83,9 +83,10 @@ def result_of(text: str, seed: int = 0) -> float | str:
 def xray(script: Path) -> str:
     """Return the card that `grader xray SCRIPT` prints, without what the script itself prints."""
     command = [sys.executable, "-m", "grader", "xray", str(script)]
-    # A notebook's kernel asks every program for colours; the card is printed as plain text.
+    # A notebook's kernel asks every program for colours; the card is printed as plain text. Models so small are many
+    # times slower with several threads when the machine is busy.
     environment = {name: value for name, value in os.environ.items() if "COLOR" not in name}
-    environment |= {"PYTHONIOENCODING": "utf-8", "COLUMNS": "90", "TERM": "dumb"}
+    environment |= {"PYTHONIOENCODING": "utf-8", "COLUMNS": "90", "TERM": "dumb", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8", env=environment)
     begin, end = done.stderr.find("╭"), done.stderr.rfind("╯")
     return done.stderr[begin : end + 1] if begin >= 0 else done.stderr

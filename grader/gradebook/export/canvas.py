@@ -12,7 +12,13 @@ from grader.base.headings import find_title, plain_header
 from grader.base.names import listed
 from grader.base.tables import Table, csv_text, read_table, student_number
 from grader.gradebook.export.filling import EXCUSED, Filled, Filling
-from grader.gradebook.export.rows import ExportError, Row, column_asked_for, may_belong_to
+from grader.gradebook.export.rows import (
+    ExportError,
+    Row,
+    column_asked_for,
+    may_belong_to,
+    refuse_other_full_mark,
+)
 from grader.report.plain_text import points, spreadsheet_cell
 
 _STUDENT_COLUMNS = frozenset(
@@ -52,7 +58,14 @@ def canvas_csv(rows: list[Row], assignment: str) -> tuple[str, tuple[str, ...]]:
     return csv_text(lines), tuple(row.student or row.person.name for row in rows if row not in known)
 
 
-def fill_canvas_export(rows: list[Row], path: Path, column: str | None, *, overwrite: bool = False) -> Filled:
+def fill_canvas_export(
+    rows: list[Row],
+    path: Path,
+    column: str | None,
+    *,
+    overwrite: bool = False,
+    report: Path = Path("report"),
+) -> Filled:
     """Return Canvas' own export with the marks of one assignment filled in.
 
     Args:
@@ -60,10 +73,12 @@ def fill_canvas_export(rows: list[Row], path: Path, column: str | None, *, overw
         path: the exported gradebook.
         column: title of the assignment's column; None if there is only one.
         overwrite: True to replace scores that are there, and `EX`.
+        report: folder of the results, for messages.
 
     Raises:
         TableError: the file cannot be read.
-        ExportError: it is not a gradebook, or it is unclear which column to fill, or the column is no assignment's.
+        ExportError: it is not a gradebook, or it is unclear which column to fill, or the column is no assignment's, or
+            Canvas counts it from another full mark than ours.
     """
     table = read_table(path, "Canvas 성적표")
     id_at, sis_at, login_at = (
@@ -76,6 +91,7 @@ def fill_canvas_export(rows: list[Row], path: Path, column: str | None, *, overw
             f"Canvas의 성적표가 아니에요: {path} (Student, ID 열이 없어요). 성적표에서 내보낸 CSV를 알려 주세요."
         )
     at = _assignment(table, column, path)
+    _refuse_other_full_mark(rows, table, at, report)
     first_at, notes_at = find_title(table.header, "FirstName"), find_title(table.header, "Notes")
     by_id = {row.person.canvas_id: row for row in rows if row.person.canvas_id}
     by_sis = {row.person.id.casefold(): row for row in rows if row.person.id}
@@ -93,7 +109,7 @@ def fill_canvas_export(rows: list[Row], path: Path, column: str | None, *, overw
         who = f"{name} {row.person.id or line[id_at]}"
         if filling.put(index, row, _as_canvas_reads(row), who) or row.comments:
             filling.note(index, notes_at, row.remarks)
-    return filling.done(rows, _other_full_mark(rows, table, at))
+    return filling.done(rows)
 
 
 def _as_canvas_reads(row: Row) -> str:
@@ -105,20 +121,10 @@ def _points_row(table: Table) -> tuple[str, ...]:
     return next((line for line in table.rows if line[0].casefold() == "points possible"), ())
 
 
-def _other_full_mark(rows: list[Row], table: Table, at: int) -> tuple[str, ...]:
-    """Return a warning if Canvas counts the assignment from another full mark than ours."""
+def _refuse_other_full_mark(rows: list[Row], table: Table, at: int, report: Path) -> None:
     line = _points_row(table)
     full = max((row.max_score for row in rows if row.student), default=0.0)
-    try:
-        theirs = float(line[at].replace(",", ".")) if line else full
-    except ValueError:
-        return ()
-    if abs(theirs - full) < 0.005 or not full:
-        return ()
-    return (
-        f"Canvas의 '{table.header[at]}'은 {points(theirs)}점 만점인데 여기 점수는 {points(full)}점 만점이에요. "
-        f"policy.toml에 out_of = {points(theirs)}을 적고 grader mark를 실행한 다음 다시 내보내 주세요.",
-    )
+    refuse_other_full_mark(f"Canvas의 '{table.header[at]}'", line[at] if line else "", full, report)
 
 
 def _assignment(table: Table, column: str | None, path: Path) -> int:

@@ -1,9 +1,13 @@
 """Fill the marks of a class into a table that a learning system exported, without losing what stands there."""
 
-from collections.abc import Iterable, Mapping
+import codecs
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from grader.base.tables import Table, csv_text
+from grader.base.csv_cells import with_cells
+from grader.base.decoding import decode_unchanged, read_bytes
+from grader.base.tables import Table
+from grader.base.workbook import is_workbook
 from grader.gradebook.export.rows import Row
 
 EXCUSED = "EX"
@@ -34,8 +38,13 @@ class Filled:
     left_out: tuple[str, ...]
     """Students who are not in the table."""
     changes: tuple[Change, ...] = ()
-    warnings: tuple[str, ...] = ()
-    """Korean sentences for the instructor."""
+    has_mark: bool = False
+    """True if the mark of UTF-8 stands before the text: without it, Excel on a Korean Windows misreads Hangul."""
+
+    @property
+    def data(self) -> bytes:
+        """The file's bytes, in UTF-8, which Canvas and Moodle expect."""
+        return (codecs.BOM_UTF8 if self.has_mark else b"") + self.text.encode("utf-8", "replace")
 
 
 @dataclass
@@ -80,15 +89,17 @@ class Filling:
         if at is not None and text and (self.overwrite or not self.table.rows[index][at]):
             self.cells.setdefault(index, {})[at] = text
 
-    def done(self, rows: Iterable[Row], warnings: tuple[str, ...] = ()) -> Filled:
-        """Return the table, with the lines that stood above it."""
-        lines = [list(line) for line in (*self.table.above, self.table.header)]
-        for index, line in enumerate(self.table.rows):
-            own: Mapping[int, str] = self.cells.get(index, {})
-            lines.append([own.get(at, old) for at, old in enumerate(line)])
+    def done(self, rows: Iterable[Row]) -> Filled:
+        """Return the table; every character outside the new cells is as it was, unless it was a workbook.
+
+        Raises:
+            ReadError: the table's file has become unreadable meanwhile.
+        """
+        data = read_bytes(self.table.path)
+        text, has_mark = ("", True) if is_workbook(data) else decode_unchanged(data)
         left_out = tuple(row.student or row.person.name for row in rows if id(row) not in self.found)
-        text = csv_text(lines, delimiter=self.table.delimiter)
-        return Filled(text, left_out, tuple(self.changes), warnings)
+        filled = with_cells(text, self.table, self.cells)
+        return Filled(filled, left_out, tuple(self.changes), has_mark)
 
 
 def _why_kept(old: str) -> str:

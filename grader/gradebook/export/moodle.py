@@ -5,6 +5,7 @@ Its column titles are in the language of the site, so the safest file is the dow
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -12,8 +13,15 @@ from pathlib import Path
 from grader.base.headings import find_columns
 from grader.base.tables import csv_text, read_table, student_number
 from grader.gradebook.export.filling import Filled, Filling
-from grader.gradebook.export.rows import ExportError, Row, column_asked_for, may_belong_to
+from grader.gradebook.export.rows import (
+    ExportError,
+    Row,
+    column_asked_for,
+    may_belong_to,
+    refuse_other_full_mark,
+)
 from grader.intake.agreement import agree
+from grader.intake.roster import name_keys, numbers_in_address
 from grader.report.plain_text import WHOLE_COMMENT, points, spreadsheet_cell
 
 HEADER = (
@@ -57,7 +65,12 @@ def moodle_csv(rows: list[Row]) -> tuple[str, tuple[str, ...]]:
 
 
 def fill_moodle_worksheet(
-    rows: list[Row], path: Path, column: str | None, *, overwrite: bool = False
+    rows: list[Row],
+    path: Path,
+    column: str | None,
+    *,
+    overwrite: bool = False,
+    report: Path = Path("report"),
 ) -> Filled:
     """Return Moodle's own worksheet, in the language of the site, with marks and their reasons filled in.
 
@@ -66,10 +79,11 @@ def fill_moodle_worksheet(
         path: the worksheet.
         column: title of the column to fill, if the site has another word for a grade.
         overwrite: True to replace grades that are there.
+        report: folder of the results, for messages.
 
     Raises:
         TableError: the file cannot be read.
-        ExportError: it is not a worksheet, or a mark is larger than Moodle accepts; Moodle would skip it silently.
+        ExportError: it is not a worksheet, or Moodle counts from another full mark than ours.
     """
     table = read_table(path, "Moodle 채점표", ("record_id", "grade"))
     places = find_columns(table.header, _FIELDS)
@@ -89,14 +103,14 @@ def fill_moodle_worksheet(
             f"Moodle의 채점표에서 식별자(Identifier)와 성적(Grade) 열을 찾지 못했어요: {path} "
             f"(있는 열: {', '.join(table.header)}). 성적을 적을 열의 이름을 --column에 적어 주세요."
         )
-    known = _Known(rows)
+    known = _Known(rows, [] if places["name"] is None else [line[places["name"]] for line in table.rows])
     filling = Filling(table, grade_at, overwrite)
     for index, line in enumerate(table.rows):
         cells = {name: "" if at is None else line[at] for name, at in places.items()}
         row = known.of(cells)
         if row is None:
             continue
-        _refuse_larger(row, cells["max_grade"])
+        refuse_other_full_mark("Moodle 채점표의", cells["max_grade"], row.max_score, report)
         locked = "Moodle에서 잠긴 성적" if cells["can_change"].casefold() in _NO else ""
         who = f"{cells['name']} {cells['id'] or cells['record_id']}"
         written = filling.put(index, row, row.shown_score, who, locked=locked)
@@ -106,12 +120,21 @@ def fill_moodle_worksheet(
 
 
 class _Known:
-    """Finds the student of a worksheet's line: by student number, by Moodle's number with the name, by address."""
+    """Finds the student of a worksheet's line.
 
-    def __init__(self, rows: list[Row]) -> None:
+    By student number, by Moodle's number with the name, by address, by a student number within the address
+    (`s20191234@x.ac.kr`), by a name that only one student and only one line have.
+    """
+
+    def __init__(self, rows: list[Row], names: list[str]) -> None:
         self._by_id = {row.person.id.casefold(): row for row in rows if row.person.id}
         self._by_number = {row.person.moodle_id: row for row in rows if row.person.moodle_id}
         self._by_email = {row.person.email.casefold(): row for row in rows if row.person.email}
+        self._by_name: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            for key in name_keys(row.person.name):
+                self._by_name[key].append(row)
+        self._lines = Counter(key for name in names for key in name_keys(name))
 
     def of(self, cells: Mapping[str, str]) -> Row | None:
         """Return the row of the student in a line of the worksheet, whose cells are given by field."""
@@ -125,21 +148,19 @@ class _Known:
         if row is not None and is_other and not agree(row.person.name, cells["name"]):
             row = None
         if row is None or not may_belong_to(row, cells["name"]):
-            row = self._by_email.get(cells["email"].casefold())
+            row = self._by_email.get(cells["email"].casefold()) or self._without_number(cells)
         return row
 
-
-def _refuse_larger(row: Row, most: str) -> None:
-    try:
-        largest = float(most.replace(",", "."))
-    except ValueError:
-        return
-    if row.score is not None and row.score > largest:
-        raise ExportError(
-            f"Moodle의 만점 {points(largest)}점보다 큰 점수가 있어서 Moodle이 받지 않아요: "
-            f"{row.student} {row.shown_score}점. policy.toml에 out_of = {points(largest)}을 적고 "
-            "grader mark를 실행한 다음 다시 내보내 주세요."
-        )
+    def _without_number(self, cells: Mapping[str, str]) -> Row | None:
+        """Return the row of somebody in the roster who has neither Moodle's number nor this address."""
+        digits = (number.casefold() for number in numbers_in_address(cells["email"]))
+        found = next((self._by_id[number] for number in digits if number in self._by_id), None)
+        if found is not None:
+            return None if found.person.moodle_id or not agree(found.person.name, cells["name"]) else found
+        keys = [key for key in name_keys(cells["name"]) if self._lines[key] == 1]
+        named = {id(row): row for key in keys for row in self._by_name.get(key, ())}
+        (only,) = named.values() if len(named) == 1 else (None,)
+        return only if only is not None and only.person.id and not only.person.moodle_id else None
 
 
 def _comment(row: Row) -> str:

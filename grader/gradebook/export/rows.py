@@ -1,5 +1,6 @@
 """Turn results into one row per student with the mark that counts, from which all systems' files are made."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,9 @@ from grader.base.tables import Table
 from grader.course.feedback import ClassResult, Person, SubmissionResult
 from grader.intake.agreement import agree, is_placeholder_name
 from grader.report.plain_text import WHOLE_COMMENT, comment_lines, points, spreadsheet_cell
+
+_SAME_FULL_MARK = 0.005
+"""Difference below which two full marks are one: systems write two decimals."""
 
 
 class ExportError(HanstepError):
@@ -79,6 +83,34 @@ def _row(submission: SubmissionResult, full: float) -> Row:
         return Row(submission.student, person, submission.score, submission.max_score, comments=said)
     excused = mark.score is None
     return Row(submission.student, person, mark.score, mark.max_score, mark.reasons, excused, comments=said)
+
+
+def refuse_other_full_mark(what: str, theirs: str, ours: float, report: Path) -> None:
+    """Refuse to write marks into a column that counts from another full mark: 6 of 6 would be 6 of 100.
+
+    Args:
+        what: Korean name of the column.
+        theirs: its full mark as the system writes it; ignored if it is no number, as for a scale of words.
+        ours: full mark of the rows; 0 if there is none.
+        report: folder of the results, for the command.
+
+    Raises:
+        ExportError: they differ; says how to scale the marks.
+    """
+    try:
+        full = float(theirs.replace(",", "."))
+    except ValueError:
+        return
+    if not full or not ours or abs(full - ours) < _SAME_FULL_MARK:
+        return
+    kept = report / "policy.toml"
+    policy, option = (kept, "") if kept.is_file() else (Path("policy.toml"), " --policy policy.toml")
+    raise ExportError(
+        f"{what} 만점은 {points(full)}점인데 여기 점수는 {points(ours)}점 만점이라서 적지 않았어요. "
+        f"그대로 적으면 다 맞은 학생이 {points(full)}점 가운데 {points(ours)}점이 돼요. "
+        f"{policy}의 맨 위에 out_of = {points(full)} 한 줄을 적고 "
+        f"점수를 다시 계산한 다음 내보내 주세요: grader mark {shlex.quote(str(report))}{option}"
+    )
 
 
 def column_asked_for(template: Table, name: str, path: Path) -> int:

@@ -8,6 +8,7 @@ from grader.scripts.observers.data import DataObserver
 from grader.scripts.observers.files import FileObserver
 from grader.scripts.observers.models import ModelObserver
 from grader.scripts.observers.schedulers import SchedulerObserver
+from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.observers.updates import UpdateObserver
 from grader.scripts.patches import TABLE, Patches
 from grader.scripts.watch import Watch
@@ -16,9 +17,10 @@ from grader.scripts.watch import Watch
 def patches(watch: Watch) -> Patches:
     """Return the patches of a watch; they are not put on yet."""
     copies = CopyObserver(watch)
-    models = ModelObserver(watch, copies)
+    shapes = ShapeObserver(watch)
+    models = ModelObserver(watch, copies, shapes)
     updates = UpdateObserver(watch, copies)
-    observers = (models, updates, DataObserver(watch), FileObserver(watch), SchedulerObserver(watch))
+    observers = (models, shapes, updates, DataObserver(watch), FileObserver(watch), SchedulerObserver(watch))
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))

@@ -22,16 +22,29 @@ class CopyObserver:
         self._pairs: dict[int, tuple[weakref.ref[nn.Module], weakref.ref[nn.Module]]] = {}
         """By number of a copy: its source and itself."""
         self._before: dict[int, Tensor] = {}
+        self._statistics: dict[int, Tensor] = {}
+        """By number of a copy: its batch norms' statistics when it was copied."""
 
     def copied(self, source: nn.Module, copy: nn.Module, number: int) -> None:
         """Remember a copy."""
         self._pairs[number] = weakref.ref(source), weakref.ref(copy)
+        self._statistics[number] = _statistics(copy)
 
     def ran(self, module: nn.Module) -> None:
         """Note where a copy runs with gradients on."""
         for number, (_, copy) in self._pairs.items():
             if copy() is module:
                 self._watch.facts.modules[number].copy_ran = own_place()
+
+    def evaluates(self, module: nn.Module, number: int) -> None:
+        """Count an evaluation of a copy that still has the statistics of its beginning, unlike its source."""
+        first = self._statistics.get(number)
+        if first is None or module.training or not first.numel():
+            return
+        source = self._pairs[number][0]()
+        later = first if source is None else _statistics(source)
+        if torch.equal(_statistics(module), first) and not torch.equal(later, first):
+            self._watch.facts.modules[number].stale_runs += 1
 
     @property
     def any(self) -> bool:
@@ -62,6 +75,13 @@ class CopyObserver:
         found: Any = torch.linalg.lstsq(parts, now[:, None], driver="gelsd").solution[:, 0]
         if float((parts @ found - now).norm()) < _EXACT * float(now.norm()):
             self._watch.add(CopyUpdated(module=number, kept=float(found[0]), taken=float(found[1])))
+
+
+def _statistics(module: nn.Module) -> Tensor:
+    """Return some of the running means of a module's batch norms."""
+    norms = [one for one in module.modules() if isinstance(one, nn.modules.batchnorm._BatchNorm)]
+    means = [one.running_mean.detach()[:_ENTRIES].cpu() for one in norms if one.running_mean is not None]
+    return torch.cat(means[:_PARTS]) if means else torch.zeros(0)
 
 
 def _entries(module: nn.Module) -> Tensor:

@@ -1,6 +1,7 @@
 """Observe states: `state_dict`, `load_state_dict`, `torch.save` and `torch.load`."""
 
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -95,7 +96,9 @@ class FileObserver:
                     if isinstance(given, dict) and name not in given:
                         continue  # `strict=False` leaves it as it was
                     watch.facts.parameters[watch.parameter(tensor)].loaded = True
-            watch.add(StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial))
+            event = watch.add(StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial))
+            if isinstance(args[0], nn.Module) and isinstance(given, Mapping):
+                event.given, event.own = _names(given), _names(args[0].state_dict())
         return done
 
     def file_saved(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -113,6 +116,10 @@ class FileObserver:
             keys = tuple(map(str, done))[:50] if isinstance(done, dict) else ()
             self._watch.add(FileLoaded(keys=keys))
         return done
+
+
+def _names(state: Mapping[Any, Any]) -> tuple[str, ...]:
+    return tuple(str(name) for name, one in state.items() if isinstance(one, Tensor))
 
 
 def _kind(owner: Any) -> str:

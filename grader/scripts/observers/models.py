@@ -20,6 +20,7 @@ from grader.scripts.facts import (
 )
 from grader.scripts.fingerprint import first_tensor, is_continuous, row_hashes
 from grader.scripts.observers.copies import CopyObserver
+from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.things import ModuleFacts
@@ -43,13 +44,14 @@ _DISTINCT = 3
 class ModelObserver:
     """Handlers and hooks around modules and losses."""
 
-    def __init__(self, watch: Watch, copies: CopyObserver) -> None:
+    def __init__(self, watch: Watch, copies: CopyObserver, shapes: ShapeObserver) -> None:
         self._watch = watch
         self._copies = copies
+        self._shapes = shapes
         self._running: list[nn.Module] = []
         self._event: ForwardRan | None = None
         self._sensitive: dict[int, list[nn.Module]] = {}
-        self._losses = 0
+        self._losses: Counter[Place | None] = Counter()
         self._setting_mode = False
         self._copying = False
         self._input: tuple[Tensor, int] | None = None
@@ -100,6 +102,8 @@ class ModelObserver:
             self._event.single_norms += bool(args) and isinstance(args[0], Tensor) and len(args[0]) == 1
         if not outermost:
             self._part_began(module)
+            born = self.birth(module)
+            self._shapes.part_began(module, args, None if born is None else born[1])
         if not outermost or next(module.parameters(), None) is None:
             return
         lowered = autocast_type()
@@ -117,6 +121,7 @@ class ModelObserver:
                 continuous=given is not None and is_continuous(given, _DISTINCT),
                 live_parts=sum(part.training for part in parts),
             )
+            self._copies.evaluates(module, number)
             event.frozen_parts = len(parts) - event.live_parts
             event.live_drops = sum(
                 part.training and not isinstance(part, nn.modules.batchnorm._BatchNorm) for part in parts
@@ -337,8 +342,9 @@ class ModelObserver:
         target = args[1] if len(args) > 1 else kwargs.get("target")
         if not isinstance(given, Tensor) or not isinstance(target, Tensor):
             return done
-        self._losses += 1
-        closely = self._losses <= _OFTEN or not self._losses % _SELDOM
+        place = own_place()
+        self._losses[place] += 1
+        closely = self._losses[place] <= _OFTEN or not self._losses[place] % _SELDOM
         grad = torch.is_grad_enabled()
         with watch.working():
             integer = not target.is_floating_point()
@@ -363,8 +369,13 @@ class ModelObserver:
                     filled=_filled(target) if closely and not integer else 0.0,
                     value=done.detach().clone() if isinstance(done, Tensor) and done.numel() == 1 else None,
                     target_rows=row_hashes(target) if closely else None,
-                )
+                    input_laid=graph.flattened_from(given),
+                    target_laid=self._shapes.laid(target),
+                ),
+                place,
             )
+            if grad and self._losses[place] <= _LOOKED_AT:
+                event.behind = frozenset(map(watch.parameter, graph.read_graph([given]).leaves))
             if isinstance(done, Tensor):
                 graph.mark(done, event.serial)
             if target.grad_fn is not None:
@@ -395,7 +406,7 @@ class ModelObserver:
         """Note `.item()`."""
         done = original(*args, **kwargs)
         if not self._watch.busy and not self._watch.in_backward and not self._watch.in_steps:
-            self._watch.add(NumberRead(of_loss=args[0].grad_fn is not None))
+            self._watch.add(NumberRead(of_loss=args[0].grad_fn is not None, loss=graph.loss_of(args[0])))
         return done
 
 

@@ -26,6 +26,7 @@ from grader.scripts.facts import (
     UpdatedByHand,
 )
 from grader.scripts.observers.copies import CopyObserver
+from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -36,6 +37,8 @@ Keywords = dict[str, Any]
 _MOST_CALLERS = 5
 _LOOKED_AT = 4
 _MOST_KEPT = 64
+_LATELY = 8
+"""An optimizer that made no step in so many updates is not at work."""
 
 
 class UpdateObserver:
@@ -46,6 +49,11 @@ class UpdateObserver:
         self._copies = copies
         self._backwards = 0
         self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
+        self._rounding = RoundingObserver()
+        self._last_steps: dict[int, int] = {}
+        """By optimizer: the update in which it last stepped."""
+        self._idle: dict[int, tuple[int, Tensor]] = {}
+        """By parameter that no stepping optimizer holds: the update of its last gradient, and its entries then."""
         self._building: set[int] = set()
         self._grads: dict[int, tuple[int, int]] = {}
         self._by_hand: dict[int, Tensor] = {}
@@ -165,12 +173,29 @@ class UpdateObserver:
                 reached.add(number)
                 self._grads[number] = (id(gradient), gradient._version)
         event.reached = frozenset(reached)
+        self._look_for_idle(reached)
         held_by_some = watch.facts.held()
         for number in reached:
             watch.facts.parameters[number].reached += 1
             tensor = watch.parameters.thing(number)
             if number not in held_by_some and tensor is not None:
                 self._by_hand[number] = tensor.detach().reshape(-1)[:8].clone()
+
+    def _look_for_idle(self, reached: set[int]) -> None:
+        """Count the updates that left a parameter as it was although it had a gradient."""
+        facts = self._watch.facts
+        stepping = [one for one, last in self._last_steps.items() if last >= facts.updates - _LATELY]
+        held = frozenset[int]().union(*(facts.optimizers[one].parameters for one in stepping))
+        for number in reached - held if stepping else ():
+            tensor = self._watch.parameters.thing(number)
+            if tensor is None:
+                continue
+            update, before = self._idle.get(number, (facts.updates, None))
+            now = tensor.detach().reshape(-1)[:8].clone()
+            same = before is not None and torch.equal(now, before)
+            if update < facts.updates or before is None:
+                facts.parameters[number].idle = facts.parameters[number].idle + 1 if same else 0
+                self._idle[number] = facts.updates, now
 
     def _differs(self, number: int) -> bool:
         """Return True if a parameter without an optimizer has changed since the last backward."""
@@ -276,6 +301,8 @@ class UpdateObserver:
         with watch.working():
             number = watch.optimizer(optimizer)
             self._stepped = True
+            self._last_steps[number] = watch.facts.updates
+            self._rounding.step_ended(number)
             if number in watch.in_steps:
                 del watch.in_steps[watch.in_steps.index(number) :]
             if _closure(args, kwargs):
@@ -290,7 +317,7 @@ class UpdateObserver:
         read = watch.ledgers[number].step()
         self._tokens = [(number, token) for number, token in self._tokens if token() is not None]
         optimizer = watch.optimizers.thing(number)
-        watch.add(
+        event = watch.add(
             Stepped(
                 optimizer=number,
                 number=watch.steps_seen(number),
@@ -310,6 +337,8 @@ class UpdateObserver:
                 callers=_callers(),
             )
         )
+        if not closure:
+            self._rounding.step_begins(optimizer, event)
 
     # ---- clipping, scaler, autocast ----------------------------------------------------------
 

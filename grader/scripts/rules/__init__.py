@@ -21,19 +21,22 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(sorted(found, key=lambda rule: rule.id))
 
 
-def findings(facts: Facts, failures: list[Exception]) -> list[Told]:
-    """Apply every rule; worst first, then by line. What one rule says of one line is told once.
+def findings(facts: Facts, failures: list[Exception], *, late: bool = False) -> list[Told]:
+    """Apply every rule, or those that also judge what came after the watch; worst first, then by line.
 
+    What one rule says of one line is told once.
     A rule that stumbles over a script costs only itself: its exception is added to `failures`.
     """
     found: dict[tuple[str, Place | None], Told] = {}
-    for told in sorted(_told(facts, failures), key=_order):
+    for told in sorted(_told(facts, failures, late), key=_order):
         found.setdefault((told.rule.id, told.finding.place), told)
     return list(found.values())
 
 
-def _told(facts: Facts, failures: list[Exception]) -> Iterator[Told]:
+def _told(facts: Facts, failures: list[Exception], late: bool) -> Iterator[Told]:
     for rule in all_rules():
+        if late and not rule.late:
+            continue
         try:
             yield from [Told(rule, finding) for finding in rule.find(facts)]
         except Exception as error:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, LoaderEnded
 from grader.scripts.places import Place
+from grader.scripts.things import LoaderFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,41 @@ def _row_set(one: ForwardRan) -> set[int]:
 def rows(found: list[BatchLoaded]) -> set[int]:
     """Return the hashes of the rows of some batches."""
     return {row for one in found if one.rows is not None for row in one.rows.tolist()}
+
+
+def changed_passes(facts: Facts) -> Iterator[tuple[LoaderFacts, int, int]]:
+    """Iterate over evaluation loaders whose labels come again in their order: rows of a pass, and those changed since.
+
+    Several passes within one evaluation are left out: they are averaged on purpose.
+    """
+    used = batches(facts)
+    trained = {one.loader for one in used.trained}
+    for loader in facts.loaders:
+        passes: dict[int, list[BatchLoaded]] = {}
+        for one in used.evaluated:
+            if one.loader == loader.number:
+                passes.setdefault(one.pass_, []).append(one)
+        if loader.number in trained or loader.sampler != "SequentialSampler" or len(passes) < 2:
+            continue
+        first, second, *_ = passes.values()
+        if len({one[0].update for one in passes.values()}) < len(passes) or not _same_labels(first, second):
+            continue
+        before, after = _in_order(first), _in_order(second)
+        if before:
+            yield loader, len(before), sum(one != other for one, other in zip(before, after, strict=False))
+
+
+def _in_order(found: list[BatchLoaded]) -> list[int]:
+    return [row for one in found if one.rows is not None for row in one.rows.tolist()]
+
+
+def _same_labels(first: list[BatchLoaded], second: list[BatchLoaded]) -> bool:
+    """Return True if two passes have the same batches by their labels, of at least two kinds."""
+    given = [
+        [None if one.labels is None else tuple(one.labels.tolist()) for one in them]
+        for them in (first, second)
+    ]
+    sizes = [[one.size for one in them] for them in (first, second)]
+    if given[0] != given[1] or sizes[0] != sizes[1] or None in given[0]:
+        return False
+    return len({label for one in given[0] if one is not None for label in one}) > 1

@@ -3,11 +3,12 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BatchLoaded, Facts, ForwardRan, LossComputed
+from grader.scripts.facts import Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules._evaluations import batches
+from grader.scripts.rules._evaluations import changed_passes
+from grader.scripts.rules.inplace_input import sample_write
 
 _WORDS = {
     *("augment", "augmentation", "aug", "augmented", "jitter", "mixup", "cutmix", "cutout", "flip", "crop"),
@@ -77,50 +78,19 @@ def _in_forward(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _passes(found: list[BatchLoaded]) -> dict[int, list[BatchLoaded]]:
-    passes: dict[int, list[BatchLoaded]] = {}
-    for one in found:
-        passes.setdefault(one.pass_, []).append(one)
-    return passes
-
-
 def _from_loader(facts: Facts) -> Iterator[Finding]:
-    used = batches(facts)
-    trained = {one.loader for one in used.trained}
-    for loader in facts.loaders:
-        own = [one for one in used.evaluated if one.loader == loader.number]
-        if loader.number in trained or loader.sampler != "SequentialSampler" or loader.built is None:
-            continue
-        passes = list(_passes(own).values())
-        if len(passes) < 2 or len({one[0].update for one in passes}) < len(passes):
-            continue  # several passes within one evaluation: averaged on purpose
-        first, second = passes[0], passes[1]
-        if [one.size for one in first] != [one.size for one in second] or not _same_labels(first, second):
-            continue
-        before, after = _in_order(first), _in_order(second)
-        changed = sum(one != other for one, other in zip(before, after, strict=False))
-        if not before or changed < _CHANGED * len(before):
+    for loader, rows, changed in changed_passes(facts):
+        if loader.built is None or changed < _CHANGED * rows or sample_write(facts, loader.dataset_kind):
             continue
         yield _finding(
             _dataset_line(loader.built),
             Said(
-                f"검증 로더를 두 번 도는 동안 정답은 순서까지 같았는데, 입력 {len(before)}행 가운데 "
+                f"검증 로더를 두 번 도는 동안 정답은 순서까지 같았는데, 입력 {rows}행 가운데 "
                 f"{changed}행이 달라졌어요.",
                 f"In two passes over the validation loader the labels were the same in the same order, but "
-                f"{changed} of {len(before)} input rows had changed.",
+                f"{changed} of {rows} input rows had changed.",
             ),
         )
-
-
-def _in_order(found: list[BatchLoaded]) -> list[int]:
-    return [row for one in found if one.rows is not None for row in one.rows.tolist()]
-
-
-def _same_labels(first: list[BatchLoaded], second: list[BatchLoaded]) -> bool:
-    for one, other in zip(first, second, strict=True):
-        if one.labels is None or other.labels is None or one.labels.tolist() != other.labels.tolist():
-            return False
-    return len({label for one in first if one.labels is not None for label in one.labels.tolist()}) > 1
 
 
 def _dataset_line(built: Place) -> Place:

@@ -21,7 +21,9 @@ def _often(facts: Facts, found: list[Useless]) -> Iterator[tuple[list[Useless], 
 
 
 def _after(facts: Facts) -> Iterator[Finding]:
-    found = [one for one in useless_clips(facts) if one.late and not _wrong(facts, one)]
+    found = [
+        one for one in useless_clips(facts) if one.late and not _wrong(facts, one) and not _is_empty(one.clip)
+    ]
     for these, of in _often(facts, found):
         norms = [float(one.clip.norm) for one in these if one.clip.norm is not None]
         over = sum(norm > one.clip.limit for norm, one in zip(norms, these, strict=False))
@@ -78,12 +80,22 @@ def _clipped_after(facts: Facts) -> Iterator[Finding]:
     yield from _after_hand(facts)
 
 
+def _newest(step: Stepped) -> int:
+    """Return the newest backward that a step read, -1 if it read none; gradients that overflow have no recipe."""
+    return max(step.recipe if isfinite(step.read_norm) else step.window, default=-1)
+
+
+def _is_empty(clip: Clipped) -> bool:
+    """Return True if there was no gradient to clip: it had just been cleared, and the backward is still to come."""
+    return clip.norm is not None and float(clip.norm) == 0
+
+
 def _too_early(facts: Facts, step: Stepped, since: int) -> Clipped | None:
     """Return the last clipping before a step if the newest backward that the step reads came after it.
 
     That backward must be of a line that was clipped, or there was nothing to clip: another loss may be left unclipped.
     """
-    newest = facts.backward(max(step.recipe))
+    newest = facts.backward(_newest(step))
     clips = [
         one
         for one in facts.of(Clipped)
@@ -94,13 +106,12 @@ def _too_early(facts: Facts, step: Stepped, since: int) -> Clipped | None:
     if not clips or clips[-1].serial > newest.serial:
         return None
     lines = {one.place for one in facts.between(since, clips[-1].serial) if isinstance(one, BackwardRan)}
-    empty = clips[-1].norm is not None and float(clips[-1].norm) == 0
-    return clips[-1] if empty or newest.place in lines else None
+    return clips[-1] if _is_empty(clips[-1]) or newest.place in lines else None
 
 
 def _before(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
-        steps = [one for one in facts.steps(optimizer.number) if one.recipe and not one.closure]
+        steps = [one for one in facts.steps(optimizer.number) if _newest(one) >= 0 and not one.closure]
         found = [
             (clip, step)
             for before, step in zip([None, *steps], steps, strict=False)
@@ -109,7 +120,8 @@ def _before(facts: Facts) -> Iterator[Finding]:
         if len(found) < _FEWEST or len(found) < 0.8 * len(steps):
             continue
         clip, step = found[-1]
-        line = place.line if (place := facts.backward(max(step.recipe)).place) is not None else 0
+        empty = sum(_is_empty(one) for one, _ in found)
+        line = place.line if (place := facts.backward(_newest(step)).place) is not None else 0
         yield Finding(
             place=clip.place,
             sentence=Said(
@@ -120,9 +132,9 @@ def _before(facts: Facts) -> Iterator[Finding]:
             ),
             evidence=Said(
                 f"업데이트 {len(steps)}번 가운데 {len(found)}번에, 마지막 `backward()`가 클리핑 뒤에 왔고 그 뒤로는 "
-                "클리핑이 없었어요.",
+                f"클리핑이 없었어요. 클리핑할 때 그레이디언트의 노름이 0이었던 것은 {empty}번이에요.",
                 f"In {len(found)} of {len(steps)} updates the last backward() came after the clipping, and nothing "
-                "clipped after it.",
+                f"clipped after it; the gradient to clip was 0 in {empty} of them.",
             ),
             mend=Said(
                 "클리핑을 마지막 `backward()`와 `step()` 사이로 옮기세요.",

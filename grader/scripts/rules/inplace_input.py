@@ -7,8 +7,15 @@ from grader.scripts.facts import Facts, ForwardRan, LoaderBegan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._evaluations import changed_passes
 
 _FEWEST = 3
+_CHANGED = 0.5
+"""Share of rows that differ in the second pass; written into each time they are taken, all do."""
+_COPY = Said(
+    "새 텐서를 만드세요: `x = x + 노이즈`, 또는 꺼낼 때 `.clone()`(배열이면 `.copy()`).",
+    "Make a new tensor (`x = x + noise`), or take a copy: `.clone()`, `.copy()` for arrays.",
+)
 
 
 def _writes(statement: ast.AST, name: str) -> bool:
@@ -92,11 +99,51 @@ def _in_dataset(facts: Facts) -> Iterator[Finding]:
                     f"At {count} of {len(passes)} later passes the values of `{name}` differed from those when the "
                     "pass before began.",
                 ),
-                mend=Said(
-                    "새 텐서를 만드세요: `x = x + 노이즈`, 또는 꺼낼 때 `.clone()`(배열이면 `.copy()`).",
-                    "Make a new tensor (`x = x + noise`), or take a copy: `.clone()`, `.copy()` for arrays.",
-                ),
+                mend=_COPY,
             )
+
+
+def _in_workers(facts: Facts) -> Iterator[Finding]:
+    """Find the same where workers hold the data: what an evaluation loader gives changes from pass to pass."""
+    for loader, rows, changed in changed_passes(facts):
+        place = sample_write(facts, loader.dataset_kind)
+        if place is None or changed < _CHANGED * rows or not loader.workers:
+            continue
+        yield Finding(
+            place=place,
+            sentence=Said(
+                "샘플을 꺼낼 때 제자리에서 바꾸는데, 그 샘플은 데이터셋이 가진 데이터의 일부예요. 같은 샘플이 꺼낼 "
+                "때마다 달라져요.",
+                "A sample is changed in place when it is taken, and it is a part of the data set's own data: the same "
+                "sample is another one each time.",
+            ),
+            evidence=Said(
+                f"섞지 않는 로더를 두 번 도는 동안 정답은 순서까지 같았는데, 입력 {rows}행 가운데 {changed}행이 "
+                "달라졌어요. 읽어 보니 이 줄이 데이터셋의 조각에 값을 써요.",
+                f"In two passes over a loader in order the labels were the same, but {changed} of {rows} input rows "
+                "had changed. From reading: this line writes into a part of the data set.",
+            ),
+            mend=_COPY,
+        )
+
+
+def sample_write(facts: Facts, kind: str) -> Place | None:
+    """Return the line of a data set's `__getitem__` that writes into a sample just taken from it, such as `x -= m`."""
+    for file in _reading.files(facts):
+        for owner in _reading.nodes(file, ast.ClassDef):
+            for method in ast.walk(owner) if getattr(owner, "name", "") == kind else ():
+                if not isinstance(method, ast.FunctionDef) or method.name != "__getitem__":
+                    continue
+                taken = {
+                    name
+                    for one in ast.walk(method)
+                    if isinstance(one, ast.Assign)
+                    and isinstance(one.value, ast.Subscript)
+                    and _root(one.value).startswith("self.")
+                    for name in _reading.bound(one)
+                }
+                return _first_write(file, method, taken)
+    return None
 
 
 def _sample_line(facts: Facts, kind: str, name: str) -> Place | None:
@@ -172,6 +219,7 @@ def _slice_line(facts: Facts) -> Place | None:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _in_dataset(facts)
+    yield from _in_workers(facts)
     yield from _in_slices(facts)
     for module in facts.modules:
         ran = [one for one in facts.of(ForwardRan) if one.module == module.number and one.training]

@@ -12,7 +12,7 @@ from grader.scripts.things import ModuleFacts
 _FEWEST, _KEEPS_LITTLE = 4, 0.1
 
 
-def _averages(facts: Facts, module: ModuleFacts) -> list[CopyUpdated]:
+def averages(facts: Facts, module: ModuleFacts) -> list[CopyUpdated]:
     """Return how a copy was mixed after the steps: shares of both that add up to one."""
     return [
         one
@@ -21,7 +21,7 @@ def _averages(facts: Facts, module: ModuleFacts) -> list[CopyUpdated]:
     ]
 
 
-def _line(facts: Facts) -> Place | None:
+def mixing_line(facts: Facts) -> Place | None:
     """Return the line that mixes the two: the first statement of a loop over two models' parameters."""
     for file in _reading.files(facts):
         for loop in _reading.nodes(file, ast.For):
@@ -33,12 +33,12 @@ def _line(facts: Facts) -> Place | None:
 
 def _swapped(facts: Facts) -> Iterator[Finding]:
     for module in facts.modules:
-        found = _averages(facts, module)
+        found = averages(facts, module)
         if len(found) < _FEWEST or any(one.kept > _KEEPS_LITTLE for one in found):
             continue
         last = found[-1]
         yield Finding(
-            place=_line(facts) or module.built,
+            place=mixing_line(facts) or module.built,
             sentence=Said(
                 f"이동 평균의 두 무게가 뒤바뀌었어요. 업데이트마다 복사본이 자기 값은 {last.kept:.2g}만 "
                 "남기고 원래 모델의 "
@@ -59,7 +59,7 @@ def _swapped(facts: Facts) -> Iterator[Finding]:
 def _trained(facts: Facts) -> Iterator[Finding]:
     stepped = {one.optimizer for one in facts.of(Stepped)}
     for module in facts.modules:
-        found = _averages(facts, module)
+        found = averages(facts, module)
         holds = [
             one for one in facts.optimizers if one.number in stepped and one.parameters & module.parameters
         ]

@@ -11,7 +11,7 @@ from grader.scripts.things import ParameterFacts
 _FEWEST = 3
 
 
-def _starved(facts: Facts, *, idle: bool = False) -> dict[int, ParameterFacts]:
+def starved(facts: Facts, *, idle: bool = False) -> dict[int, ParameterFacts]:
     """Return the trainable parameters of optimizers that no backward reached since they were built.
 
     Of working optimizers; with `idle` also of those that step and never find a gradient.
@@ -34,7 +34,8 @@ def _reached_since(facts: Facts, serial: int) -> frozenset[int]:
     return frozenset[int]().union(*(one.reached for one in facts.of(BackwardRan) if one.serial > serial))
 
 
-def _names(these: list[ParameterFacts]) -> str:
+def names(these: list[ParameterFacts]) -> str:
+    """Return the names of some parameters, shortened."""
     return ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
 
 
@@ -45,12 +46,12 @@ def _surely(place: Place | None, these: list[ParameterFacts]) -> bool:
 
 
 def _detached(facts: Facts) -> Iterator[Finding]:
-    starved = _starved(facts)
-    cuts = [one for one in facts.of(Detached) if one.parameters & starved.keys()]
+    hungry = starved(facts)
+    cuts = [one for one in facts.of(Detached) if one.parameters & hungry.keys()]
     inside = [one for one in cuts if one.in_forward] or cuts
     for place in dict.fromkeys(one.place for one in inside):
         behind = frozenset[int]().union(*(one.parameters for one in inside if one.place == place))
-        these = [starved[number] for number in sorted(behind & starved.keys())]
+        these = [hungry[number] for number in sorted(behind & hungry.keys())]
         backwards = sum(1 for _ in facts.of(BackwardRan))
         yield Finding(
             place=place,
@@ -61,10 +62,10 @@ def _detached(facts: Facts) -> Iterator[Finding]:
                 "holds them.",
             ),
             evidence=Said(
-                f"{_names(these)}: 매개변수 {len(these)}개가 `backward()` {backwards}번 동안 그레이디언트를 한 "
+                f"{names(these)}: 매개변수 {len(these)}개가 `backward()` {backwards}번 동안 그레이디언트를 한 "
                 "번도 받지 "
                 "못했고, 끊긴 그래프가 바로 이것들로 이어져 있었어요.",
-                f"{_names(these)}: {len(these)} parameters got no gradient in {backwards} backward passes; they "
+                f"{names(these)}: {len(these)} parameters got no gradient in {backwards} backward passes; they "
                 "stand behind the detached tensor.",
             ),
             mend=Said(
@@ -90,8 +91,8 @@ def _in_training(facts: Facts, module: int) -> list[ForwardRan]:
 
 
 def _without_grad(facts: Facts) -> Iterator[Finding]:
-    starved = _starved(facts, idle=True)
-    meant = dict(starved)
+    hungry = starved(facts, idle=True)
+    meant = dict(hungry)
     for optimizer in facts.optimizers:
         if optimizer.spent:  # they may have been meant for the empty group
             known = optimizer.parameters | _reached_since(facts, optimizer.serial)
@@ -110,10 +111,10 @@ def _without_grad(facts: Facts) -> Iterator[Finding]:
         ):
             continue
         yield _told(forwards[-1].place, these, len(forwards))
-    parts = [one for one in facts.of(PartWithoutGrad) if one.parameters and one.parameters <= starved.keys()]
+    parts = [one for one in facts.of(PartWithoutGrad) if one.parameters and one.parameters <= hungry.keys()]
     for place in dict.fromkeys(one.place for one in parts):
         behind = frozenset[int]().union(*(one.parameters for one in parts if one.place == place))
-        these = [starved[number] for number in sorted(behind)]
+        these = [hungry[number] for number in sorted(behind)]
         yield _told(place, these, sum(1 for _ in facts.of(BackwardRan)))
         return
 
@@ -129,8 +130,8 @@ def _told(place: Place | None, these: list[ParameterFacts], count: int) -> Findi
             "gradient.",
         ),
         evidence=Said(
-            f"{_names(these)}: 매개변수 {len(these)}개가 학습하는 순전파 {count}번 동안 그레이디언트를 받지 못했어요.",
-            f"{_names(these)}: {len(these)} parameters got no gradient in {count} training forwards.",
+            f"{names(these)}: 매개변수 {len(these)}개가 학습하는 순전파 {count}번 동안 그레이디언트를 받지 못했어요.",
+            f"{names(these)}: {len(these)} parameters got no gradient in {count} training forwards.",
         ),
         mend=Said(
             "학습할 때는 `no_grad` 밖에서 실행하세요. 일부러 얼린 것이라면 옵티마이저에서 빼세요.",

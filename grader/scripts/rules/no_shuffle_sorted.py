@@ -10,6 +10,13 @@ from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
 _FEWEST, _SMALLEST = 4, 4
+_STREAM = "_InfiniteConstantSampler"
+"""What a DataLoader has beside an IterableDataset, which cannot be shuffled by the loader."""
+_SHUFFLE = Said("`DataLoader(..., shuffle=True)`", "`DataLoader(..., shuffle=True)`")
+_MIX = Said(
+    "`IterableDataset`은 로더가 섞어 주지 않아요. 여러 샤드를 번갈아 읽거나, 버퍼에 모아 무작위로 꺼내세요.",
+    "A loader does not shuffle an IterableDataset: read the shards in turn, or draw at random from a buffer.",
+)
 _CLASSES = ("cross_entropy", "nll_loss")
 
 
@@ -48,7 +55,7 @@ def _in_stretches(labelled: list[BatchLoaded], classes: int) -> bool:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     for loader in facts.loaders:
-        if loader.sampler != "SequentialSampler":
+        if loader.sampler not in ("SequentialSampler", _STREAM):
             continue
         labelled = [one for one in trained_batches(facts, loader.number) if one.labels is not None]
         labels = [one.labels.tolist() for one in labelled if one.labels is not None]
@@ -59,7 +66,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
             continue
         if single < 0.8 * len(classes) and not _in_stretches(labelled, len(every)):
             continue
-        yield _told(loader.built, single, len(classes), len(every))
+        if loader.sampler == _STREAM:
+            place = _stream_line(facts, loader.dataset_kind) or loader.built
+            yield _told(place, single, len(classes), len(every), _MIX)
+        else:
+            yield _told(loader.built, single, len(classes), len(every), _SHUFFLE)
     if not facts.loaders:
         yield from _cut_by_hand(facts)
 
@@ -86,7 +97,18 @@ def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
     again = len(passed) >= _FEWEST and min(passed.values()) >= 1 and max(passed.values()) >= 2
     if not again or len(every) < 2 or single < 0.8 * len(classes) or len(passed) > 0.6 * len(classes):
         return
-    yield _told(_cut_line(place), single, len(classes), len(every))
+    yield _told(_cut_line(place), single, len(classes), len(every), _SHUFFLE)
+
+
+def _stream_line(facts: Facts, kind: str) -> Place | None:
+    """Return the first line of a stream's `__iter__` that gives a sample."""
+    for file in _reading.files(facts):
+        for owner in _reading.nodes(file, ast.ClassDef):
+            for method in ast.walk(owner) if getattr(owner, "name", "") == kind else ():
+                if isinstance(method, ast.FunctionDef) and method.name == "__iter__":
+                    given = list(_reading.nodes_of(method, ast.Yield, ast.YieldFrom, ast.Return))
+                    return _reading.at(file, given[0], "__iter__") if given else None
+    return None
 
 
 def _cut_line(place: Place | None) -> Place | None:
@@ -99,7 +121,7 @@ def _cut_line(place: Place | None) -> Place | None:
     return place
 
 
-def _told(place: Place | None, single: int, count: int, every: int) -> Finding:
+def _told(place: Place | None, single: int, count: int, every: int, mend: Said) -> Finding:
     return Finding(
         place=place,
         sentence=Said(
@@ -113,7 +135,7 @@ def _told(place: Place | None, single: int, count: int, every: int) -> Finding:
             else f"학습 배치 {count}개에 모두 클래스가 하나뿐이었어요 (클래스는 모두 {every}개).",
             f"{single} of {count} training batches held a single class (of {every} classes).",
         ),
-        mend=Said("`DataLoader(..., shuffle=True)`", "`DataLoader(..., shuffle=True)`"),
+        mend=mend,
     )
 
 

@@ -11,6 +11,8 @@ from grader.scripts.rules import _reading
 
 _FEWEST, _LEAST, _FEWEST_ROWS = 3, 0.1, 4
 _DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_UNSET = -100
+"""The `ignore_index` of a loss that was given none."""
 _NAMES = {"pad", "padded", "collate"}
 
 
@@ -24,14 +26,16 @@ def padding(rows: Tensor) -> int | None:
     lengths = (~mask).sum(1)
     trailing = bool((mask[:, :-1] <= mask[:, 1:]).all())  # once padded, padded to the end
     ok = trailing and len(lengths.unique()) >= 3 and float(mask.float().mean()) >= _LEAST
+    ok = ok and bool(lengths.min())  # rows of nothing but padding come of a wrong guess at the layout
     return value if ok else None
 
 
 def _laid(loss: LossComputed, forward: ForwardRan | None) -> Iterator[Tensor]:
     """Iterate over the ways in which the targets may have stood as sequences."""
     assert loss.targets is not None
-    if len(loss.target_shape) == 2:
-        width = loss.target_shape[1]
+    laid = loss.target_laid or loss.target_shape
+    if len(laid) == 2:
+        width = laid[1]
         whole = loss.targets[: loss.targets.numel() // width * width].reshape(-1, width)
         yield whole
         if whole.numel() == loss.targets.numel():
@@ -125,8 +129,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
         shares = [
             float((one.targets == value).float().mean()) for one, _ in padded if one.targets is not None
         ]
-        named = _named(facts)
         loss = padded[-1][0]
+        # Where another value is left out already, this one may be an end mark that is to be learnt.
+        named = _named(facts) and loss.ignore_index == _UNSET
         yield Finding(
             place=loss.module_place or place,
             severity="bug" if named else "warning",

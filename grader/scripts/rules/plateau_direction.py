@@ -37,12 +37,13 @@ def _find(facts: Facts) -> Iterator[Finding]:
         cuts = sum(one.after < one.before for one in steps)
         rising = "클수록" if better == "high" else "작을수록"
         yield Finding(
-            place=place,
+            place=scheduler.built or place,
             sentence=Said(
-                f"`mode='{steps[-1].mode}'`인 ReduceLROnPlateau에 {rising} 좋은 `{ast.unparse(value)}` 값을 줘요. "
+                f"`mode='{steps[-1].mode}'`인 ReduceLROnPlateau에 {place.line}번째 줄에서 {rising} 좋은 "
+                f"`{ast.unparse(value)}` 값을 줘요. "
                 "좋아지는 동안 학습률을 줄이고 나빠질 때는 그대로 둬요.",
-                f"ReduceLROnPlateau has mode='{steps[-1].mode}' but is given `{ast.unparse(value)}`, so the rate is "
-                "cut while it gets better and kept while it gets worse.",
+                f"ReduceLROnPlateau has mode='{steps[-1].mode}' but line {place.line} gives it "
+                f"`{ast.unparse(value)}`, so the rate is cut while it gets better and kept while it gets worse.",
             ),
             evidence=Said(
                 f"받은 값은 {_shown(scores)}이었고 학습률을 {cuts}번 줄였어요. 읽어 보니 `{ast.unparse(value)}` 값은 "
@@ -52,8 +53,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"when it is {'larger' if better == 'high' else 'smaller'}.",
             ),
             mend=Said(
-                f"스케줄러를 만들 때 `mode='{'min' if high else 'max'}'`를 주세요.",
-                f"Construct it with mode='{'min' if high else 'max'}'.",
+                f"이 줄에 `mode='{'min' if high else 'max'}'`를 주세요.",
+                f"Give it mode='{'min' if high else 'max'}' here.",
             ),
         )
 

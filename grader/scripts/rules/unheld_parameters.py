@@ -52,17 +52,21 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
         and one.born_in_forward is in_forward
         and _optimizer_before(facts, one.module_serial)
     ]
-    places = {one.number: _construction(facts, one) for one in late}
-    for place in dict.fromkeys(places.values()):
-        these = [one for one in late if places[one.number] == place]
-        optimizer = _optimizer_before(facts, these[0].module_serial or 0)
-        if optimizer is None or optimizer.built is None:
+    befores = {one.number: _optimizer_before(facts, one.module_serial or 0) for one in late}
+    for optimizer in [one for one in facts.optimizers if one in befores.values()]:
+        these = [one for one in late if befores[one.number] is optimizer]
+        place = _construction(facts, these[0])
+        if optimizer.built is None:
             continue
+        whole = not any(facts.parameters[one].reached for one in optimizer.parameters)
+        place = _statement(place) if whole else place
         names = ", ".join(one.name for one in these[:3]) + (" …" if len(these) > 3 else "")
         made = ("첫 순전파 때", "in the first forward") if in_forward else ("그 뒤에", "later")
         yield Finding(
             place=place,
-            sentence=Said(
+            sentence=_rebuilt(optimizer.built)
+            if whole
+            else Said(
                 f"옵티마이저는 {optimizer.built.line}번째 줄에서 이미 만들어졌는데 이 층은 {made[0]} 생겼어요. "
                 "그래서 이 층은 처음 값 그대로 남아요.",
                 f"The optimizer was built in line {optimizer.built.line} and this layer {made[1]}, "
@@ -74,17 +78,40 @@ def _find(in_forward: bool, facts: Facts) -> Iterator[Finding]:
                 f"{names}: {these[0].reached} gradients, in no optimizer, never moved.",
             ),
             mend=Said(
-                "층을 모두 만든 다음에 옵티마이저를 만드세요.",
-                "Build the optimizer after all layers exist.",
+                "모델을 다시 만들면 옵티마이저도 다시 만드세요."
+                if whole
+                else "층을 모두 만든 다음에 옵티마이저를 만드세요.",
+                "Build the optimizer again after the model."
+                if whole
+                else "Build the optimizer after all layers exist.",
             ),
         )
+
+
+def _statement(place: Place | None) -> Place | None:
+    """Return the first line of the assignment that a line is a part of."""
+    for one in _reading.around(place, ast.Assign)[:1] if place is not None else []:
+        assert place is not None
+        return _reading.at(place.file, one, place.function)
+    return place
+
+
+def _rebuilt(built: Place) -> Said:
+    return Said(
+        f"{built.line}번째 줄의 옵티마이저는 앞에서 만든 모델의 것인데, 그 뒤에 모델을 새로 만들었어요. 학습하는 "
+        "모델은 처음 값 그대로 남아요.",
+        f"The optimizer of line {built.line} belongs to the model before, which was built anew here: the model that "
+        "runs keeps its random start.",
+    )
 
 
 def _unfrozen(facts: Facts) -> list[ParameterFacts]:
     """Return those of them that the first backwards of a line did not reach, and all of its later ones did."""
     backwards = [one for one in facts.of(BackwardRan) if one.reached]
     found = []
-    for parameter in unheld(facts):
+    idle = [one for one in facts.parameters if one.is_parameter and one.idle >= _FEWEST]
+    known = unheld(facts)
+    for parameter in [*known, *(one for one in idle if one not in known)]:
         if parameter.module_serial is not None and _optimizer_before(facts, parameter.module_serial):
             continue  # made later, not unfrozen
         place = next(one.place for one in reversed(backwards) if parameter.number in one.reached)

@@ -13,7 +13,7 @@ def first_bad_layer(model, batch):
 
         return hook
 
-    saved = {k: v.clone() for k, v in model.state_dict().items()}
+    saved = [b.clone() for b in model.buffers()]
     handles = []
     rng = torch.random.get_rng_state()
     answer = None
@@ -28,6 +28,7 @@ def first_bad_layer(model, batch):
     finally:
         for handle in handles:
             handle.remove()
-        model.load_state_dict(saved)
+        for b, old in zip(model.buffers(), saved):
+            b.copy_(old)
         torch.random.set_rng_state(rng)
     return answer

@@ -16,6 +16,10 @@ from tests.report import samples
 
 LINES = "학번,이름,분반\n20260000,김하늘,A\n20260001,이바다,A\n20269999,박없음,B\n"
 
+WORKSHEET = (
+    "Identifier,Full name,Email address\nParticipant 5,김하늘,sky@x.kr\nParticipant 6,이바다,sea@x.kr\n"
+)
+
 
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
@@ -28,6 +32,7 @@ def report(tmp_path: Path) -> Path:
     out = tmp_path / "report"
     write_class(out, result, tmp_path / "work")
     (out / "roster.csv").write_text(LINES, encoding="utf-8")
+    (out / "roster-2.csv").write_text(WORKSHEET, encoding="utf-8")
     (out / "graded.jsonl").write_text(
         "".join(f'{{"student": "{s.student}", "seal": "0"}}\n' for s in result.submissions), encoding="utf-8"
     )
@@ -63,6 +68,7 @@ def test_nothing_of_the_student_is_left_and_everything_of_the_others(
         assert word not in left
     assert {p.name for p in (report / "feedback").iterdir()} == others
     assert "함께 낸 사람: ○○○, 이바다." in left
+    assert "sea@x.kr" in (report / "roster-2.csv").read_text(encoding="utf-8")
     assert (report / "overrides.csv").read_text(encoding="utf-8").count("+1") == 1
     assert len((report / "answers.jsonl").read_text(encoding="utf-8").splitlines()) == 3
     rules_in(report)

@@ -4,11 +4,14 @@ import csv
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grader.base.csv_cells import with_cells
 from grader.base.errors import HanstepError
-from grader.course.feedback import ClassResult
+from grader.base.tables import read_table
+from grader.course.feedback import Absent, ClassResult, Person
 from grader.gradebook.export.canvas import canvas_csv, fill_canvas_export
 from grader.gradebook.export.moodle import HEADER, fill_moodle_worksheet, moodle_csv
 from grader.gradebook.export.rows import rows
@@ -79,7 +82,6 @@ def test_canvas_own_export_is_filled_in_and_otherwise_as_it_was(tmp_path: Path) 
     assert [line[7] for line in lines[3:]] == ["3", "4", "6"]
     assert "구두 시험" in lines[3][5]
     assert filled.left_out == ("누구", "박지우")
-    assert filled.warnings == ()
     with pytest.raises(HanstepError, match=r"HW 1 \(7\), HW 2 \(8\)"):
         fill_canvas_export(rows(final()), tmp_path / "grades.csv", None)
     with pytest.raises(HanstepError, match="'HW 3' 열이 없어요"):
@@ -88,13 +90,10 @@ def test_canvas_own_export_is_filled_in_and_otherwise_as_it_was(tmp_path: Path) 
 
 def test_the_only_assignment_needs_no_name(tmp_path: Path) -> None:
     header = "Student,ID,SIS User ID,SIS Login ID,Section,HW,Final Score"
-    export = f"{header}\nPoints Possible,,,,,9,(read only)\n김,101,,,,,\n"
+    export = f"{header}\nPoints Possible,,,,,100,(read only)\n김,101,,,,,\n"
     (tmp_path / "grades.csv").write_text(export, encoding="utf-8")
     filled = fill_canvas_export(rows(final()), tmp_path / "grades.csv", None)
     assert read(filled.text)[2][5] == "90"
-    (warning,) = filled.warnings
-    assert "9점 만점인데 여기 점수는 100점 만점" in warning
-    assert "out_of = 9" in warning
 
 
 GRADEBOOK = (
@@ -264,11 +263,21 @@ def test_a_column_that_is_no_grade_is_refused_in_moodle(column: str, tmp_path: P
         fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", column)
 
 
-def test_a_mark_that_moodle_would_pass_over_in_silence_is_refused(tmp_path: Path) -> None:
-    sheet = "Identifier,Full name,Grade,Maximum Grade,Last modified (grade)\nParticipant 201,x,,10.00,-\n"
+def test_who_handed_in_nothing_is_found_by_address_or_by_a_name_of_ones_own(tmp_path: Path) -> None:
+    """A portal's roster tells neither Moodle's number nor an address; the zero must reach the worksheet."""
+    sheet = (
+        "Identifier,Full name,Email address,Grade\nParticipant 1,박지우,s20240003@x.kr,\n"
+        "Participant 2,최지우,choi@x.kr,\nParticipant 3,정민서,a@x.kr,\nParticipant 4,정민서,b@x.kr,\n"
+        "Participant 5,한별,s20240003@y.kr,\n"
+    )
     (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
-    with pytest.raises(HanstepError, match="out_of = 10"):
-        fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
+    people = [Person("20240003", "박지우"), Person("20240004", "최지우"), Person("20240005", "정민서")]
+    absent = tuple(Absent(person) for person in people)
+    result = replace(graded.a_class(), absent=absent)
+    zeros = marked(result, Rules(Policy(out_of=100, missing="zero")), graded.KNOWN)
+    filled = fill_moodle_worksheet(rows(zeros), tmp_path / "sheet.csv", None)
+    assert [line[3] for line in read(filled.text)[1:]] == ["0", "0", "", "", ""]
+    assert "정민서" in filled.left_out, "two lines have this name"
 
 
 def test_feedback_is_no_markup_in_moodle() -> None:
@@ -278,6 +287,59 @@ def test_feedback_is_no_markup_in_moodle() -> None:
 
 
 # ---- both --------------------------------------------------------------------------------------------
+
+
+CANVAS_OF_100 = "Student,ID,Section,HW (7)\n    Points Possible,,,100\n김,101,A,\n"
+MOODLE_OF_100 = "Identifier,Full name,Grade,Maximum grade\nParticipant 201,김하늘,,100.00\n"
+
+
+@pytest.mark.parametrize(
+    ("fill", "sheet"), [(fill_canvas_export, CANVAS_OF_100), (fill_moodle_worksheet, MOODLE_OF_100)]
+)
+def test_another_full_mark_is_refused_with_the_command_that_mends_it(
+    fill: Any, sheet: str, tmp_path: Path
+) -> None:
+    """20 of 20 points would be 20 of 100."""
+    (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
+    with pytest.raises(HanstepError) as error:
+        fill(rows(graded.a_class()), tmp_path / "sheet.csv", None, report=tmp_path)
+    assert "만점은 100점인데 여기 점수는 20점 만점" in str(error.value)
+    assert "policy.toml의 맨 위에 out_of = 100" in str(error.value)
+    assert str(error.value).endswith(f"grader mark {tmp_path} --policy policy.toml")
+    (tmp_path / "policy.toml").touch()
+    with pytest.raises(HanstepError, match=rf"{tmp_path}/policy.toml의 맨 위에.*grader mark {tmp_path}$"):
+        fill(rows(graded.a_class()), tmp_path / "sheet.csv", None, report=tmp_path)
+    assert fill(rows(final()), tmp_path / "sheet.csv", None).changes[0].new == "90"
+
+
+def test_every_other_byte_of_the_template_stays(tmp_path: Path) -> None:
+    """The mark before UTF-8, line ends, quotes and blanks are the system's; only grades and reasons are ours."""
+    sheet = (
+        "\ufeffIdentifier,Full name,Status,Grade,Maximum grade,Last modified (grade),Feedback comments\r\n"
+        'Participant 201,"김하늘", Submitted for grading - ,,100.00,"2026년 11월 18일 수요일, 오후 3:28",\r\n'
+        'Participant 999,없음,"줄이\r\n둘 ""인용""",,100.00,-,\r\n\r\nParticipant 202,=1+1,x,,100.00,-'
+    ).encode()
+    (tmp_path / "sheet.csv").write_bytes(sheet)
+    filled = fill_moodle_worksheet(rows(final()), tmp_path / "sheet.csv", None)
+    reason = "전체 90점을 직접 주었어요. 구두 시험"
+    expected = sheet.replace(b" - ,,100.00", b" - ,90,100.00").replace(
+        '오후 3:28",'.encode(), f'오후 3:28",{reason}'.encode()
+    )
+    late = rows(final())[1].reasons
+    assert not late, "nothing to write beside the second mark"
+    assert filled.data == expected.replace(b"x,,100.00", b"x,60,100.00")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_cell_is_replaced_wherever_it_stands(end: str, delimiter: str, tmp_path: Path) -> None:
+    lines = [["sep=" + delimiter], ["id", "b", "c"], ['" q"""', " y ", "1"], ["s"], [], ["t", '"x\ny"', ""]]
+    text = end.join(delimiter.join(line) for line in lines)
+    (tmp_path / "x.csv").write_bytes(text.encode())
+    table = read_table(tmp_path / "x.csv", "표", ("id",))
+    written = with_cells(text, table, {0: {1: f"a{delimiter}b"}, 1: {2: "new", 1: 'a"'}, 2: {2: "z"}})
+    lines[2][1], lines[3], lines[5][2] = f'"a{delimiter}b"', ["s", '"a"""', "new"], "z"
+    assert written == end.join(delimiter.join(line) for line in lines)
 
 
 def test_no_cell_is_a_formula() -> None:

@@ -43,28 +43,44 @@
     await runCell(app, notebook, cell);
   };
 
-  // ---- hints: how many are left, and the answer, which is asked for once more ------------------------
+  // ---- hints: the next one is a button away, on the card and below the last one ----------------------------
 
-  const LEFT = /data-hanstep-left=\\"(\w+) (\d+)( answer)?\\"/;
+  const LEFT = /data-hanstep-left=\\"(\w+) (\d+)\/(\d+)( answer)?\\"/;
   const answerNext = new Set(); // exercises whose next hint is the answer, and the learner has been asked
   const outputText = (cell) => JSON.stringify(cell.model.outputs?.toJSON?.() ?? []);
+  const hintOf = (cell) => {
+    const [, name, exercise] = LOOKS.exec(bare(cell)) ?? [];
+    return name === "hint" ? exercise : undefined;
+  };
 
-  const followHints = (notebook, cell) => {
-    const [, exercise, left, answer] = LEFT.exec(outputText(cell)) ?? [];
+  const hintButton = (app, notebook, cell, exercise) => {
+    const next = () => call(app, notebook, "hint", `"${exercise}"`, cell, answerNext.has(exercise) ? ", answer=True" : "");
+    const button = buttonFor("힌트", next);
+    button.dataset.hanstepHintOf = exercise;
+    return button;
+  };
+
+  const followHints = (app, notebook, cell) => {
+    const [, exercise, left, total, answer] = LEFT.exec(outputText(cell)) ?? [];
     if (!exercise) return;
+    answer ? answerNext.add(exercise) : answerNext.delete(exercise);
+    if (!cell.node.querySelector("[data-hanstep-hint-of]"))
+      newRow(cell).append(hintButton(app, notebook, cell, exercise));
     for (const place of notebook.node.querySelectorAll(`[data-hanstep-hints="${exercise}"]`))
       place.textContent = left === "0" ? "힌트를 모두 봤어요." : `남은 힌트는 ${left}개예요.`;
-    answer ? answerNext.add(exercise) : answerNext.delete(exercise);
-    for (const button of notebook.node.querySelectorAll(`[data-hanstep-hint-of="${exercise}"]`))
-      button.textContent = answer ? "정답 보기" : left === "0" ? "힌트 다시 보기" : "힌트";
+    const number = `(${Math.min(total - left + 1, total)}/${total})`;
+    const name = answer ? `정답 보기 ${number}` : left === "0" ? "힌트 다시 보기" : `다음 힌트 ${number}`;
+    // A cell that is out of view may stand outside the notebook's node.
+    for (const node of [notebook.node, cell.node])
+      for (const button of node.querySelectorAll(`[data-hanstep-hint-of="${exercise}"]`)) button.textContent = name;
+    if (left === "0") cell.node.querySelector(".hanstep-acts")?.remove(); // all of them stand above it
   };
 
   const followed = new WeakSet();
-  const hintRan = (notebook, cell) => {
-    if (followed.has(cell)) return;
+  const hintRan = (app, notebook, cell) => {
+    if (!followed.has(cell)) cell.model.outputs.changed.connect(() => followHints(app, notebook, cell));
     followed.add(cell);
-    cell.model.outputs.changed.connect(() => followHints(notebook, cell));
-    followHints(notebook, cell);
+    followHints(app, notebook, cell);
   };
 
   const goOn = (notebook, cell) => {
@@ -81,25 +97,12 @@
     if (cards.has(cell)) return;
     cards.add(cell);
     for (const one of notebook.widgets)
-      if (bare(one).startsWith(`hint("${exercise}"`)) one.node.querySelector(".hanstep-acts")?.remove();
+      if (hintOf(one) === exercise && !LEFT.test(outputText(one))) one.node.querySelector(".hanstep-acts")?.remove();
     cell.model.outputs.changed.connect(() => addButtons(app, notebook, cell, CHECKS.exec(source(cell))?.[1] ?? exercise));
   };
 
   // Which buttons are of use; a card of an older version does not tell.
   const ACTS = /data-hanstep-acts=\\"([\w ]*)\\"/;
-
-  // The first hint is folded on the card; where it is open already, a cell shows the next one.
-  const nextHint = (app, notebook, cell, exercise) => {
-    const clues = [...cell.node.querySelectorAll("details[data-hanstep-clue]:not([open])")];
-    const clue = clues.find((one) => !one.parentElement.closest("details:not([open])"));
-    if (clue) {
-      clue.open = true;
-      clue.scrollIntoView({ block: "nearest" });
-      return;
-    }
-    const rest = answerNext.has(exercise) ? ", answer=True" : "";
-    return call(app, notebook, "hint", `"${exercise}"`, cell, rest);
-  };
 
   // ---- a cell that stops because the cells before it have not run in this kernel ------------------------
 
@@ -155,11 +158,7 @@
     if (offerCellsBefore(app, notebook, cell)) return;
     const row = newRow(cell);
     const useful = (ACTS.exec(outputText(cell))?.[1] ?? "hint microscope").split(" ");
-    if (useful.includes("hint")) {
-      const button = buttonFor("힌트", () => nextHint(app, notebook, cell, exercise));
-      button.dataset.hanstepHintOf = exercise;
-      row.append(button);
-    }
+    if (useful.includes("hint")) row.append(hintButton(app, notebook, cell, exercise));
     if (useful.includes("microscope"))
       row.append(buttonFor("현미경", () => call(app, notebook, "microscope", exercise, cell)));
     row.append(buttonFor("이어서 읽기", () => goOn(notebook, cell)));
@@ -216,8 +215,11 @@
   const markAsSeenBefore = (app, notebook, cell, exercise) => {
     const [, name, about] = LOOKS.exec(bare(cell)) ?? [];
     if (about !== exercise) return;
-    if (name === "hint") warn(cell, "고치기 전의 코드에 대한 힌트예요.");
-    else warn(cell, "고치기 전의 코드예요.", "다시 보기", () => runCell(app, notebook, cell));
+    if (name === "hint") {
+      answerNext.delete(exercise); // other code, other hints: none of them has been asked for
+      for (const button of cell.node.querySelectorAll("[data-hanstep-hint-of]")) button.textContent = "힌트";
+      warn(cell, "고치기 전의 코드에 대한 힌트예요.");
+    } else warn(cell, "고치기 전의 코드예요.", "다시 보기", () => runCell(app, notebook, cell));
   };
 
   // Called when a cell begins to run, and when it ends: a check may take seconds.
@@ -231,14 +233,13 @@
     const changed = ranSource.has(cell) && ranSource.get(cell) !== source(cell);
     ranSource.set(cell, source(cell));
     if (LOOKS.test(bare(cell))) cell.node.querySelector(".hanstep-stale")?.remove();
-    if (bare(cell).startsWith("hint(")) hintRan(notebook, cell);
     const exercise = CHECKS.exec(source(cell))?.[1];
     if (!exercise) {
-      cell.node.querySelector(".hanstep-acts")?.remove();
+      if (hintOf(cell)) hintRan(app, notebook, cell);
+      else cell.node.querySelector(".hanstep-acts")?.remove();
       if (!offerCellsBefore(app, notebook, cell)) followCode(app, notebook, cell, changed);
       return;
     }
-    answerNext.delete(exercise);
     warnOfChanges(app, notebook, cell, exercise);
     followCard(app, notebook, cell, exercise);
     // JupyterLab has gone on to the next cell, and sets the card's height only now.
@@ -248,11 +249,11 @@
   // Before the first check there is no card: the hint's own cell, whose code is a comment, has the button.
   const look = (app, notebook) => {
     for (const cell of notebook.widgets) {
-      if (cell.model.type !== "code" || cell.node.querySelector(".hanstep-acts")) continue;
-      const [, name, exercise] = (source(cell).startsWith("#") && LOOKS.exec(bare(cell))) || [];
+      const exercise = cell.model.type === "code" && !cell.node.querySelector(".hanstep-acts") && hintOf(cell);
+      if (!exercise) continue;
       const isChecked = notebook.widgets.some((one) => cards.has(one) && CHECKS.exec(source(one))?.[1] === exercise);
-      if (name === "hint" && !isChecked)
-        newRow(cell).append(buttonFor("힌트", () => call(app, notebook, "hint", `"${exercise}"`, cell)));
+      if (LEFT.test(outputText(cell)) && !followed.has(cell)) hintRan(app, notebook, cell); // of an earlier session
+      else if (source(cell).startsWith("#") && !isChecked) newRow(cell).append(hintButton(app, notebook, cell, exercise));
     }
   };
 

@@ -33,6 +33,7 @@
     const found = [...outputText(notebook.widgets[question.told]).matchAll(VERDICT)].find(([, id]) => id === question.id);
     return found ? { letter: found[2], answer: found[3] } : null;
   };
+  const told = new Map(); // prediction -> what is said below the choice while its experiment has not shown a verdict
   const isOpen = (notebook, question) => !chosen.has(question.id) && !verdictOn(notebook, question);
 
   // ---- the choices -------------------------------------------------------------------------------
@@ -50,6 +51,9 @@
       const letter = CHOICE.exec(item.textContent)[1];
       item.setAttribute("aria-pressed", String((chosen.get(question.id) ?? verdict?.letter) === letter));
       item.classList.toggle("hanstep-right", verdict?.answer === letter);
+      const says = chosen.get(question.id) === letter ? told.get(question.id) : undefined;
+      if (says) item.dataset.hanstepSays = says;
+      else delete item.dataset.hanstepSays;
       if (item.dataset.hanstepChoice === question.id) continue;
       item.dataset.hanstepChoice = question.id;
       item.setAttribute("role", "button");
@@ -89,34 +93,84 @@
     return (await app.commands.execute("notebook:run-cell")) !== false;
   };
 
-  const choose = async (app, panel, id, letter) => {
-    const notebook = panel.content;
-    const question = questionsOf(notebook).find((one) => one.id === id);
-    if (!question) return;
-    const first = isOpen(notebook, question);
-    chosen.set(id, letter);
-    look(app, panel);
-    await panel.sessionContext.ready;
-    const kernel = panel.sessionContext.session?.kernel;
-    if (!kernel) return;
-    const cells = notebook.widgets;
-    const ask = cells[question.asked];
-    for (const cell of cells.slice(0, question.asked)) {
-      const skip = cell.model.type !== "code" || tagsOf(cell).some((tag) => NOT_RUN_BY_A_CLICK.includes(tag));
-      if (!skip && ranIn.get(cell) !== kernel.id && !(await runCell(app, panel, cell))) return;
-    }
+  const RUNS = "실행하고 있어요…";
+  const WAITS = "골랐어요. 다른 예측도 고르면 실행해요.";
+  const isFolded = (cell) => cell?.model.type === "code" && tagsOf(cell).includes("folded");
+
+  // Questions that share an experiment, which waits until all of them have a choice.
+  const sharing = (notebook, question) =>
+    questionsOf(notebook).filter((one) => one.asked < question.told && one.told > question.asked);
+
+  // Record a choice in the kernel, which takes it before any cell that is run later. True if it is recorded.
+  const record = async (kernel, id, letter) => {
     const code = `from grader import predict; predict(${JSON.stringify(id)}, ${JSON.stringify(letter)})`;
-    await kernel.requestExecute({ code, store_history: false, stop_on_error: false }).done;
-    // Questions that share an experiment wait for each other.
-    const group = questionsOf(notebook).filter((one) => one.asked < question.told && one.told > question.asked);
-    if (first && !group.some((one) => isOpen(notebook, one))) {
-      const begin = Math.max(...group.map((one) => one.asked)) + 1;
-      const end = Math.max(...group.map((one) => one.told));
-      for (const cell of notebook.widgets.slice(begin, end + 1))
-        if (cell.model.type === "code" && !(await runCell(app, panel, cell))) break;
+    const reply = await kernel.requestExecute({ code, store_history: false, stop_on_error: false }).done;
+    return reply?.content.status === "ok";
+  };
+
+  // Run the cells above that have not run in this kernel. False if one of them failed.
+  const prepare = async (app, panel, kernel, question) => {
+    for (const cell of panel.content.widgets.slice(0, question.asked)) {
+      const skip = cell.model.type !== "code" || tagsOf(cell).some((tag) => NOT_RUN_BY_A_CLICK.includes(tag));
+      const runs = cell.prompt === "*"; // the learner has started it, and the kernel takes one after the other
+      if (!skip && !runs && ranIn.get(cell) !== kernel.id && !(await runCell(app, panel, cell))) return false;
     }
+    return true;
+  };
+
+  // Run the experiment of these questions, and the folded figures and checks behind it.
+  const experiment = async (app, panel, group) => {
+    const cells = panel.content.widgets;
+    const begin = Math.max(...group.map((one) => one.asked)) + 1;
+    let end = Math.max(...group.map((one) => one.told)) + 1;
+    while (isFolded(cells[end])) end += 1;
+    for (const cell of cells.slice(begin, end))
+      if (cell.model.type === "code" && !(await runCell(app, panel, cell))) return;
+  };
+
+  // What follows a choice, once the choices before it are done.
+  const follow = async (app, panel, id, recording) => {
+    const notebook = panel.content;
+    const find = () => questionsOf(notebook).find((one) => one.id === id);
+    const question = find();
+    const kernel = panel.sessionContext.session?.kernel;
+    if (!question || !kernel) return;
+    if (!(await prepare(app, panel, kernel, question))) return;
+    // The package may be there only now, and an error takes what waits behind it along.
+    if (!(await recording)) await record(kernel, id, chosen.get(id));
+    const group = sharing(notebook, question);
+    if (group.some((one) => isOpen(notebook, one))) {
+      told.set(id, WAITS);
+      return look(app, panel);
+    }
+    if (!group.every((one) => verdictOn(notebook, one))) {
+      for (const one of group) told.set(one.id, RUNS);
+      look(app, panel);
+      await experiment(app, panel, group);
+    }
+    for (const one of group) told.delete(one.id);
     look(app, panel);
-    (notebook.widgets[question.told]?.node ?? ask.node).querySelector("[data-prediction]")?.scrollIntoView({ block: "nearest" });
+    notebook.widgets[find()?.told]?.node.querySelector("[data-prediction]")?.scrollIntoView({ block: "nearest" });
+  };
+
+  const last = new WeakMap(); // panel -> the end of what its choices so far have started
+
+  // A choice is kept at once; what it starts waits for what the choices before it have started.
+  const choose = (app, panel, id, letter) => {
+    chosen.set(id, letter);
+    told.set(id, RUNS);
+    look(app, panel);
+    const ready = panel.sessionContext.ready;
+    const recording = ready.then(() => record(panel.sessionContext.session.kernel, id, letter)).catch(() => false);
+    const before = last.get(panel) ?? ready;
+    const after = before.then(() => follow(app, panel, id, recording)).catch(console.error);
+    last.set(
+      panel,
+      after.then(() => {
+        if (told.get(id) === RUNS) told.delete(id); // a cell has failed, and shows why
+        look(app, panel);
+      }),
+    );
   };
 
   // ---- going past a hidden cell ------------------------------------------------------------------

@@ -1,0 +1,154 @@
+"""What the driver of `Trainer` trains: cases, loss functions that note or decide something, and resumed trainings."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.fixtures.checkpoints import flat_state
+from grader.exercises.fixtures.classifiers import (
+    Batch,
+    MakeOptimizer,
+    Net,
+    SizedLoader,
+    batches,
+    loss_function,
+    norm_dropout_mlp,
+    sgd,
+)
+from grader.exercises.fixtures.training import TrainingRun, decaying_scheduler
+from grader.exercises.fixtures.usual import Case, classifier_case
+from grader.exercises.fixtures.witnesses import seeded_number
+from grader.observe.forward_notes import mode_words
+from grader.observe.play import Env, Stage
+
+VALIDATION = 6
+"""Samples in a validation batch; no training batch has as many, so the size tells them apart."""
+
+
+def trainer_case(
+    stage: Stage,
+    sizes: Sequence[int],
+    make_optimizer: MakeOptimizer = sgd,
+    *,
+    schedules: bool = False,
+) -> Case:
+    """Return a case with training batches of these sizes, and with a scheduler if asked for."""
+    case = classifier_case(stage, "Trainer", sizes, make_optimizer)
+    case.scheduler = decaying_scheduler(case.opt) if schedules else None
+    return case
+
+
+def validation_loader(env: Env, sizes: Sequence[int] = (VALIDATION,)) -> SizedLoader:
+    """Return a loader of validation batches."""
+    return SizedLoader(batches(env, sizes, "validation"))
+
+
+def fit(case: Case, data: Sequence[Batch], epochs: int = 1, **options: Any) -> Any:
+    """Make the learner's trainer with these options, train, and return the trainer."""
+    if case.scheduler is not None:
+        options["scheduler"] = case.scheduler
+    trainer = case.call(**options)
+    # of the training batches' type, so that a float32 model meets no other
+    held_out = [(xb.to(data[0][0].dtype), yb) for xb, yb in validation_loader(case.stage.env).batches]
+    case.stage.recorder.call(trainer.fit, SizedLoader(data), SizedLoader(held_out), epochs)
+    return trainer
+
+
+class NotedModes:
+    """The modes of a net, or of its copies, in forward passes of training or of validation."""
+
+    def __init__(self, stage: Stage, model: Net, *, of_validation: bool) -> None:
+        """Note the forward passes of `model` from now on."""
+        self._stage, self._of_validation = stage, of_validation
+        self._seen: list[str] = []
+        model.witness = self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "NotedModes":
+        return self
+
+    def forward_ended(self, model: nn.Module, inputs: Tensor, outputs: Tensor) -> None:
+        """Note a finished forward pass; the net calls this. Those over training batches without a graph do not count:
+        a program may look at them.
+        """
+        is_validation = len(inputs) == VALIDATION
+        words = mode_words(model)
+        counts = is_validation if self._of_validation else outputs.requires_grad and not is_validation
+        if counts and words not in self._seen:
+            self._seen.append(words)
+
+    def record(self, name: str) -> None:
+        """Record the modes, each with a number as witness."""
+        numbers = [seeded_number(self._stage.env, words) for words in self._seen]
+        self._stage.recorder.claim(name, [*self._seen], [sum(numbers)])
+
+
+class ScriptedLoss:
+    """A loss function that gives validation batches scripted losses, and keeps the model's state at each of them."""
+
+    def __init__(self, stage: Stage, model: Net, per_epoch: int, script: Sequence[float]) -> None:
+        """Begin before the first of `per_epoch` training batches of the first epoch; `script` has a loss an epoch."""
+        self._model, self._per_epoch, self._script = model, per_epoch, script
+        self._loss_fn = loss_function(stage.env)
+        self._trained = 0
+        self.states: dict[int, Tensor] = {}
+        """Number of the epoch, from 0 -> the model's state after it, as one vector."""
+
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        if len(target) != VALIDATION:
+            self._trained += output.requires_grad  # without a graph, a program only looks at a training batch
+            return self._loss_fn(output, target)
+        epoch = max(self._trained // self._per_epoch - 1, 0) % len(self._script)
+        self.states[epoch] = flat_state(self._model.state_dict(), self._model)
+        return 0.0 * output.sum() + self._script[epoch]
+
+    def epoch_of(self, state: Any) -> str:
+        """Return in Korean after which epoch the model had this state."""
+        if state is None:
+            return "None"
+        vector = flat_state(state, self._model)
+        found = (epoch for epoch, kept in self.states.items() if torch.equal(kept, vector))
+        return next((f"{epoch + 1}번째 에폭의 것" for epoch in found), "어느 에폭의 것도 아님")
+
+
+def scripted_case(stage: Stage, script: Sequence[float], make_optimizer: MakeOptimizer = sgd) -> Case:
+    """Return a case with BatchNorm's buffers whose validation losses are scripted."""
+    model = norm_dropout_mlp(stage.env)
+    data = batches(stage.env, (4, 3))
+    loss_fn = ScriptedLoss(stage, model, len(data), script)
+    return Case(stage, "Trainer", model, make_optimizer(model), loss_fn, data).watch_model()
+
+
+class ResumableTraining:
+    """A small training with the learner's trainer, to be interrupted and resumed."""
+
+    def __init__(self, stage: Stage, salt: str, *, schedules: bool = True) -> None:
+        """Make the trainer; `salt` decides the model's initial weights. Without `schedules` it has no scheduler."""
+        self._stage = stage
+        self.run = TrainingRun(stage.env, salt=salt)
+        student, scheduler = stage.student("Trainer"), self.run.scheduler if schedules else None
+        self.trainer = stage.recorder.call(
+            student,
+            self.run.model,
+            self.run.opt,
+            loss_function(stage.env),
+            scheduler=scheduler,
+            accum_steps=2,
+        )
+
+    def fit(self, epochs: int = 1) -> "ResumableTraining":
+        """Train for some epochs, and return itself."""
+        train_loader = SizedLoader(batches(self._stage.env, (3, 1, 2)))
+        self._stage.recorder.call(self.trainer.fit, train_loader, validation_loader(self._stage.env), epochs)
+        return self
+
+    def load(self, state: Any) -> "ResumableTraining":
+        """Load a state, and return itself."""
+        self._stage.recorder.call(self.trainer.load_state_dict, state)
+        return self
+
+    def weights_and_rates(self) -> Tensor:
+        """Return the weights and learning rates as one vector."""
+        rates = torch.tensor([group["lr"] for group in self.run.opt.param_groups], dtype=torch.float64)
+        return torch.cat([self.run.weights(), rates])

@@ -1,0 +1,103 @@
+"""Word the hints about the mistake that a check names first: what to think of, where to look, and what to write.
+
+The answer is the step after these. A step that nothing is known for is empty and left out. What is written last is the
+edit of the learner's own code (`judging.own_edit`), in words and as the lines look afterwards. Without one, a line of
+the solution stands in for it, but only if it can stand in the learner's code as it is: lines of a program of another
+shape would only confuse.
+"""
+
+import ast
+import re
+from dataclasses import replace
+from textwrap import dedent
+
+from grader.course.feedback import Feedback, NamedMistake, OwnEdit, Repair
+from grader.observe.wording import one_of, with_particle
+
+STEP_NAMES = ("생각할 것", "볼 곳", "고칠 줄")
+"""Korean names of the steps."""
+_MOST_CHARACTERS = 2_000
+"""Maximum length of a step: it is kept with the learner's progress."""
+_MOST_INLINE = 40
+"""Maximum length of code inside a sentence; longer code stands below it."""
+
+
+def hint_steps(feedback: Feedback, source: str, repair: Repair) -> tuple[str, str, str]:
+    """Return the steps about the mistake that is named first, as Markdown, see `STEP_NAMES`; one may be empty.
+
+    Args:
+        feedback: feedback that names a mistake.
+        source: the learner's code.
+        repair: when the card tells the mistake's name; held back, the last step tells it.
+    """
+    named, edit = feedback.diagnosis.mistakes[0], feedback.own_edit
+    name = "" if repair == "at-once" else f"{one_of(named.titles)}. {named.explain}"
+    what = _line_of_the_solution(named, source) if edit is None else _edit_in_words(edit)
+    steps = (named.hint, _place(named, edit), "\n".join(filter(None, (name, what))))
+    return steps[0][:_MOST_CHARACTERS], steps[1][:_MOST_CHARACTERS], steps[2][:_MOST_CHARACTERS]
+
+
+def without_clues(feedback: Feedback) -> Feedback:
+    """Return the feedback without the hints of its mistakes, for a card below which they are asked for one by one."""
+    mistakes = tuple(replace(named, hint="") for named in feedback.diagnosis.mistakes)
+    return replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=mistakes))
+
+
+def _place(named: NamedMistake, edit: OwnEdit | None) -> str:
+    """Return where to look, and the learner's line there; empty if that is not known."""
+    if edit is None:
+        if named.line is None:
+            return ""
+        beside = " 앞을" if named.before else " 뒤를" if named.after else "을"
+        code = _code(named.source_line) if named.source_line else ""
+        return "\n".join(filter(None, (f"{named.line}번째 줄{beside} 보세요.", code)))
+    if edit.effect == "inserts":
+        return f"{edit.behind}번째 줄 뒤에 빠진 것이 있어요.\n{_code(edit.line_behind)}"
+    look = {"moves": "의 자리를 보세요. 언제 실행되어야 할까요?", "guards": "을 늘 실행해도 될까요?"}
+    return f"{_lines(edit)}{look.get(edit.effect, '을 보세요.')}\n{_code(*edit.old)}"
+
+
+def _edit_in_words(edit: OwnEdit) -> str:
+    """Return what to do with which line, and the lines as they are afterwards."""
+    lines, short = _lines(edit), len(edit.new) == 1 and len(edit.new[0].strip()) <= _MOST_INLINE
+    match edit.effect:
+        case "moves":
+            told, shown = f"{lines}을 {edit.behind}번째 줄 뒤로 옮겨요.", (edit.line_behind, *edit.new)
+        case "deletes":
+            told, shown = f"{lines}을 지워요.", edit.old
+        case "inserts":
+            what = with_particle(f"`{edit.new[0].strip()}`", "을/를") if short else "이것을"
+            told, shown = f"{edit.behind}번째 줄 뒤에 {what} 넣어요.", (edit.line_behind, *edit.new)
+        case "guards":
+            what = with_particle(f"`{edit.new[0].strip()}`", "을/를") if short else "이 줄을"
+            told = f"{edit.first}번째 줄 위에 {what} 넣고, {lines}을 그 아래로 들여 써요."
+            shown = (*edit.new, *(f"    {line}" for line in edit.old))
+        case "unwraps":
+            told, shown = f"{edit.first}번째 줄을 지우고, 그 아래에 있던 줄을 내어 써요.", edit.new
+        case _:
+            told, shown = f"{lines}을 이렇게 바꿔요.", edit.new
+    return f"{told}\n{_code(*shown)}"
+
+
+def _lines(edit: OwnEdit) -> str:
+    """Return the lines that an edit changes, as in `5번째 줄` or `5~6번째 줄`."""
+    return f"{edit.first}번째 줄" if edit.last == edit.first else f"{edit.first}~{edit.last}번째 줄"
+
+
+def _line_of_the_solution(named: NamedMistake, source: str) -> str:
+    """Return the solution's only line at the mistake's place; empty unless it is whole and has the learner's names."""
+    if len(named.right_lines) != 1:
+        return ""
+    (line,) = named.right_lines
+    try:
+        ast.parse(line)
+    except SyntaxError:  # a header without its body
+        return ""
+    if not set(re.findall(r"[A-Za-z_]\w*", line)) <= set(re.findall(r"[A-Za-z_]\w*", source)):
+        return ""
+    return f"정답에는 이 줄이 있어요.\n{_code(line)}"
+
+
+def _code(*lines: str) -> str:
+    body = dedent("\n".join(lines)).replace("```", "` ` `")
+    return f"```python\n{body}\n```"
