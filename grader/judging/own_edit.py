@@ -11,7 +11,7 @@ Example: the learner clips after `step()`. The edit found moves line 5, `opt.ste
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from grader.course.course import Exercise
 from grader.course.feedback import Effect, Feedback, OwnEdit
@@ -26,15 +26,18 @@ from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 
 _BUDGET = 120
-"""Maximum number of plays. Of the mistakes that any number of plays mends by one edit, this finds nearly all."""
+"""Maximum number of plays: with more, hardly any further edit was found."""
 _SECONDS = 2.0
-"""Wall-clock limit: the learner waits for the card."""
+"""Wall-clock limit of the plays, looked at before each: the learner waits for the card."""
 _MAX_LINES = 6
-"""Maximum number of changed lines; more would be the answer."""
+"""Maximum number of changed lines; more would give the answer away."""
 
 
 def wants_own_edit(feedback: Feedback) -> bool:
-    """Return True if mistakes are named and explain everything."""
+    """Return True if the function is begun and its named mistakes explain everything.
+
+    `repair.add_repair` searches where they do not.
+    """
     diagnosis = feedback.diagnosis
     return bool(feedback.begun and diagnosis.mistakes and not diagnosis.unexplained)
 
@@ -47,7 +50,7 @@ def with_own_edit(
     origin: Origin,
     runner: Runner,
 ) -> Feedback:
-    """Return the feedback with the edit that mends its first mistake; unchanged if no single edit is found.
+    """Return the feedback with the edit that mends its first mistake; without one if no single edit can be told.
 
     Args:
         feedback: feedback for which `wants_own_edit` is true.
@@ -59,17 +62,20 @@ def with_own_edit(
     """
     try:
         edit = _search(exercise, runs, reference, origin, runner)
-    except Exception:  # a hint less; the check itself is done
+        lines = origin.source.split("\n")
+        change = None if edit is None else _change(lines, edit)
+        own_edit = None if change is None else _own_edit(lines, change, origin)
+    except Exception:  # the check itself is done: only a hint is missing
         logging.getLogger(__name__).exception("searching an edit of %s", exercise.name)
         return feedback
-    told = None if edit is None else _as_told(origin.source.split("\n"), edit, origin)
-    return replace(feedback, own_edit=told)
+    return replace(feedback, own_edit=own_edit)
 
 
 def _search(
     exercise: Exercise, runs: Mapping[str, Run], reference: Reference, origin: Origin, runner: Runner
 ) -> SmallEdit | None:
-    """Return the single edit after which the program makes only the mistakes that are named behind the first one."""
+    """Return the single edit after which the program makes only the mistakes that are named after the first one."""
+    # A feedback holds the mistakes' texts, not their programs: explaining again gives these, in the same order.
     trace = Trace(dict(runs))
     explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
     first = explanation.mistakes[0].variant
@@ -80,14 +86,14 @@ def _search(
     def aim(scenario: str) -> Run:
         return reference.run_with_mistakes(others, scenario) if others else reference.solution_run(scenario)
 
-    found = search_repair(exercise, origin.source, runs, aim, _Hurried(runner), budget=_BUDGET)
+    found = search_repair(exercise, origin.source, runs, aim, _RunnerWithDeadline(runner), budget=_BUDGET)
     if found is None or not found.repairs_everything or len(found.edits) != 1:
         return None
     return found.edits[0]
 
 
-class _Hurried:
-    """A runner that stops after `_SECONDS`."""
+class _RunnerWithDeadline:
+    """A runner that plays nothing more once `_SECONDS` have passed; the search then ends with what it has found."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner, self._deadline = runner, time.monotonic() + _SECONDS
@@ -98,42 +104,81 @@ class _Hurried:
         return self._runner.run(text, scenario)
 
 
-def _as_told(before: Sequence[str], edit: SmallEdit, origin: Origin) -> OwnEdit | None:
-    """Return the edit in lines as the learner counts them; None if it changes too many lines, or adds an import too."""
+@dataclass(frozen=True)
+class _Change:
+    """An edit as lines of the program. Lines are counted from 0."""
+
+    effect: Effect
+    start: int
+    """First line that is deleted, moved, guarded or rewritten."""
+    end: int
+    """The line after the last such line; `start` where lines are only inserted."""
+    below: int
+    """Number of lines above the place where something inserted or moved belongs."""
+    old: Sequence[str]
+    new: Sequence[str]
+
+
+def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
+    """Return the lines that an edit changes; None if the lines that it moves are not found."""
     after = edit.program.split("\n")
-    start = _common(before, after)
-    end = len(before) - _common(before[start:][::-1], after[start:][::-1])
+    start = _equal_at_the_beginning(before, after)
+    end = len(before) - _equal_at_the_beginning(before[start:][::-1], after[start:][::-1])
     old, new = before[start:end], after[start : end + len(after) - len(before)]
     effect: Effect = KINDS[edit.kind].effect
-    behind = start
     if effect == "moves":
-        count = len(edit.old)
-        goes_down = tuple(before[start : start + count]) == edit.old
-        first = start if goes_down else end - count
-        if tuple(before[first : first + count]) != edit.old:
-            return None
-        behind = end if goes_down else start
-        start, end, old, new = first, first + count, list(edit.old), list(edit.new)
-        if start <= behind <= end:  # it only goes into a block, or out of one
-            effect = "rewrites"
-    elif effect == "guards":
-        new = new[:1]
+        return _move(before, edit, start, end)
+    if effect == "guards":
+        new = new[:1]  # the lines below it are the learner's, indented
     elif effect == "rewrites" and edit.old and not edit.new:
-        effect, old = "unwraps", list(edit.old)
+        effect, old = "unwraps", list(edit.old)  # a condition or a loop goes, its lines stay
     elif effect == "deletes" and new:  # `pass` stands for the only statement of a block
         effect = "rewrites"
-    while behind and not before[behind - 1].strip():
-        behind -= 1  # what belongs behind an empty line belongs behind the line above it
-    if not behind or max(len(old), len(new)) > _MAX_LINES or not (old or new):
-        return None
-    places = [origin.place(line) for line in (behind, start + 1, max(end, start + 1))]
-    lines = [place.line for place in places if place is not None]
-    if len(lines) < len(places):
-        return None
-    return OwnEdit(effect, lines[1], lines[2], lines[0], tuple(old), tuple(new), before[behind - 1])
+    return _Change(effect, start, end, start, old, new)
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _move(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _Change | None:
+    """Return the change of an edit that moves lines within `before[start:end]`; None if they stand at neither end."""
+    count = len(edit.old)
+    if tuple(before[start : start + count]) == edit.old:
+        first, below = start, end  # they go down
+    elif tuple(before[end - count : end]) == edit.old:
+        first, below = end - count, start  # they go up
+    else:
+        return None
+    # Where they come to stand beside their old place, they only go into a block, or out of one.
+    effect: Effect = "rewrites" if first <= below <= first + count else "moves"
+    return _Change(effect, first, first + count, below, edit.old, edit.new)
+
+
+def _own_edit(before: Sequence[str], change: _Change, origin: Origin) -> OwnEdit | None:
+    """Return the change in the numbers of the learner's file.
+
+    None if it changes more than `_MAX_LINES` lines or none, stands above the first line (as an import does), or touches
+    a line that the learner's file does not have.
+    """
+    below = change.below
+    while below and not before[below - 1].strip():
+        below -= 1  # what belongs below an empty line belongs below the line above it
+    longest = max(len(change.old), len(change.new))
+    if not below or not 0 < longest <= _MAX_LINES:
+        return None
+    above = origin.place(below)
+    first, last = origin.place(change.start + 1), origin.place(max(change.end, change.start + 1))
+    if above is None or first is None or last is None:
+        return None
+    return OwnEdit(
+        effect=change.effect,
+        first=first.line,
+        last=last.line,
+        behind=above.line,
+        old=tuple(change.old),
+        new=tuple(change.new),
+        line_behind=before[below - 1],
+    )
+
+
+def _equal_at_the_beginning(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the number of lines that are equal at the beginning of both."""
     return next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
