@@ -140,7 +140,7 @@ def told(exercise: str, text: str) -> Feedback:
 @pytest.mark.parametrize(
     ("exercise", "text", "named", "line", "advice"),
     [
-        ("accumulate", CLIP_BY_HAND, {"leftover-divided-by-full"}, 12, "이름의 철자를 확인하세요"),
+        ("accumulate", CLIP_BY_HAND, {"leftover-divided-by-full"}, 12, "`scale`을 쓰려던 건가요?"),
         (
             "fit",
             GRADIENT_TOO_EARLY,

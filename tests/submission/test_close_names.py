@@ -44,7 +44,7 @@ def test_a_close_name_is_proposed(tmp_path, head, exercise):
         "def plot(losses):\n    pass\n",
         "def get_batch(x, y):\n    pass\n",
         "def _train_step(model):\n    pass\n",
-        "class train_stp:\n    pass\n",
+        "class accumulte:\n    pass\n",
         "def train_step(model):\n    return trainStep(model)\n\ndef trainStep(model):\n    pass\n",
         "def accumulate(model):\n    return accumulates(model)\n\ndef accumulates(model):\n    pass\n",
     ],
