@@ -110,7 +110,7 @@ def _line_like_variant(
     another mistake may change.
     """
     exercise, mistake = reference.exercise, variant.mistake
-    solution, wrong = exercise_source(exercise), reference.sources[variant.name]
+    base, wrong = exercise_source(exercise), reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     with_others = reference.source_with_mistakes(others) if others else None
     if with_others and not mistake.near:
@@ -118,9 +118,9 @@ def _line_like_variant(
         all_variants = tuple(v for v in reference.variants if v == variant or v in others)
         with_all = reference.source_with_mistakes(all_variants)
         if with_all:
-            solution, wrong = with_others, with_all
+            base, wrong = with_others, with_all
     return locate_in_text(
-        solution,
+        base,
         wrong,
         source,
         exercise.name,

@@ -1,18 +1,21 @@
 """Recover how much of which batch's gradient went into a wrong update, by least squares.
 
-In each update of plain SGD, (before - after) / lr = sum_j c_j * g_j, where g_j is the gradient of batch j at the
-parameters with which this batch went forward. The model and the batches can be built again from the seed, so the g_j
-can be computed here, and solving for the coefficients c_j gives the recipe. This needs no list of known mistakes and
-works for several mistakes at once. The share of the update that no mixture of the gradients explains is the residual.
-Where parameters have different learning rates, an update may also hold gradients that were not multiplied by them; if
-these explain what is left, the recipe says that they are there (`Recipe.has_unscaled_part`).
+In each update of plain SGD, (before - after) / lr = sum_j c_j * g_j. The left side is called the *applied gradient*;
+g_j is the gradient of batch j at the parameters with which this batch went forward. The model and the batches can be
+built again from the seed, so the g_j can be computed here, and solving for the coefficients c_j gives the recipe. This
+needs no list of known mistakes and works for several mistakes at once. The share of the applied gradient that no
+mixture of the g_j explains is the residual. Where parameters have different learning rates, an update may also hold
+gradients that were not multiplied by them. If these explain what is left, and each g_j is in one of the two parts only,
+the recipe says that they are there (`Recipe.has_unscaled_part`).
 
 Example: with updates from four micro-batches of equal size each, the coefficients are 1/4 1/4 1/4 1/4 for right
 accumulation and 1 1 1 1 for a forgotten division. If gradients are never cleared, the second update has 1/4 eight
 times, for its own four batches and for those of the first update.
 
-In this module, a *state* is a row of `theta`: all parameters, flattened to one vector, at the start or after one of the
-updates. Parameters at which a forward pass runs between two states, such as SAM's w + e, are *perturbed*.
+What is read of a run: the array `theta` and the events, and of its evidence the learning rates `lr` and the `points`
+(see `Run`). A *state* is a row of `theta`: all parameters, flattened to one vector, at the start (row 0) or after an
+update (row u after update u). Parameters at which a forward pass runs between two states, such as SAM's w + e, are
+*perturbed*: a row of `points`.
 """
 
 from dataclasses import dataclass
@@ -28,7 +31,8 @@ from grader.observe.trace import Array, Event, Run
 _MAX_GRADIENTS = 16
 """Maximum number of gradients in the mixture: those of the last forward passes before the update.
 
-Each costs a backward pass here, and a wrong loop may run very many forward passes.
+A pass that repeats an earlier one, of the same batch at the same parameters, counts as that one. Each gradient costs a
+backward pass here, and a wrong loop may run very many forward passes.
 """
 _NEGLIGIBLE = 5e-4
 """Coefficients, differences of coefficients, and residuals up to this size count as 0: they come from rounding."""
@@ -41,9 +45,20 @@ class _Ingredient(NamedTuple):
     """
 
     is_perturbed: bool
-    """True if the gradient was taken at perturbed parameters."""
+    """True if the gradient was taken at perturbed parameters; `Recipe.moved` passes it on."""
     batch: int
     """Index of the batch, from 0."""
+
+
+class _Update(NamedTuple):
+    """One update of plain SGD, of the elements whose learning rate is above 0."""
+
+    is_updated: Array
+    """For each element of `theta`, True if its learning rate is above 0: no optimizer holds the others."""
+    rates: Array
+    """Learning rates of these elements."""
+    applied_gradient: Array
+    """(before - after) / lr of these elements."""
 
 
 class _CandidateGradient(NamedTuple):
@@ -61,7 +76,7 @@ class _Mixture:
     coefficients: dict[_Ingredient, float]
     """The c_j; those of gradients with the same ingredient are added up."""
     residual: float
-    """Share of the update, 0 to 1, that the mixture does not explain."""
+    """Share of the applied gradient, 0 to 1, that the mixture does not explain."""
     has_unscaled_part: bool = False
     """See `Recipe.has_unscaled_part`."""
 
@@ -77,7 +92,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
 
     - the scenario is not plain SGD (it has no `problem`), or the learner's loop takes the update back;
     - one of the runs lacks the update, or records the model's parameters in another shape;
-    - no element has a learning rate above 0;
+    - no parameter has a learning rate above 0 in the update;
     - a state up to the update, or one of the gradients, has infinite numbers or NaN;
     - both mixtures are the same, and the learner's explains the whole update.
 
@@ -120,7 +135,7 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
 
 
 def _is_taken_back(run: Run, update: int) -> bool:
-    """Return True if the state after the update's is exactly the one before it, and the update was no optimizer's step.
+    """Return True if the update after this one restores the state before it exactly, and this one was no `step`.
 
     Then nothing is left of the update, as in SAM with a `second_step` that writes w back after the base optimizer's
     `step`.
@@ -132,57 +147,88 @@ def _is_taken_back(run: Run, update: int) -> bool:
     return not is_step and bool(np.array_equal(theta[update + 1], theta[update - 1]))
 
 
-def _solve_mixture(run: Run, problem: Problem, update: int) -> _Mixture | None:
-    """Return the mixture of an update, counted from 1; None if the run lacks it or its numbers are not usable."""
-    theta, rates = run.arrays.get("theta"), run.evidence.get("lr")  # each of shape (states, elements)
-    if theta is None or rates is None or theta.shape != rates.shape or not 0 < update < len(theta):
+def _solve_mixture(run: Run, problem: Problem, number: int) -> _Mixture | None:
+    """Return the mixture of the update with this number; None if the run lacks it or its numbers are not usable."""
+    update = _read_update(run, problem, number)
+    if update is None:
         return None
-    is_updated = rates[update] > 0  # elements that no optimizer holds have the learning rate 0
-    element_count = sum(parameter.numel() for parameter in problem.model.parameters())
-    if theta.shape[1] != element_count or not is_updated.any():
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        used = (theta[update - 1] - theta[update])[is_updated] / rates[update][is_updated]
-    if not np.isfinite(theta[: update + 1]).all() or not np.isfinite(used).all():
-        return None
-    candidates = _candidate_gradients(run, len(problem.batches), update)
+    candidates = _candidate_gradients(run, len(problem.batches), number)
     gradients = np.stack(
         [
-            _compute_gradient(problem, candidate.parameters, candidate.ingredient.batch)[is_updated]
+            _compute_gradient(problem, candidate.parameters, candidate.ingredient.batch)[update.is_updated]
             for candidate in candidates
         ],
         axis=1,
     )
     if not np.isfinite(gradients).all():
         return None
-    coefficients, residual = _least_squares(gradients, used)
+    coefficients, residual = _least_squares(gradients, update.applied_gradient)
     has_unscaled_part = False
     if residual > _NEGLIGIBLE:
-        both = np.concatenate([gradients, gradients / rates[update][is_updated][:, None]], axis=1)
-        fitted, rest = _least_squares(both, used)
-        scaled, unscaled = np.split(fitted, 2)
-        # A gradient with both coefficients was rather scaled by another number in each group, as by clipping per group.
-        is_either = bool(((np.abs(scaled) <= _NEGLIGIBLE) | (np.abs(unscaled) <= _NEGLIGIBLE)).all())
-        if rest <= _NEGLIGIBLE and is_either:
-            coefficients, residual, has_unscaled_part = scaled, rest, True
+        with_unscaled = _solve_with_unscaled_part(gradients, update)
+        if with_unscaled is not None:
+            (coefficients, residual), has_unscaled_part = with_unscaled, True
     by_ingredient: dict[_Ingredient, float] = {}
-    for candidate, value in zip(candidates, coefficients, strict=True):
-        by_ingredient[candidate.ingredient] = by_ingredient.get(candidate.ingredient, 0.0) + float(value)
+    for candidate, coefficient in zip(candidates, coefficients, strict=True):
+        by_ingredient[candidate.ingredient] = by_ingredient.get(candidate.ingredient, 0.0) + float(
+            coefficient
+        )
     return _Mixture(by_ingredient, residual, has_unscaled_part)
 
 
-def _candidate_gradients(run: Run, batch_count: int, update: int) -> list[_CandidateGradient]:
-    """Return the gradients that may have gone into an update: those of the forward passes before it.
+def _read_update(run: Run, problem: Problem, number: int) -> _Update | None:
+    """Return the update with this number, from 1; None if the run lacks it or its numbers are not usable."""
+    theta, rates = run.arrays.get("theta"), run.evidence.get("lr")  # each of shape (states, elements)
+    if theta is None or rates is None or theta.shape != rates.shape or not 0 < number < len(theta):
+        return None
+    is_updated = rates[number] > 0
+    element_count = sum(parameter.numel() for parameter in problem.model.parameters())
+    if theta.shape[1] != element_count or not is_updated.any():
+        return None
+    update_rates = rates[number][is_updated]
+    with np.errstate(over="ignore", invalid="ignore"):
+        applied_gradient = (theta[number - 1] - theta[number])[is_updated] / update_rates
+    if not np.isfinite(theta[: number + 1]).all() or not np.isfinite(applied_gradient).all():
+        return None
+    return _Update(is_updated, update_rates, applied_gradient)
 
-    Two forward passes of one batch at the same parameters give one gradient. If no forward pass with known parameters
-    saw a batch of the scenario, return the gradient of every batch at the state before the update. At most
+
+def _solve_with_unscaled_part(gradients: Array, update: _Update) -> tuple[Array, float] | None:
+    """Return the coefficients and the residual if a part of the update was not multiplied by the learning rates.
+
+    None if such a part does not explain what the gradients leave unexplained. The coefficients of the part itself are
+    not returned.
+
+    Args:
+        gradients: shape (elements, gradients).
+        update: the update.
+    """
+    with np.errstate(over="ignore"):  # a learning rate may be as small as 1e-310
+        unscaled_gradients = gradients / update.rates[:, None]
+    if not np.isfinite(unscaled_gradients).all():
+        return None
+    all_coefficients, residual = _least_squares(
+        np.concatenate([gradients, unscaled_gradients], axis=1), update.applied_gradient
+    )
+    scaled, unscaled = np.split(all_coefficients, 2)
+    # A gradient that needs both coefficients was more likely multiplied by another number in each group of parameters,
+    # as when each group is clipped on its own.
+    is_in_one_part = bool(((np.abs(scaled) <= _NEGLIGIBLE) | (np.abs(unscaled) <= _NEGLIGIBLE)).all())
+    return (scaled, residual) if residual <= _NEGLIGIBLE and is_in_one_part else None
+
+
+def _candidate_gradients(run: Run, batch_count: int, number: int) -> list[_CandidateGradient]:
+    """Return the gradients that may have gone into the update with this number: those of the forward passes before it.
+
+    Further forward passes of one batch at the same parameters give no further gradient. If no forward pass with known
+    parameters saw a batch of the scenario, return the gradient of every batch at the state before the update. At most
     `_MAX_GRADIENTS` are returned.
     """
     by_forward_pass: dict[tuple[int, int | None, int], _CandidateGradient] = {}
     for event in run.events:
         if event.kind != "forward" or event.batch is None or not 0 <= event.batch < batch_count:
             continue
-        parameters = _parameters_at(run, event) if 0 <= event.state < update else None
+        parameters = _parameters_at(run, event) if 0 <= event.state < number else None
         if parameters is not None:
             ingredient = _Ingredient(event.point is not None, event.batch)
             by_forward_pass[event.state, event.point, event.batch] = _CandidateGradient(
@@ -190,34 +236,34 @@ def _candidate_gradients(run: Run, batch_count: int, update: int) -> list[_Candi
             )
     if by_forward_pass:
         return list(by_forward_pass.values())[-_MAX_GRADIENTS:]
-    state = run.arrays["theta"][update - 1]
+    before_update = run.arrays["theta"][number - 1]
     return [
-        _CandidateGradient(state, _Ingredient(False, batch))
+        _CandidateGradient(before_update, _Ingredient(False, batch))
         for batch in range(min(batch_count, _MAX_GRADIENTS))
     ]
 
 
 def _parameters_at(run: Run, event: Event) -> Array | None:
-    """Return the parameters at a forward pass: a state, or perturbed parameters.
+    """Return the parameters at a forward pass: those of its state, or perturbed ones.
 
     None if the trace, which may be forged, lacks these perturbed parameters, or holds infinite numbers or NaN there.
     """
     theta, points = run.arrays["theta"], run.evidence.get("points")
     if event.point is None:
-        state: Array = theta[event.state]
-        return state
+        parameters: Array = theta[event.state]
+        return parameters
     if points is None or points.ndim != 2 or points.shape[1] != theta.shape[1]:
         return None
     is_usable = 0 <= event.point < len(points) and bool(np.isfinite(points[event.point]).all())
     return points[event.point] if is_usable else None
 
 
-def _compute_gradient(problem: Problem, values: Array, batch: int) -> Array:
-    """Return the gradient of one batch's loss, flattened. This sets the model's parameters to the given values."""
+def _compute_gradient(problem: Problem, flat_parameters: Array, batch: int) -> Array:
+    """Return the gradient of one batch's loss, flattened. This changes the model: it gets the given parameters."""
     parameters = list(problem.model.parameters())
     with torch.no_grad():
         torch.nn.utils.vector_to_parameters(
-            torch.from_numpy(values.copy()).to(parameters[0].device), parameters
+            torch.from_numpy(flat_parameters.copy()).to(parameters[0].device), parameters
         )
     xb, yb = problem.batches[batch]
     gradients = torch.autograd.grad(problem.loss_fn(problem.model(xb), yb), parameters)
@@ -225,16 +271,17 @@ def _compute_gradient(problem: Problem, values: Array, batch: int) -> Array:
     return flat
 
 
-def _least_squares(gradients: Array, used: Array) -> tuple[Array, float]:
-    """Return the coefficients with which the gradients come nearest to the gradient used, and the residual.
+def _least_squares(gradients: Array, applied_gradient: Array) -> tuple[Array, float]:
+    """Return the coefficients with which the gradients come nearest to the applied gradient, and the residual.
 
     Args:
         gradients: shape (elements, gradients).
-        used: shape (elements,): the mixed gradient that the update used.
+        applied_gradient: shape (elements,).
     """
     # With rcond, gradients that are parallel up to rounding share a coefficient instead of getting huge opposite ones.
-    coefficients, *_ = np.linalg.lstsq(gradients, used, rcond=1e-10)
+    coefficients, *_ = np.linalg.lstsq(gradients, applied_gradient, rcond=1e-10)
     with np.errstate(over="ignore", invalid="ignore"):
-        size = float(np.linalg.norm(used))
-        residual = float(np.linalg.norm(used - gradients @ coefficients)) / size if size > 0 else 0.0
+        size = float(np.linalg.norm(applied_gradient))
+        unexplained = float(np.linalg.norm(applied_gradient - gradients @ coefficients))
+        residual = unexplained / size if size > 0 else 0.0
     return coefficients, residual

@@ -1,8 +1,9 @@
 """Find the line of the learner's program that does what a known mistake does, by comparing texts.
 
-A mistake replaces *old* statements of the solution with *new* ones (`Change`); either list may be empty. The learner
-rarely writes the new ones word for word. So the learner's variables get the names that play the same roles in the
-program with the mistake (`variable_roles`), and the statements of the two programs are aligned by likeness
+A mistake replaces *old* statements of its *base* with *new* ones (`Change`); either list may be empty. The base is the
+solution; if the mistake has no `near` (see below), it may be the solution with the learner's other mistakes made. The
+learner rarely writes the new statements word for word. So the learner's variables get the names that play the same
+roles in the program with the mistake (`variable_roles`), and the statements of the two programs are aligned by likeness
 (`statement_alignment`). The course may also name a line of the solution at which the mistake is found (`Mistake.near`).
 
 Four ways to find the line are tried, the surest first, and the first that finds one counts:
@@ -11,9 +12,11 @@ Four ways to find the line are tried, the surest first, and the first that finds
    statement almost word for word. There the learner wrote the mistake itself.
 2. The place where one of the learner's blocks lacks an old statement that a similar block of the learner's has
    (`twin_blocks`). There the learner's own program shows what is missing.
-3. If there is a `near`: the learner's line that corresponds to it, or a gap: beside that line, or where it belongs.
-4. The learner's line most like a new statement, preferably one that is aligned with it. If the mistake only removes
-   statements, it is the line before which they should stand. Guards and returned values have rules of their own
+3. If there is a `near`: the learner's line that corresponds to it, or the gap beside that line. If no line corresponds
+   to it: the line most like what the mistake puts in its place, or the gap where it belongs (`_LineFinder.place_near`).
+4. The learner's line most like a new statement, preferably one that is aligned with it. If no line is like one, or the
+   mistake only removes statements, it is the gap where they belong: before the statement that follows, or after the one
+   that precedes. Guards, returned values and the condition of `step()` have rules of their own
    (`_LineFinder.place_of_first_change`).
 
 Example of the fourth way (`test_a_line_is_found_under_other_names`): the mistake turns
@@ -44,8 +47,10 @@ _MIN_LIKENESS_OF_CHANGE = 0.25
 _MIN_LIKENESS_OF_COPY = 0.95
 """Minimum likeness of a line that counts as a new statement written almost word for word."""
 _MIN_LIKENESS_OF_RETURN = 0.5
-"""Replaces `_MIN_LIKENESS_OF_CHANGE` if the mistake is about the returned value; below it, `_line_of_returned_value`
-decides."""
+"""Minimum likeness of a line that is taken before `_line_of_returned_value` is asked, if `at` is `return`.
+
+If that finds nothing, because the learner returns nothing, `_MIN_LIKENESS_OF_CHANGE` decides as for other mistakes.
+"""
 _MIN_LIKENESS_BESIDE_NEAR = 0.4
 """Minimum likeness of a line that is taken for the statement that the mistake puts in the place of `near`."""
 _FIT_OF_ABSENCE = 0.5
@@ -55,7 +60,7 @@ The number lies between two others: the fit of a new statement that is like a li
 statement that the learner wrote.
 """
 _LAST_POSITION_OF_GUARDS = 2
-"""Largest position in the solution, counted from 0, of a change that can belong to guards.
+"""Largest position in the base, counted from 0, of a change that can belong to guards.
 
 A guard is a `raise` or an `assert` that checks arguments, so it stands at the beginning. A `raise` further behind is
 compared like any other statement.
@@ -78,7 +83,7 @@ class Location:
 
 
 def locate_in_text(
-    solution: str,
+    base: str,
     wrong: str,
     learner: str,
     name: str,
@@ -92,25 +97,26 @@ def locate_in_text(
     """Return where in the learner's program the mistake is: a line, or the gap where something is missing.
 
     Args:
-        solution: source of the solution, or, without `near`, of the solution with the learner's other mistakes made.
-        wrong: the same source with this mistake added.
+        base: source of the program that the mistake is made in (see the module's docstring).
+        wrong: source of the same program with the mistake.
         learner: the learner's whole program.
         name: name of the exercise's function or class in the learner's program.
-        at: what the mistake is about (see `Mistake.at`); only `return`, the returned value, makes a difference here.
+        at: what the mistake is about (see `Mistake.at`). Only `return` and `step` make a difference, and only in the
+            fourth way.
         near: line of the solution at whose counterpart the mistake is found, if the edits do not tell that; else empty.
         only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
-        with_other_mistakes: source of the solution with the learner's other mistakes made, which may have changed the
-            line `near`; None if there are none. Not read without `near`.
+        with_other_mistakes: source of the solution with the learner's other mistakes made, one of which may have
+            changed the line `near`; None if there are none. Only read if there is a `near`.
 
     Returns:
         None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
         statements in that definition, or is nowhere like the other two programs.
     """
-    right_program, wrong_program = course_program(solution), course_program(wrong)
-    if right_program is None or wrong_program is None:
+    base_program, wrong_program = course_program(base), course_program(wrong)
+    if base_program is None or wrong_program is None:
         return None
-    definition = inlined_definition(learner, name, methods(right_program.definition).keys())
+    definition = inlined_definition(learner, name, methods(base_program.definition).keys())
     if definition is None:
         return None
     if number_of_statements(definition) > MAX_STATEMENTS:
@@ -122,18 +128,18 @@ def locate_in_text(
             program.statements, statements_of(definition, new_names, learner.split("\n"))
         )
 
-    changed = ChangedStatements(right_program.statements, wrong_program.statements)
-    finder = _LineFinder(right_program.statements, changed, align_learner_with(wrong_program))
-    aligned_with_solution = align_learner_with(right_program)
+    changed = ChangedStatements(base_program.statements, wrong_program.statements)
+    finder = _LineFinder(base_program.statements, changed, align_learner_with(wrong_program))
+    aligned_with_base = align_learner_with(base_program)
     # The four ways of the module's docstring, in order.
     found = finder.line_repeating_change() if near and not only_near else None
     if found is None:
-        found = _place_in_twin_block(definition, changed, aligned_with_solution, has_near=bool(near))
+        found = _place_in_twin_block(definition, changed, aligned_with_base, has_near=bool(near))
     if found is None and near:
         other_program = None if with_other_mistakes is None else course_program(with_other_mistakes)
-        aligned = aligned_with_solution if other_program is None else align_learner_with(other_program)
-        near_finder = _LineFinder(right_program.statements, changed, aligned)
-        found = near_finder.place_near(near, side, otherwise=finder.replacement_of(near))
+        aligned = aligned_with_base if other_program is None else align_learner_with(other_program)
+        near_finder = _LineFinder(base_program.statements, changed, aligned)
+        found = near_finder.place_near(near, side, replacement=finder.replacement_of(near))
     if found is None:
         found = finder.place_of_first_change(at)
     return None if found is None else replace(found, fit=finder.fit())
@@ -151,27 +157,27 @@ def is_line_of(solution: str, line: str) -> bool:
 def _place_in_twin_block(
     definition: Definition,
     changed: ChangedStatements,
-    aligned_with_solution: StatementAlignment,
+    aligned_with_base: StatementAlignment,
     *,
     has_near: bool,
 ) -> Location | None:
     """Find a block of the learner's that lacks an old statement although a similar block has it.
 
-    None if there is no such block. None also if the learner's program or the solution contains a new statement: then
+    None if there is no such block. None also if the learner's program or the base contains a new statement: then
     the learner wrote the mistake out, or the mistake only moves or repeats statements.
 
     Args:
         definition: the learner's definition.
         changed: what the mistake changes.
-        aligned_with_solution: the learner's statements, in the solution's names, with the solution's.
+        aligned_with_base: the learner's statements, under the base's names of variables, with the base's.
         has_near: True if the mistake has a `near`.
     """
-    learner = aligned_with_solution.learner
+    learner = aligned_with_base.learner
     learner_texts = {statement.text for statement in learner}
-    solution_texts = {statement.text for statement in aligned_with_solution.course}
+    base_texts = {statement.text for statement in aligned_with_base.course}
     old = {statement.text for change in changed.changes for statement in change.old}
     new = {statement.text for change in changed.changes for statement in change.new}
-    if new & (learner_texts | solution_texts):
+    if new & (learner_texts | base_texts):
         return None
     twins = TwinBlocks(definition)
     for statement in learner:
@@ -188,34 +194,40 @@ class _LineFinder:
     """Chooses the learner's line for what a mistake changes."""
 
     def __init__(
-        self, solution: list[ComparedStatement], changed: ChangedStatements, alignment: StatementAlignment
+        self, base: list[ComparedStatement], changed: ChangedStatements, alignment: StatementAlignment
     ) -> None:
         """Prepare.
 
         Args:
-            solution: the solution's statements.
+            base: the base's statements.
             changed: what the mistake changes in them.
-            alignment: the learner's program aligned with the program with the mistake. A finder that is only asked for
-                `place_near` needs another: with the solution, or with the solution with other mistakes made.
+            alignment: the learner's program aligned with a program of the course. This is the program with the mistake,
+                because the methods look for new statements. Only `place_near` looks for a statement of the solution:
+                for it, this is the solution, or the solution with the learner's other mistakes made.
         """
-        self._solution, self._changed, self._alignment = solution, changed, alignment
+        self._base, self._changed, self._alignment = base, changed, alignment
         self._learner = alignment.learner
 
     def place_of_first_change(self, at: str) -> Location | None:
         """Return the place of the first change that has one, in the order of `ChangedStatements.changes`.
 
-        A change of guards or of a returned value has a place by rules of its own. For every other change, it is the
-        learner's line most like a new statement. If no line is like one, it is the gap where the change belongs.
+        A change of guards, and one that only reorders what is returned, have rules of their own, and the search ends
+        with them, even without a place. For every other change, it is the learner's line most like a new statement. If
+        no line is like one, it is the gap where the change belongs.
 
         Args:
-            at: what the mistake is about (see `Mistake.at`).
+            at: what the mistake is about (see `Mistake.at`). Two values matter, for changes that have new statements:
+                with `return`, a line must be much like a new statement, or else the line counts that computes what is
+                returned, if there is one;
+                with `step`, if no line is like one, the condition that decides whether `step()` is called counts before
+                the gap.
         """
         for change in self._changed.changes:
             # A change at the beginning that replaces a guard, or stands right before one, is about the guards.
-            old_and_next = self._solution[change.position : change.position + len(change.old) + 1]
+            old_and_next = self._base[change.position : change.position + len(change.old) + 1]
             if change.position <= _LAST_POSITION_OF_GUARDS and any(s.is_guard for s in old_and_next):
                 is_condition = any(s.kind == "If" for s in change.old)
-                return self._first_guard(self._solution[change.position].method, is_condition)
+                return self._first_guard(self._base[change.position].method, is_condition)
             if _only_reorders_return(change):
                 return self._last_return()
             likeness, line, _ = self._best_match(change)
@@ -234,14 +246,14 @@ class _LineFinder:
     def line_repeating_change(self) -> Location | None:
         """Return the learner's line that repeats a new statement almost word for word; None if there is none.
 
-        New statements that also stand in the solution do not count.
+        New statements that also stand in the base do not count.
         """
-        solution_texts = {statement.text for statement in self._solution}
+        base_texts = {statement.text for statement in self._base}
         for change in self._changed.with_most_new_words_first():
             positions = [
                 position
                 for position, statement in zip(change.new_positions, change.new, strict=True)
-                if statement.text not in solution_texts
+                if statement.text not in base_texts
             ]
             likeness, line, _ = self._alignment.best_match(positions, change.old)
             if likeness >= _MIN_LIKENESS_OF_COPY:
@@ -260,33 +272,34 @@ class _LineFinder:
         is_like = match.likeness >= _MIN_LIKENESS_BESIDE_NEAR
         return Location(match.line) if match.line is not None and is_like else None
 
-    def place_near(self, near_text: str, side: Side, otherwise: Location | None = None) -> Location | None:
+    def place_near(self, near_text: str, side: Side, replacement: Location | None = None) -> Location | None:
         """Return the place in the learner's program of the solution's statement `near_text`.
 
         If the solution has several such statements, the one nearest to the first change counts. If other mistakes
         replace it, the statement in its place counts. If no learner's statement is aligned with it, the place is:
 
-        1. if the mistake only reorders statements: the learner's line most like it, wherever that stands;
-        2. else `otherwise`, and if that is None, the gap where the statement belongs.
+        1. if the mistake only reorders statements, and a learner's line is like this one, that line, wherever it is;
+        2. else `replacement`;
+        3. if that is None, the gap where the statement belongs.
 
         Args:
             near_text: a statement of the solution, for which `is_line_of` is true.
             side: the side of the learner's statement at which something is missing; empty: as the mistake says.
-            otherwise: the place if no learner's statement is aligned with the solution's.
+            replacement: what `replacement_of` returns.
         """
-        positions = (i for i, statement in enumerate(self._solution) if is_written_as(statement, near_text))
+        positions = (i for i, statement in enumerate(self._base) if is_written_as(statement, near_text))
         position = min(positions, key=lambda i: abs(i - self._changed.first_changed_position))
-        course_position = self._position_in_course(position)
-        partner = self._alignment.learner_positions.get(course_position)
+        aligned_position = self._aligned_position(position)
+        partner = self._alignment.learner_positions.get(aligned_position)
         if partner is not None:
             return self._place_at(self._learner[partner], position, side)
         # Another mistake may have taken away the last statement, and then there is none at this position.
-        is_in_course = course_position < len(self._alignment.course)
-        match = self._alignment.best_match([course_position], ()) if is_in_course else BestMatch()
+        is_there = aligned_position < len(self._alignment.course)
+        match = self._alignment.best_match([aligned_position], ()) if is_there else BestMatch()
         is_elsewhere = self._changed.only_reorders and match.likeness >= _MIN_LIKENESS_OF_CHANGE
         if is_elsewhere and match.line is not None:
             return Location(match.line)
-        return otherwise or self._gap_at(course_position, course_position + 1)
+        return replacement or self._gap_at(aligned_position, aligned_position + 1)
 
     def fit(self) -> float:
         """Return how well the mistake fits the learner's text (`Location.fit`): the best fit of any of its changes.
@@ -323,7 +336,7 @@ class _LineFinder:
 
         If the `return` only passes on names, as in `return total, count`, their values come from earlier statements:
         for each name, from the last one that changes it. Such a statement computes if it uses an operator of the
-        solution's last statement, usually its `return`.
+        base's last statement, usually its `return`.
 
         If the last of these statements computes, the answer is the computing one that has most of the words that the
         change adds or removes. Else the answer is the `return` itself.
@@ -338,7 +351,7 @@ class _LineFinder:
             if statement.names_changed & names_left:
                 sources.append(statement)
                 names_left -= statement.names_changed
-        operators = _operators(self._solution[-1])
+        operators = _operators(self._base[-1])
         computing = [s for s in sources if operators & _operators(s)]
         if not sources or sources[0] not in computing:
             return Location(returning.line)
@@ -358,7 +371,7 @@ class _LineFinder:
         return None
 
     def _gap_at(self, start: int, end: int) -> Location | None:
-        """Return the gap in the learner's program where the course statements `start` to `end` - 1 belong.
+        """Return the gap in the learner's program where the statements `start` to `end` - 1 of the aligned one belong.
 
         It is before the learner's statement that follows. If there is none, or if it stands in another method than the
         statement that precedes (then the end of a method is missing), it is after the preceding statement. None if
@@ -373,18 +386,19 @@ class _LineFinder:
         """Return True if `before` stands in a method that both classes have, and `after` does not stand in it."""
         return before.method not in ("", after.method) and before.method in self._alignment.shared_methods
 
-    def _position_in_course(self, position: int) -> int:
-        """Return the position in the aligned program of the course of the solution's statement at `position`.
+    def _aligned_position(self, position: int) -> int:
+        """Return the position in the aligned program of the solution's statement at `position`; for `place_near` only.
 
         The two differ if that program makes other mistakes. If these replace the statement, return the position of the
         statement in its place; else of the nearest statement with the same text, and `position` itself without one.
         """
-        course = self._alignment.course
-        for change in ChangedStatements(self._solution, course).changes:
+        aligned_program = self._alignment.course
+        for change in ChangedStatements(self._base, aligned_program).changes:
             offset = position - change.position
             if 0 <= offset < len(change.old) and change.new:
                 return change.new_positions[min(offset, len(change.new) - 1)]
-        same = (i for i, statement in enumerate(course) if statement.text == self._solution[position].text)
+        text = self._base[position].text
+        same = (i for i, statement in enumerate(aligned_program) if statement.text == text)
         return min(same, key=lambda i: abs(i - position), default=position)
 
     def _place_at(self, statement: ComparedStatement, position: int, side: Side) -> Location:

@@ -29,7 +29,7 @@ from grader.sandbox.inside import frames
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS
 from grader.sandbox.parcels import Parcels, pack_parcel
-from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
 """How the run of one exercise ended:
@@ -117,7 +117,7 @@ class Child:
     Call `wait_until_ready` first and `close` last, whatever happens between them.
     """
 
-    def __init__(self, server: Server, limits: Limits, exercise_count: int, parcels: Parcels) -> None:
+    def __init__(self, server: ServerProcess, limits: Limits, exercise_count: int, parcels: Parcels) -> None:
         """Ask the server to fork, without waiting for the child.
 
         Args:
@@ -262,7 +262,7 @@ class Child:
         modules = self._parcels.module_names(exercise)  # the driver is the last of them
         if modules[-1] not in self._sent_modules:
             self._send(
-                {"op": "unpack", "exercise": exercise}, pack_parcel(modules, without=self._sent_modules)
+                {"op": "unpack", "exercise": exercise}, pack_parcel(modules, already_sent=self._sent_modules)
             )
             self._sent_modules.update(modules)
 

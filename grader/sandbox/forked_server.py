@@ -47,9 +47,9 @@ def _sees_a_gpu() -> bool:
 
 
 class ForkedProcess:
-    """A fork of this process that serves, with the part of `subprocess.Popen`'s interface that `Server` needs."""
+    """A fork of this process that serves. It has what `ServerProcess` needs of `subprocess.Popen`'s interface."""
 
-    def __init__(self, control: socket.socket, errors: IO[bytes], home: str) -> None:
+    def __init__(self, control: socket.socket, errors: IO[bytes], own_folder: str) -> None:
         """Fork; in the fork, serve on the CPU until the other end of `control` is closed, and never return.
 
         The caller makes sure that `can_fork("cpu")` is true at this moment.
@@ -57,15 +57,15 @@ class ForkedProcess:
         Args:
             control: the server's end of the control socket.
             errors: file that receives the server's standard error.
-            home: the server's working directory, HOME and TMPDIR.
+            own_folder: the server's working directory, HOME and TMPDIR.
         """
         self._ended = False
         self.pid = os.fork()
         if self.pid == 0:
-            _become_server(control, errors, home)
+            _become_server(control, errors, own_folder)
 
     def poll(self) -> int | None:
-        """Return None while the process runs, then 0, whatever its exit status: `Server` does not look at that."""
+        """Return None while the process runs, then 0, whatever its exit status: `ServerProcess` does not read it."""
         if not self._ended:
             try:
                 ended_pid, _ = os.waitpid(self.pid, os.WNOHANG)
@@ -92,7 +92,7 @@ class ForkedProcess:
             time.sleep(0.002)
 
 
-def _become_server(control: socket.socket, errors: IO[bytes], home: str) -> NoReturn:
+def _become_server(control: socket.socket, errors: IO[bytes], own_folder: str) -> NoReturn:
     """Serve in the forked process, with no open files but the control socket and the error file, then exit."""
     # Everything stands in the `try`: an exception raised outside of it would return to the grader's code, which would
     # then run twice: in the grader and in its fork.
@@ -101,7 +101,7 @@ def _become_server(control: socket.socket, errors: IO[bytes], home: str) -> NoRe
         from grader.sandbox.inside import server
 
         os.setsid()  # Ctrl-C in the terminal must reach only the parent
-        os.chdir(home)
+        os.chdir(own_folder)
         null_device = os.open(os.devnull, os.O_RDWR)
         os.dup2(control.fileno(), server.CONTROL_FD)
         os.dup2(null_device, 1)
@@ -110,7 +110,7 @@ def _become_server(control: socket.socket, errors: IO[bytes], home: str) -> NoRe
         # that the socket was closed.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
-        os.environ.update(server_environment("cpu", home))
+        os.environ.update(server_environment("cpu", own_folder))
         server.main()
     except BaseException:
         traceback.print_exc()

@@ -7,8 +7,8 @@ another one: the driver of `train` needs a config, that of `sam_step` a SAM opti
 order of the course: when an answer arrives with a driver, the exercise that it answers has been played already.
 
 What a module imports is read from its text, at the top level only. So a module of `grader.exercises` must import others
-at its top and by their full names: `from grader.exercises.fixtures.sam import …`, not
-`from grader.exercises.fixtures import sam`.
+at its top level, and an import must name the module itself: `from grader.exercises.fixtures.sam import …` (or, in a
+neighbour, `from .sam import …`), not `from grader.exercises.fixtures import sam`, where `sam` might be a function.
 """
 
 import ast
@@ -29,7 +29,7 @@ ModuleNames = tuple[str, ...]
 
 
 class Parcels:
-    """Knows which modules belong into the parcels of some lessons' exercises."""
+    """Knows which modules belong in the parcels of some lessons' exercises."""
 
     def __init__(self, lessons: Sequence[str]) -> None:
         """Find the drivers of the lessons.
@@ -47,32 +47,35 @@ class Parcels:
         """Name of an exercise -> name of its driver's module."""
 
     def module_names(self, exercise: str) -> ModuleNames:
-        """Return the names of the modules in the parcel of an exercise."""
+        """Return the names of the modules in the parcel of an exercise: its driver's, and all that this needs."""
         return _with_its_imports(self._drivers[exercise])
 
     def imported_libraries(self) -> tuple[str, ...]:
-        """Return the names of the modules outside `grader` that the parcels' modules import."""
+        """Return the names of the modules outside `grader` that the parcels' modules import directly.
+
+        The server imports them once, so that no child has to when it executes a parcel.
+        """
         packed = {module for exercise in self._drivers for module in self.module_names(exercise)}
         imported = {name for module in packed for name in _imported_modules(module)}
         return tuple(sorted(name for name in imported if name.split(".", maxsplit=1)[0] != "grader"))
 
 
-def pack_parcel(modules: ModuleNames, without: Collection[str] = ()) -> bytes:
-    """Return a parcel of the modules, except those in `without`; `HiddenModules.unpack` in the child reads it.
+def pack_parcel(modules: ModuleNames, already_sent: Collection[str] = ()) -> bytes:
+    """Return a parcel of the modules that the child has not been sent yet; its `HiddenModules.unpack` reads it.
 
     It is a marshalled list of pairs: name and code of a module.
     """
-    return marshal.dumps([(name, _compiled_code(name)) for name in modules if name not in without])
+    return marshal.dumps([(name, _compiled_code(name)) for name in modules if name not in already_sent])
 
 
 def exercise_modules_imported_by(name: str) -> tuple[str, ...]:
-    """Return the names of the modules of `grader.exercises` that a module itself imports."""
+    """Return the names of the modules of `grader.exercises` that a module imports directly."""
     return tuple(imported for imported in _imported_modules(name) if imported.startswith(_EXERCISE_PREFIX))
 
 
 @functools.cache
 def _with_its_imports(name: str) -> ModuleNames:
-    """Return a module's name after those of all modules of `grader.exercises` that must be executed before it."""
+    """Return a module's name after those of all modules of `grader.exercises` that it imports, directly or not."""
     needed = [
         module for imported in exercise_modules_imported_by(name) for module in _with_its_imports(imported)
     ]
@@ -95,6 +98,7 @@ def _syntax_tree(name: str) -> ast.Module:
 @functools.cache
 def _compiled_code(name: str) -> CodeType:
     """Return a module's code, compiled under a file name that tells a submission nothing of this machine's folders."""
+    # dont_inherit: a `from __future__` import in this module here must not hold for the compiled one.
     return compile(_syntax_tree(name), f"<{name}>", "exec", dont_inherit=True)
 
 

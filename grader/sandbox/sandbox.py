@@ -22,7 +22,7 @@ from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGo
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.parcels import Parcels
-from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from grader.sandbox.trace_bounds import refuse_implausible
 
 
@@ -122,7 +122,7 @@ class Sandbox:
         """Number of exercises so far whose outcome has the detail `ONLY_WAITED` or `NO_TIME_LEFT`. The reason may be a
         busy machine, so the caller may run them again."""
         # Start the server first: it imports torch while drivers are read here.
-        self._server: Server | None = self._start_server()
+        self._server: ServerProcess | None = self._start_server()
         self._parcels = Parcels(lessons)
         self._setting = ServerSetting(
             preimports=(*self._parcels.imported_libraries(), *preimports),
@@ -210,11 +210,11 @@ class Sandbox:
         if not child.close():
             self.close()
 
-    def _start_server(self) -> Server:
+    def _start_server(self) -> ServerProcess:
         """Start a server, as a fork of this process if that is allowed and still safe."""
         # Ask again: this process may have started a thread since the first server was forked.
         forked = self._may_fork and can_fork(self._device)
-        return Server(
+        return ServerProcess(
             self._isolate,
             self._device,
             memory_bytes=self._limits.memory_bytes,
@@ -277,7 +277,7 @@ class Sandbox:
             self._close_child(child)
         return _with_suspicious_acts(outcomes, tasks, child), False
 
-    def _ensure_server(self, starts: int = _MAX_STARTS) -> Server:
+    def _ensure_server(self, starts: int = _MAX_STARTS) -> ServerProcess:
         """Return a warm server; start a new one if there is none, or if it is gone.
 
         Args:

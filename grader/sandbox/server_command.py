@@ -1,6 +1,7 @@
 """Build the command that starts the sandbox's server: its Python, its import path, and its environment.
 
-With and without bubblewrap the command differs in two paths only: the folder that holds `grader`, and the home.
+With and without bubblewrap they are the same but for two paths. The folder that holds `grader`, the first of the import
+path, is `IMPORT_ROOT_INSIDE` with it. The server's own folder, its HOME and TMPDIR, is the /tmp that bubblewrap makes.
 """
 
 import functools
@@ -14,7 +15,7 @@ GRADER_PACKAGE = Path(__file__).resolve().parent.parent
 IMPORT_ROOT_INSIDE = Path("/hanstep")
 """Folder inside bubblewrap that holds the parts of `grader` that the server imports."""
 _NEEDED_PACKAGES = ("torch", "numpy", "safetensors", "msgspec")
-"""Packages that the server imports. Their folders are on its import path, whatever the folders are called."""
+"""Packages that the server imports. The folders that hold them are on its import path, whatever these are called."""
 
 
 def python_command(folders: list[str], code: str) -> list[str]:
@@ -22,11 +23,11 @@ def python_command(folders: list[str], code: str) -> list[str]:
 
     Run the command with the variables of `server_environment`.
     """
-    # -s: no packages of the user; -P: nothing from the working directory. -I stands for both, but also ignores
-    # PYTHONHASHSEED, and the order of a set must be the same in every run.
-    # -S: no site-packages; -B: write no .pyc files; -X utf8: UTF-8 whatever the locale.
-    start = f"import sys; sys.path[:0] = {folders!r}; {code}"
-    return [interpreter_path(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", start]
+    # -s: no packages of the user; -P: nothing from the working directory; -S: no site-packages; -B: write no .pyc
+    # files; -X utf8: UTF-8 whatever the locale. -I would stand for -s and -P, but it also ignores PYTHONHASHSEED, and
+    # the order of a set must be the same in every run.
+    code_with_path = f"import sys; sys.path[:0] = {folders!r}; {code}"
+    return [interpreter_path(), "-s", "-P", "-S", "-B", "-X", "utf8", "-c", code_with_path]
 
 
 def import_path(*, isolate: bool) -> list[str]:
@@ -39,20 +40,20 @@ def import_path(*, isolate: bool) -> list[str]:
     return [str(import_root), *(str(path) for path in package_folders())]
 
 
-def server_environment(device: str, home: str = "/tmp") -> dict[str, str]:
+def server_environment(device: str, own_folder: str = "/tmp") -> dict[str, str]:
     """Return all environment variables of the server.
 
-    No variable of the caller's is passed on, since it may hold a token; only CUDA_VISIBLE_DEVICES is, and only for a
-    GPU.
+    Of this process's variables, only CUDA_VISIBLE_DEVICES is passed on, and only for a GPU. Any other may hold a token,
+    which submissions could read, or change what they do.
 
     Args:
         device: `cpu` or `cuda`.
-        home: the server's home, and its folder for temporary files.
+        own_folder: the server's HOME and TMPDIR. The default is the folder that bubblewrap makes for it.
     """
     variables = {
         "PATH": "/usr/bin:/bin",
-        "HOME": home,
-        "TMPDIR": home,
+        "HOME": own_folder,
+        "TMPDIR": own_folder,
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "Agg",  # draws into memory, because there is no display

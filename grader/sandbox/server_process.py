@@ -17,23 +17,23 @@ from grader.sandbox.inside.frames import ServerSetting
 from grader.sandbox.server_command import import_path, python_command, server_environment
 
 _START_SECONDS = 300.0
-"""Maximum time until a server is warm; several at once may import torch from a slow disk."""
+"""Maximum time that `wait_until_warm` waits; several servers at once may import torch from a slow disk."""
 _END_SECONDS = 10.0
 """Maximum time until a server that was told to end has ended; after that it is killed."""
 _SERVE_CODE = (
     "from grader.sandbox.inside import isolation; isolation.exit_on_hangup(0); "
     "from grader.sandbox.inside.server import main; main()"
 )
-"""Code that the server's Python executes. `exit_on_hangup` comes first, because the second import takes seconds, for
-torch; 0 is the descriptor of the control socket."""
+"""Code that the server's Python executes. `exit_on_hangup` comes first, because the second import takes seconds: it
+imports torch. 0 is the descriptor of the control socket."""
 
 
 class SandboxUnavailable(HanstepError):
     """Submissions cannot be run in a sandbox on this machine; the message says why, in Korean."""
 
 
-class Server:
-    """The process that forks children (`sandbox.inside.server`), and the control socket to it."""
+class ServerProcess:
+    """The grader's side of a server (`sandbox.inside.server`): its process, and the control socket to it."""
 
     def __init__(
         self,
@@ -52,36 +52,38 @@ class Server:
             memory_bytes: memory limit of one child, from which the cgroup's limit is derived.
             added_packages: installed packages that submissions can import beside those of the course; has no effect
                 without isolation.
-            forked: fork this process instead of starting a new one; only without isolation, and if `can_fork(device)`.
+            forked: fork this process instead of starting a new one; only without isolation, and if
+                `forked_server.can_fork(device)`.
         """
         self._is_warm = False
-        with ExitStack() as stack:
+        with ExitStack() as resources:
             # Inside bubblewrap, the server has a /tmp of its own.
-            home = "/tmp" if isolate else str(stack.enter_context(temporary_folder()))
-            self._errors = stack.enter_context(tempfile.TemporaryFile())
+            own_folder = "/tmp" if isolate else str(resources.enter_context(temporary_folder()))
+            self._errors = resources.enter_context(tempfile.TemporaryFile())
             self.control, server_end = socket.socketpair()
-            stack.callback(self.control.close)
-            command = python_command(import_path(isolate=isolate), _SERVE_CODE)
-            if isolate:
-                command = [*bubblewrap.bwrap_command(device, added_packages), *command]
-                command = cgroups.wrap_in_cgroup(command, memory_bytes, stack)
+            resources.callback(self.control.close)
             with server_end:  # the server has a copy of it
-                self._process = (
-                    ForkedProcess(server_end, self._errors, home)
-                    if forked
-                    else subprocess.Popen(
+                if forked:
+                    self._process: ForkedProcess | subprocess.Popen[bytes] = ForkedProcess(
+                        server_end, self._errors, own_folder
+                    )
+                else:
+                    command = python_command(import_path(isolate=isolate), _SERVE_CODE)
+                    if isolate:
+                        command = [*bubblewrap.bwrap_command(device, added_packages), *command]
+                        command = cgroups.wrap_in_cgroup(command, memory_bytes, resources)
+                    self._process = subprocess.Popen(
                         command,
                         stdin=server_end.fileno(),
                         stdout=subprocess.DEVNULL,
                         stderr=self._errors,
-                        cwd=home,
-                        env=server_environment(device, home),
+                        cwd=own_folder,
+                        env=server_environment(device, own_folder),
                         start_new_session=True,  # Ctrl-C in the terminal must not reach the server
                     )
-                )
-            self.end_descriptor = self._open_end_descriptor(stack)
+            self.end_descriptor = self._open_end_descriptor(resources)
             """Descriptor that becomes readable when the process ends (pidfd); None if this system has no such thing."""
-            self._resources = stack.pop_all()
+            self._resources = resources.pop_all()
 
     def send_setting(self, setting: ServerSetting) -> None:
         """Send the server its setting, without waiting until it reads it. Raise nothing if the server is gone."""
@@ -97,7 +99,7 @@ class Server:
         """Wait until the server is warm, so that it can fork.
 
         Raises:
-            SandboxUnavailable: it ended, or is not warm after `_START_SECONDS`.
+            SandboxUnavailable: it ended, or is not warm `_START_SECONDS` after this call.
         """
         if self._is_warm:
             return

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from grader.exercises import driver_modules, load_driver
 from grader.judging.recipe import recover_recipe
 from grader.judging.solution import solution_source
-from grader.observe.play import Env, play
+from grader.observe.play import Env, Scenario, play
 from grader.observe.program import load_program
+from grader.observe.trace import Run
 
 ACCUMULATE = """
 import torch
@@ -147,19 +148,36 @@ class SAM(torch.optim.Optimizer):
 """
 
 
-def test_a_climb_that_is_not_taken_back_is_no_unexplained_rest() -> None:
-    """Parameters with different learning rates: e is a mixture of gradients, but not of gradients times those rates."""
+def runs_that_stay_up() -> tuple[Scenario, list[Run]]:
+    """Parameters have two learning rates: e is a mixture of gradients, but not of gradients times those rates."""
     driver, runs = load_driver(driver_modules("sam_accumulation")["SAM"]), []
     scenario = next(s for s in driver.scenarios if s.problem is not None)
     for source in (SAM_THAT_STAYS_UP, solution_source("04")):
         program = load_program(source)
         runs.append(play(driver, program, seed=5, only=[scenario.name]).runs[scenario.name])
         program.unload()
+    return scenario, runs
+
+
+def test_a_climb_that_is_not_taken_back_is_no_unexplained_rest() -> None:
+    scenario, runs = runs_that_stay_up()
     assert len(set(runs[0].evidence["lr"][1])) == 2
     recipe = recover_recipe(scenario, *runs, 1, Env(5, torch.device("cpu"), scenario.name))
     assert recipe.has_unscaled_part
     assert recipe.residual < 1e-9  # float64 least squares of a well-conditioned system
     assert np.allclose(recipe.got, recipe.expected)
+
+
+def test_a_learning_rate_next_to_nothing_does_not_stop_the_search() -> None:
+    """A gradient divided by it is infinite; a trace, which may be forged, may hold such a rate."""
+    scenario, runs = runs_that_stay_up()
+    theta, rates = runs[0].arrays["theta"], runs[0].evidence["lr"]
+    is_slow = rates[1] == rates[1].min()
+    theta[1, is_slow] = theta[0, is_slow]
+    rates[:, is_slow] = 1e-320
+    recipe = recover_recipe(scenario, *runs, 1, Env(5, torch.device("cpu"), scenario.name))
+    assert not recipe.has_unscaled_part
+    assert recipe.residual > 0.05
 
 
 def test_groups_that_are_clipped_apart_are_no_move_without_the_learning_rate() -> None:

@@ -19,7 +19,7 @@ from grader.notebook import attempts as module
 from grader.notebook.attempts import attempts, end_server, start_server
 from grader.notebook.check import judge_in_kernel
 from grader.sandbox.attempts_spent import AttemptsSpent
-from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from tests.notebook.test_notebook import cell
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="attempts are played on Linux only")
@@ -108,13 +108,13 @@ def test_a_server_that_was_killed_is_begun_again() -> None:
 
 
 def test_a_check_says_what_it_knows_where_no_server_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(self: Server) -> None:
+    def refused(self: ServerProcess) -> None:
         raise SandboxUnavailable("no server here")
 
     function = cell(ROUNDS)["train_step"]
     assert judge_in_kernel(EXERCISE, function).diagnosis.repair  # type: ignore[arg-type]
     end_server()
-    monkeypatch.setattr(Server, "wait_until_warm", refused)
+    monkeypatch.setattr(ServerProcess, "wait_until_warm", refused)
     feedback = judge_in_kernel(EXERCISE, function)  # type: ignore[arg-type]
     assert feedback.status == "failed"
     assert not feedback.diagnosis.repair

@@ -12,7 +12,7 @@ from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts import AttemptLimits
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.sandbox import Sandbox
-from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from tests.sandbox.attacks import ATTACKS, attack
 from tests.sandbox.neighbour import NEIGHBOUR, ONE_PROCESS, SEED, content, run
 
@@ -146,7 +146,7 @@ def test_a_server_that_was_killed_while_it_starts_is_replaced(
     anywhere.close()
     begun, deaths = anywhere._start_server, iter((True, False))
 
-    def dies(killed: Iterator[bool]) -> Server:
+    def dies(killed: Iterator[bool]) -> ServerProcess:
         server = begun()
         if next(killed):
             server._process.kill()

@@ -12,7 +12,7 @@ import pytest
 from grader.sandbox import bubblewrap, server_process
 from grader.sandbox.client import Child, ServerGone
 from grader.sandbox.sandbox import Job, Sandbox
-from grader.sandbox.server_process import SandboxUnavailable, Server
+from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from tests.places import ROOT
 from tests.sandbox.attacks import attack
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, SEED, content, run
@@ -106,7 +106,7 @@ def test_nobody_waits_for_a_server_that_is_starting(monkeypatch: pytest.MonkeyPa
     begins, serves = server_process._SERVE_CODE.split("; from ")
     monkeypatch.setattr(server_process, "_SERVE_CODE", f"{begins}; import time; time.sleep(600)")
     assert "server import main" in serves
-    server = Server(isolate, "cpu", memory_bytes=2**30)
+    server = ServerProcess(isolate, "cpu", memory_bytes=2**30)
     top = server._process.pid
     if isolate:
         descendants_in_time(top, 2)

@@ -14,7 +14,7 @@ costs its own check.
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 
@@ -45,13 +45,14 @@ _LOSS, _ACCURACY = 0, 1
 """Indices of the returned numbers."""
 
 
-def _batches_partly_correct(
+def _labelled_batches(
     env: Env, model: Net, sizes: tuple[int, ...], *, all_correct: bool = False
 ) -> list[Batch]:
-    """Return batches in which the model is right about some samples: 4 of 9, 3 of 8, 1 of 1, 1 of 5 for these sizes.
+    """Return batches whose labels are chosen by what the model predicts: it is right about all samples, or about some.
 
-    So the accuracy is not 0, where a percentage would pass; it is not the mean of the batches' accuracies; and few
-    wrong ways to count give the same number. With `all_correct`, the model is right about all samples.
+    About some, it is right about 4 of 9, 3 of 8, 1 of 1 and 1 of 5 samples if the sizes are 9, 8, 1 and 5. So the
+    accuracy is not 0, where a percentage would pass; it is not the mean of the batches' accuracies; and few wrong ways
+    to count give the same number.
     """
     examined = copy.deepcopy(model).eval()
     data = batches(env, sizes)
@@ -83,23 +84,29 @@ def _record_number(stage: Stage, index: int, name: str, value: object) -> None:
     stage.recorder.array(name, [as_number(number) for number in numbers[index : index + 1]])
 
 
-def _evaluate_and_record(stage: Stage, index: int, name: str, *, is_one_time: bool = False) -> None:
+def _evaluate_and_record(
+    stage: Stage,
+    index: int,
+    name: str,
+    *,
+    make_loader: Callable[[list[Batch]], Iterable[Batch]] = list,
+    all_correct: bool = False,
+) -> None:
     """Evaluate on uneven batches, and record the returned number at `index` under this name.
 
     Args:
         stage: the scenario's stage.
         index: `_LOSS` or `_ACCURACY`.
         name: name of the recorded array.
-        is_one_time: give a loader that can be read only once, and labels with which the model is right about every
-            sample. There, floor division gives the right accuracy, which tells it apart from other mistakes.
+        make_loader: makes the loader of the batches.
+        all_correct: choose labels with which the model is right about every sample.
     """
     model = mlp(stage.env)
     model.eval()
     # One batch has a single sample: there `argmax()` without `dim=1` is right by chance, so it differs from a program
     # that is wrong everywhere.
-    data = _batches_partly_correct(stage.env, model, (9, 8, 1, 5), all_correct=is_one_time)
-    loader = OneTimeLoader(data) if is_one_time else data
-    _record_number(stage, index, name, _evaluate(stage, model, loader))
+    data = _labelled_batches(stage.env, model, (9, 8, 1, 5), all_correct=all_correct)
+    _record_number(stage, index, name, _evaluate(stage, model, make_loader(data)))
 
 
 # ---- the returned numbers ------------------------------------------------------------------------
@@ -127,14 +134,15 @@ def _accuracy(stage: Stage) -> None:
 def _once(stage: Stage) -> None:
     """Record the accuracy with a loader that can be read only once.
 
-    A program that reads its loader twice finds nothing the second time.
+    A program that reads its loader twice finds nothing the second time. One that rounds the accuracy down by floor
+    division passes, because the model is right about every sample: this tells it apart from other mistakes.
     """
-    _evaluate_and_record(stage, _ACCURACY, "정확도", is_one_time=True)
+    _evaluate_and_record(stage, _ACCURACY, "정확도", make_loader=OneTimeLoader, all_correct=True)
 
 
-def _case(stage: Stage, sizes: Sequence[int] = (4, 2)) -> Case:
+def _case(stage: Stage) -> Case:
     """Return a case in eval mode without an optimizer, for the usual scenarios."""
-    model, data = mlp(stage.env).eval(), batches(stage.env, sizes)
+    model, data = mlp(stage.env).eval(), batches(stage.env, (4, 2))
     return Case(stage, "evaluate", model, None, loss_function(stage.env), data)
 
 
@@ -143,7 +151,7 @@ def _evaluate_case(case: Case, data: Iterable[Batch]) -> object:
     return _evaluate(case.stage, case.model, data)
 
 
-add_usual(driver, lambda stage: _case(stage, (3, 2)), _evaluate_case, checks={"float32": "values"})
+add_usual(driver, _case, _evaluate_case, checks={"float32": "values"})
 
 
 # ---- modes and graphs during the call ------------------------------------------------------------
@@ -191,7 +199,7 @@ def _no_graph(stage: Stage) -> None:
 
 
 def _record_training_state(stage: Stage, model: Net, when: str) -> None:
-    """Record whether training can go on; then switch gradients on, whatever the learner's function left.
+    """Record whether training can go on.
 
     It can if gradients are switched on, all parameters are trainable, and none holds a gradient. The names of all
     recorded facts begin with `when`, a Korean phrase.
@@ -202,7 +210,6 @@ def _record_training_state(stage: Stage, model: Net, when: str) -> None:
     recorder.fact(f"{when} 매개변수의 requires_grad", true_or_false(is_trainable))
     left = "남음" if recorder.gradients_left() else "없음"
     recorder.claim(f"{when} 그레이디언트", left, gradients_of_next_backward(stage.env, model.parameters()))
-    torch.set_grad_enabled(True)
 
 
 @driver.scenario("trains-on", "평가한 뒤에 이어서 학습하기", check="no-graph")
@@ -215,6 +222,7 @@ def _trains_on(stage: Stage) -> None:
     model = mlp(stage.env)
     _evaluate(stage, model)
     _record_training_state(stage, model, "평가한 뒤의")
+    torch.set_grad_enabled(True)  # whatever the learner's function left
     frozen = mlp(stage.env, "frozen")
     frozen.layers[0].requires_grad_(False)
     _evaluate(stage, frozen)
@@ -262,7 +270,10 @@ def _restores_submodules(stage: Stage) -> None:
 
 
 class BrokenLoader(Exception):
-    """Raised by loaders: a class of our own, which an `except (OSError, ValueError)` does not catch."""
+    """The exception of a broken loader: a class of our own, which an `except (OSError, ValueError)` does not catch.
+
+    Learners read its name.
+    """
 
 
 def _record_failure(
@@ -270,7 +281,7 @@ def _record_failure(
 ) -> None:
     """Evaluate on a loader that raises `broken`; record the exception that comes out, the modes, and what is left.
 
-    The names of all recorded facts begin with `when`, a Korean phrase.
+    The names of all recorded facts begin with `when`, a Korean phrase. Gradients are switched on afterwards.
     """
     model.train()
     witness = ForwardWitness(stage.env, model)
@@ -278,6 +289,7 @@ def _record_failure(
     stage.recorder.record_raised(broken, f"{when} 예외", stage.student("evaluate"), *arguments)
     stage.recorder.claim(f"{when} 모드", mode_words(model), witness.modes_left(model))
     _record_training_state(stage, model, when)
+    torch.set_grad_enabled(True)
 
 
 @driver.scenario("loader-fails", "loader가 오류를 낼 때")
@@ -327,7 +339,7 @@ def _never_starts(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Record the types of the returned value and of its items.
 
-    A program that returns tensors, a list or a single number shows; only types are recorded.
+    A program that returns tensors, a list or a single number shows. The numbers themselves are not compared.
     """
     model = mlp(stage.env).eval()
     witness = ForwardWitness(stage.env, model)

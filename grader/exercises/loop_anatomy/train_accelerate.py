@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     graphs of earlier batches are not kept: `memory`
 
 Those of `_training_run.py` are shared with `train`. In all of them, the Accelerator behaves as if started by several
-processes (`_watched_accelerator.py`).
+processes (`_simulated_accelerator.py`).
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from typing import Any
 from grader.exercises.fixtures.lent import PARTS, lent_parts
 from grader.exercises.fixtures.training import settings_for
 from grader.exercises.loop_anatomy._gradient_scaling import watched_gradients
+from grader.exercises.loop_anatomy._simulated_accelerator import AcceleratorUse, simulated_accelerator
 from grader.exercises.loop_anatomy._training_case import STEADY, TrainingCase, training_case
 from grader.exercises.loop_anatomy._training_run import (
     TRAIN_ATOL,
@@ -29,7 +30,6 @@ from grader.exercises.loop_anatomy._training_run import (
     record_memory,
     run_unwatched,
 )
-from grader.exercises.loop_anatomy._watched_accelerator import AcceleratorUse, accelerator_as_if_distributed
 from grader.observe.play import Driver, Stage
 
 driver = Driver("train_accelerate", cost=2, lends=PARTS)  # Accelerate is set up anew in each scenario
@@ -53,7 +53,7 @@ def _train_and_count(
         scale: scale of the GradScaler that the Accelerator has; None: it has none.
     """
     student = stage.student("train_accelerate")
-    with lent_parts(student), accelerator_as_if_distributed(stage.env, case, scale=scale) as use:
+    with lent_parts(student), simulated_accelerator(stage.env, case, scale=scale) as use:
         result = (caller or stage.recorder.call)(
             student,
             *(case.model, case.train_loader, case.val_loader, settings_for(student, case.settings)),

@@ -3,7 +3,7 @@
 Promises of the exercise, and the scenarios that check them:
     parameters become d times the average and 1 - d times the present value: `early`, `late`, `frozen`, `tied`
     d is the smaller of the decay and (1 + step) / (10 + step), and is returned as a float: `ratio`
-    buffers are copied, whole numbers and those that no file holds too: `buffers`, `hidden`
+    buffers are copied, integer and non-persistent ones too: `buffers`, `hidden`
     the average's tensors are its own and are changed in place: `own`
     no graph is built: `graph`
     the model's values stay, and modes, `requires_grad` and `.grad` of both: `stays`, `settings`
@@ -37,12 +37,12 @@ def _models(stage: Stage) -> tuple[Net, Net]:
     """Return an average and a model of the same structure, with different weights and buffers."""
     average, model = norm_dropout_mlp(stage.env, "average"), norm_dropout_mlp(stage.env, "model")
     for number, one in enumerate((average, model)):
-        _train(stage, one, -1 - number)
+        _add_noise(stage, one, -1 - number)
     return average, model
 
 
-def _train(stage: Stage, model: nn.Module, number: int) -> None:
-    """Change all parameters and buffers, as a step of training would; `number` tells one step from another."""
+def _add_noise(stage: Stage, model: nn.Module, number: int) -> None:
+    """Add noise to all parameters and buffers, in the place of a step of training; `number` is that of the step."""
     generator = stage.env.generator(f"step {number}")
     with torch.no_grad():
         for tensor in chain(model.parameters(), model.buffers()):
@@ -64,10 +64,10 @@ def _moved(before: Tensor, average: nn.Module) -> Tensor:
 
 
 def _follow(stage: Stage, average: Net, model: Net, first: int = 0, decay: float = 0.6) -> None:
-    """Record the average's parameters after each of six calls, between which the model is trained."""
+    """Record the average's parameters after each of six calls, before each of which the model changes."""
     stage.recorder.watch(average)
     for step in range(first, first + 6):
-        _train(stage, model, step)
+        _add_noise(stage, model, step)
         _call(stage, average, model, decay, step)
 
 
@@ -79,7 +79,7 @@ def _early(stage: Stage) -> None:
 
 @driver.scenario("late", "학습이 한참 지난 뒤", check="average")
 def _late(stage: Stage) -> None:
-    """Average at large steps. A wrong program takes the larger of both ratios, or goes on copying."""
+    """Average at large steps. A wrong program takes the larger of both ratios, or copies the model's parameters."""
     _follow(stage, *_models(stage), first=400)
 
 
@@ -104,7 +104,7 @@ def _tied(stage: Stage) -> None:
 
 @driver.scenario("ratio", "돌려준 비율", check="ratio")
 def _ratio(stage: Stage) -> None:
-    """Record the ratio at steps before, at and after the one where the decay takes over.
+    """Record the ratio at steps before and after the one where the decay takes over.
 
     A wrong program counts from 1, returns the decay, or returns nothing.
     """
@@ -130,20 +130,20 @@ def _buffers(stage: Stage) -> None:
     """Call twice and record the buffers. A wrong program leaves them, averages them, or copies only some."""
     average, model = _models(stage)
     for step in (400, 401):
-        _train(stage, model, step)
+        _add_noise(stage, model, step)
         _call(stage, average, model, 0.6, step)
     _record_buffers(stage, average)
 
 
 @driver.scenario("hidden", "`state_dict`에 없는 버퍼", check="buffers")
 def _hidden(stage: Stage) -> None:
-    """Give both models a buffer that is not persistent. A wrong program copies what `state_dict` holds."""
+    """Give both models a non-persistent buffer. A wrong program copies only what `state_dict` holds."""
     average, model = _models(stage)
     for one in (average, model):
         one.register_buffer(
             "scale", torch.ones(4, dtype=torch.float64, device=stage.env.device), persistent=False
         )
-    _train(stage, model, 400)
+    _add_noise(stage, model, 400)
     _call(stage, average, model, 0.6, 400)
     stage.recorder.array("버퍼 scale", average.get_buffer("scale"))
 
@@ -153,27 +153,29 @@ def _hidden(stage: Stage) -> None:
 
 @driver.scenario("own", "평균 모델의 텐서", check="own")
 def _own(stage: Stage) -> None:
-    """Call once, train the model on, and look at the average.
+    """Call once, change the model, and look at the average.
 
     A wrong program lets both share tensors, or puts new ones.
     """
     average, model = _models(stage)
     before = flat_weights(average)
     kinds = {"매개변수": nn.Module.parameters, "버퍼": nn.Module.buffers}
-    held = {name: [(one, one.data_ptr()) for one in tensors(average)] for name, tensors in kinds.items()}
+    held = {name: [(one, one.data_ptr()) for one in get(average)] for name, get in kinds.items()}
     _call(stage, average, model, 0.6, 0)
     witness = _moved(before, average)
-    after = [tensor.detach().clone() for tensor in _tensors(average)]
-    _train(stage, model, 0)
-    stays = all(torch.equal(now, one) for now, one in zip(_tensors(average), after, strict=True))
+    after = [tensor.detach().clone() for tensor in _parameters_and_buffers(average)]
+    _add_noise(stage, model, 0)
+    stays = all(
+        torch.equal(now, one) for now, one in zip(_parameters_and_buffers(average), after, strict=True)
+    )
     stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(stays), witness)
-    for name, tensors in kinds.items():
-        pairs = zip(tensors(average), held[name], strict=True)
+    for name, get in kinds.items():
+        pairs = zip(get(average), held[name], strict=True)
         same = all(now is one and now.data_ptr() == place for now, (one, place) in pairs)
         stage.recorder.claim(f"부르기 전과 같은 {name}", yes_or_no(same), witness)
 
 
-def _tensors(model: nn.Module) -> Iterator[Tensor]:
+def _parameters_and_buffers(model: nn.Module) -> Iterator[Tensor]:
     """Yield parameters and buffers."""
     yield from model.parameters()
     yield from model.buffers()
@@ -186,7 +188,7 @@ def _graph(stage: Stage) -> None:
     average.requires_grad_(False)
     before = flat_weights(average)
     _call(stage, average, model, 0.6, 0)
-    has_graph = any(p.grad_fn is not None or p.requires_grad for p in _tensors(average))
+    has_graph = any(p.grad_fn is not None or p.requires_grad for p in _parameters_and_buffers(average))
     stage.recorder.claim("계산 그래프가 생김", yes_or_no(has_graph), _moved(before, average))
 
 
@@ -194,9 +196,12 @@ def _graph(stage: Stage) -> None:
 def _stays(stage: Stage) -> None:
     """Call once and record whether the model's values stay. A wrong program moves the model towards the average."""
     average, model = _models(stage)
-    before, given = flat_weights(average), [tensor.detach().clone() for tensor in _tensors(model)]
+    before, given = (
+        flat_weights(average),
+        [tensor.detach().clone() for tensor in _parameters_and_buffers(model)],
+    )
     _call(stage, average, model, 0.6, 0)
-    stays = all(torch.equal(now, one) for now, one in zip(_tensors(model), given, strict=True))
+    stays = all(torch.equal(now, one) for now, one in zip(_parameters_and_buffers(model), given, strict=True))
     stage.recorder.claim("model의 값이 그대로", yes_or_no(stays), _moved(before, average))
 
 
@@ -211,12 +216,12 @@ def _settings(stage: Stage) -> None:
     _call(stage, average, model, 0.6, 0)
     witness = _moved(before, average)
     for name, one, is_training in (("ema", average, True), ("model", model, False)):
-        modes = all(module.training is is_training for module in one.modules())
-        needs: list[Any] = [number for number, p in enumerate(one.parameters()) if not p.requires_grad]
-        kept = holds_gradients(list(one.parameters()), gradients[name])
-        stage.recorder.claim(f"{name}의 상태가 그대로", yes_or_no(modes), witness)
-        stage.recorder.claim(f"{name}에서 얼린 매개변수의 번호", needs, witness)
-        stage.recorder.claim(f"{name}의 `.grad`가 그대로", yes_or_no(kept), witness)
+        keeps_mode = all(module.training is is_training for module in one.modules())
+        frozen: list[Any] = [number for number, p in enumerate(one.parameters()) if not p.requires_grad]
+        keeps_gradients = holds_gradients(list(one.parameters()), gradients[name])
+        stage.recorder.claim(f"{name}의 상태가 그대로", yes_or_no(keeps_mode), witness)
+        stage.recorder.claim(f"{name}에서 얼린 매개변수의 번호", frozen, witness)
+        stage.recorder.claim(f"{name}의 `.grad`가 그대로", yes_or_no(keeps_gradients), witness)
 
 
 @driver.scenario("quiet", "화면 출력", check="kept")

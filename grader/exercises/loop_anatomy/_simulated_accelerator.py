@@ -1,4 +1,4 @@
-"""Make Accelerate's `Accelerator` behave as if started by several processes, and note what a training does with it."""
+"""Simulate, in one process, Accelerate's `Accelerator` of several processes, and count what a training does with it."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ from grader.observe.play import Env
 
 @dataclass
 class AcceleratorUse:
-    """What a training has done with the Accelerator."""
+    """What a training has done with the simulated Accelerator."""
 
     backward_calls: int = 0
     """Number of calls of `Accelerator.backward`."""
@@ -28,18 +28,22 @@ class AcceleratorUse:
 
 
 @contextmanager
-def accelerator_as_if_distributed(
+def simulated_accelerator(
     env: Env, case: TrainingCase, *, scale: float | None = None
 ) -> Iterator[AcceleratorUse]:
-    """Make every Accelerator behave as if started by several processes, as far as one process can; note its use.
+    """Make every Accelerator behave in two things as if it were one of several processes; yield how it is used.
 
-    With one process, a training goes right even if nothing is prepared or unwrapped; with several it does not.
+    `prepare` puts a wrapper around the model (`_Wrapper`), and if a scale is given, the Accelerator has a GradScaler.
+    Nothing else is simulated: there is one process, no gradients are averaged, and each loader yields all its batches.
+
+    In one process, a training goes right even if nothing is prepared or unwrapped. Here the names in a checkpoint show
+    that the model was not unwrapped, and what is yielded shows what was not prepared.
 
     Args:
         env: the scenario's env.
         case: the training case.
-        scale: give the Accelerator a GradScaler of this scale, as `accelerate launch --mixed_precision fp16` does; then
-            a training goes right only if loss, gradients and optimizer all pass through the Accelerator. None: no
+        scale: scale of the GradScaler, which `accelerate launch --mixed_precision fp16` would give the Accelerator;
+            then a training goes right only if loss, gradients and optimizer all pass through the Accelerator. None: no
             scaler.
     """
     from accelerate import Accelerator
@@ -49,10 +53,10 @@ def accelerator_as_if_distributed(
     prepare_model, prepare_data_loader = Accelerator.prepare_model, Accelerator.prepare_data_loader
 
     @functools.wraps(init)
-    def init_with_scaler(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init_and_set_scaler(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
         if scale is not None:
-            # Set afterwards, because Accelerate refuses fp16 on a CPU
+            # Set after `init`, because Accelerate refuses fp16 on a CPU.
             self.native_amp, self.state._mixed_precision = True, "fp16"
             self.scaler = torch.amp.GradScaler(env.device.type, init_scale=scale)
 
@@ -71,11 +75,11 @@ def accelerator_as_if_distributed(
             use.has_prepared_train_loader = True
         return prepare_data_loader(self, data_loader, *args, **kwargs)
 
-    # Otherwise Accelerate would choose a GPU wherever it finds one
+    # Without this variable, Accelerate would choose a GPU if it found one, although the scenario's model is on the CPU.
     environment = {"ACCELERATE_USE_CPU": "true"} if env.device.type == "cpu" else {}
     patched = patch.multiple(
         Accelerator,
-        __init__=init_with_scaler,
+        __init__=init_and_set_scaler,
         backward=count_and_backward,
         prepare_model=prepare_and_wrap_model,
         prepare_data_loader=note_and_prepare_loader,
@@ -86,7 +90,7 @@ def accelerator_as_if_distributed(
 
 @contextmanager
 def _fresh_accelerate_state() -> Iterator[None]:
-    """Empty the state that Accelerate keeps for the whole process, and restore it afterwards.
+    """Empty the state that all Accelerators of a process share, and restore it afterwards.
 
     It holds device and precision. So each training chooses them anew, and a notebook finds its own choice again.
     """
