@@ -354,5 +354,7 @@ def unknown_exercise(name: str, known: Iterable[str]) -> CourseError:
 
 def _meant(name: str, known: Iterable[str]) -> str:
     """Return a sentence that suggests the known name closest to a misspelt one; empty if none is close."""
-    near = get_close_matches(name, known, n=1)
-    return f" 혹시 '{near[0]}'인가요?" if near else ""
+    by_lower_case = {one.lower(): one for one in known}
+    # With difflib's usual 0.6, `Linear` would be taken for `Trainer`.
+    near = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.7)
+    return f" 혹시 '{by_lower_case[near[0]]}'인가요?" if near else ""
