@@ -6,6 +6,7 @@ import pytest
 
 from grader import hint
 from grader.course.reading import load_course
+from grader.grading.time_limit import time_limit
 from grader.judging.assess import assess
 from grader.judging.edits import variants_of
 from grader.judging.origin import Origin
@@ -13,11 +14,14 @@ from grader.judging.own_edit import wants_own_edit, with_own_edit
 from grader.judging.reference import Reference, cached_reference
 from grader.learner.earned import recorded_check
 from grader.learner.progress import Progress
+from grader.observe.play import TimeLimit
 from grader.observe.trace import Run, Trace
 
 COURSE = load_course()
-EACH = 6
+EACH = 30
 """Of this many mistakes of an exercise one is tried, because some take seconds; quickly the first, and of lesson 01."""
+SECONDS = 3.0
+"""Time for one edited version, some of which never end; in the notebook the sandbox ends them."""
 TRIED = [
     pytest.param(
         exercise.name,
@@ -38,8 +42,9 @@ class InTheLesson:
 
     def run(self, text: str, scenario: str) -> Run | None:
         try:
-            return self.its.complete_run(text, scenario)
-        except Exception:  # an edit may break the program, which then does not even load
+            with time_limit(SECONDS):
+                return self.its.complete_run(text, scenario)
+        except (Exception, TimeLimit):  # an edit may break the program, which then does not even load
             return None
 
 

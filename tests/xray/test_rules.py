@@ -850,7 +850,8 @@ def test_rule_finds_its_mistake_and_leaves_the_near_one_alone(
     worst = {one["severity"] for one in ran.found["findings"]}
     assert ran.status == int("bug" in worst)
     script.write_text(HEAD + right, encoding="utf-8")
-    assert watched(script).ids == []
+    # A few lines on how an optimizer is built make no update, and that is told.
+    assert [found for found in watched(script).ids if found[0] != "no-update"] == []
 
 
 WITHOUT_UPDATE = {

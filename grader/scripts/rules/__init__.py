@@ -30,7 +30,10 @@ def findings(facts: Facts, failures: list[Exception], *, late: bool = False) -> 
     found: dict[tuple[str, Place | None], Told] = {}
     for told in sorted(_told(facts, failures, late), key=_order):
         found.setdefault((told.rule.id, told.finding.place), told)
-    return list(found.values())
+    whole = list(found.values())
+    if any(told.severity == "bug" for told in whole):  # says more than that no update came of it
+        return [told for told in whole if told.rule.id != "no-update"]
+    return whole
 
 
 def _told(facts: Facts, failures: list[Exception], late: bool) -> Iterator[Told]:
