@@ -258,6 +258,11 @@ class Diagnosis:
     exception_apart: bool = False
     """True if mistakes are named and do not explain the exception that is shown."""
 
+    @property
+    def mistakes_explain_all(self) -> bool:
+        """True if mistakes are named and leave no failing scenario unexplained."""
+        return bool(self.mistakes) and not self.unexplained
+
 
 @dataclass(frozen=True)
 class Feedback:

@@ -38,8 +38,7 @@ def wants_own_edit(feedback: Feedback) -> bool:
 
     `repair.add_repair` searches where they do not.
     """
-    diagnosis = feedback.diagnosis
-    return bool(feedback.begun and diagnosis.mistakes and not diagnosis.unexplained)
+    return feedback.begun and feedback.diagnosis.mistakes_explain_all
 
 
 def with_own_edit(

@@ -13,7 +13,7 @@ from grader.course.reading import load_course
 from grader.observe.wording import with_particle
 from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
-from grader.submission.syntax import DEFINED_NAME, SYNTAX_ERROR, ParseError, parse
+from grader.submission.syntax import DEFINED_NAME, SYNTAX_ERROR, ParseError, parse, top_level
 from grader.submission.unindented import unindented_line, unindented_message
 
 _DEFINITION = re.compile(rf"^{DEFINED_NAME}", re.MULTILINE)
@@ -71,9 +71,9 @@ def older_than_its_cell(exercise: str, function: Callable[..., Any]) -> OlderTha
 
 def unindented_in_running_cell(missing: str) -> str | None:
     """Return what to say of a missing name that is a parameter of the empty function above it in the cell, or None."""
-    source = as_python(_running[-1]) if _running else ""
+    statements = top_level(as_python(_running[-1])) if _running else ()
     for exercise in load_course().exercises:
-        found = unindented_line(source, exercise)
+        found = unindented_line(statements, exercise)
         if found is not None and missing in found.parameters:
             return unindented_message(exercise, found.line)
     return None
@@ -106,9 +106,11 @@ class _Observer:
         """Record which of them the cell has not defined, and tell a syntax error in Korean."""
         error = result.error_before_exec or result.error_in_exec
         problem = _syntax_problem(str(result.info.raw_cell)) if isinstance(error, SyntaxError) else None
-        source = as_python(_running.pop()) if _running else ""
-        for name, earlier in (self._before.pop() if self._before else {}).items():
-            outside = unindented_line(source, name)
+        source = _running.pop() if _running else ""
+        meant = self._before.pop() if self._before else {}
+        statements = top_level(as_python(source)) if meant else ()
+        for name, earlier in meant.items():
+            outside = unindented_line(statements, name)
             if outside is not None:
                 why = unindented_message(name, outside.line)
                 _failed[name] = _Failed(self._names.get(name), why, is_unindented=True)

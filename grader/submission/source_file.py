@@ -42,7 +42,6 @@ from grader.submission.syntax import (
     DEFINITIONS,
     SYNTAX_ERROR,
     definition_of,
-    definitions,
     first_line,
     parse,
 )
@@ -288,9 +287,8 @@ def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
 
 def _unindented(unit: "_Unit", before: int, exercises: Collection[str]) -> Iterator[Problem]:
     """Yield the exercises whose lines stand below an empty definition; there are `before` lines of program above."""
-    text = "\n".join(unit.block.lines)
-    for name in definitions(text):
-        found = unindented_line(text, name) if name in exercises else None
+    for name in {s.name for s in unit.block.body if isinstance(s, ast.FunctionDef)} & set(exercises):
+        found = unindented_line(unit.block.body, name)
         if found is not None:
             shown = unit.block.lines[found.line - 1]
             message = unindented_message(name, unit.cell.first_line + found.line - 1)

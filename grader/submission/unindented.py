@@ -1,16 +1,16 @@
 """Find the lines of a function that stand outside it, because the learner did not indent them."""
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from grader.submission.syntax import (
+    Definition,
     arguments_of,
     assignments_of_names,
-    definition_of,
     first_line,
     has_empty_body,
     names_read,
-    top_level,
 )
 
 
@@ -18,25 +18,25 @@ class Unindented(NamedTuple):
     """Where a function's lines stand outside it."""
 
     line: int
-    """The first of them, counted from 1 in the source."""
+    """The first of them, counted from 1."""
     parameters: frozenset[str]
     """The function's parameters that they read."""
 
 
-def unindented_line(source: str, name: str) -> Unindented | None:
+def unindented_line(statements: Sequence[ast.stmt], name: str) -> Unindented | None:
     """Return where lines below an empty function read its parameters; None if none does.
 
     None also for a class, and for a function that has lines of its own. Only lines up to the next definition count, and
     neither a call of the function nor a parameter's name that the program itself gives a value.
 
     Args:
-        source: text of the program or cell.
+        statements: top-level statements of the program or cell.
         name: name of the function.
     """
-    definition = definition_of(source, name)
+    definitions = [s for s in statements if isinstance(s, Definition) and s.name == name]
+    definition = definitions[-1] if definitions else None
     if not isinstance(definition, ast.FunctionDef) or not has_empty_body(definition):
         return None
-    statements = top_level(source)
     given = {bound for statement in statements for bound in assignments_of_names(statement)}
     parameters = {argument.arg for argument in arguments_of(definition.args)} - given
     for statement in statements:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from grader.submission.source_file import read_source
+from grader.submission.syntax import top_level
 from grader.submission.unindented import unindented_line
 
 STEP = 'def train_step(model, opt, loss_fn, xb, yb):\n    """한 스텝."""\n'
@@ -27,7 +28,7 @@ LINES = "opt.zero_grad()\nloss = loss_fn(model(xb), yb)\nloss.backward()\nopt.st
     ],
 )
 def test_unindented_line(source: str, line: int | None) -> None:
-    found = unindented_line(source, "train_step")
+    found = unindented_line(top_level(source), "train_step")
     assert (found and found.line) == line
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from grader.base.errors import HanstepError
 from grader.classroom.desk import rubric
 from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
-from grader.classroom.desk.changes import Changes, DeskError, Edited
+from grader.classroom.desk.changes import Changes, DeskError, Edit, Edited
 from grader.classroom.desk.people import People
 from grader.classroom.desk.programs import MOST_NAMES, program
 from grader.classroom.desk.rubric import Measured
@@ -279,9 +279,7 @@ class Desk:
             HanstepError: a file cannot be read.
             OSError: a file cannot be written.
         """
-        file, wanted = self._chosen_lines(request)
-        told = {"exercise": _text(request, "exercise"), "rule": _text(request, "rule")}
-        return self._told(self._changes.edit("remove", file, rubric.removing(wanted), told))
+        return self._edit_chosen_lines("remove", request, rubric.removing)
 
     def keep(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Let judgements of earlier answers stand for the answers that have been handed in since.
@@ -291,10 +289,17 @@ class Desk:
             HanstepError: a file cannot be read.
             OSError: a file cannot be written.
         """
-        file, wanted = self._chosen_lines(request)
+        return self._edit_chosen_lines(
+            "keep", request, lambda wanted: rubric.keeping(self._loaded.people, wanted)
+        )
+
+    def _edit_chosen_lines(
+        self, what: str, request: Mapping[str, Any], edit: Callable[[Callable[[HandLine], bool]], Edit]
+    ) -> dict[str, Any]:
+        """Make an edit of the lines that a request means, and return what the page shows."""
+        file, wanted = self._chosen_lines(request)  # reads the results anew if they have changed
         told = {"exercise": _text(request, "exercise"), "rule": _text(request, "rule")}
-        edit = rubric.keeping(self._loaded.people, wanted)
-        return self._told(self._changes.edit("keep", file, edit, told))
+        return self._told(self._changes.edit(what, file, edit(wanted), told))
 
     def _chosen_lines(self, request: Mapping[str, Any]) -> tuple[HandFile, Callable[[HandLine], bool]]:
         """Return the file, and which of its lines a request means: equal ones, perhaps of one student only.

@@ -43,9 +43,7 @@ def wants_repair(feedback: Feedback) -> bool:
     that differs from the exercise's.
     """
     diagnosis = feedback.diagnosis
-    is_explained = (
-        (diagnosis.mistakes and not diagnosis.unexplained) or diagnosis.pasted or diagnosis.signature
-    )
+    is_explained = diagnosis.mistakes_explain_all or diagnosis.pasted or diagnosis.signature
     return feedback.begun and feedback.status in ("failed", "error") and not is_explained
 
 
