@@ -37,6 +37,30 @@ def running_browser() -> Iterator[Any]:
         browser.close()
 
 
+# innerText is empty where the browser lays nothing out, and JupyterLab lets it skip the cells out of view.
+_SHOWN_TEXTS = """elements => {
+  const cells = new Set(elements.flatMap((e) => [e.closest('.jp-Cell'), ...e.querySelectorAll('.jp-Cell')]));
+  cells.delete(null);
+  const before = new Map([...cells].map((cell) => [cell, cell.style.contentVisibility]));
+  for (const cell of cells) cell.style.contentVisibility = 'visible';
+  const texts = elements.map((e) => e.innerText);
+  for (const [cell, value] of before) cell.style.contentVisibility = value;
+  return texts;
+}"""
+
+
+def texts_of(elements: Any) -> list[str]:
+    """The texts of a locator's elements as a reader sees them, also of notebook cells out of view."""
+    texts: list[str] = elements.evaluate_all(_SHOWN_TEXTS)
+    return texts
+
+
+def text_of(element: Any) -> str:
+    """The text of a locator's only element, which is waited for, as a reader sees it, also out of view."""
+    text: str = element.evaluate(f"e => ({_SHOWN_TEXTS})([e])[0]")
+    return text
+
+
 @contextmanager
 def running_lab(command: Sequence[str], folders: Mapping[str, Path], log: Path) -> Iterator[str]:
     """The address of a JupyterLab that needs no token, and whose application scripts may reach.

@@ -12,6 +12,7 @@ from PIL import Image
 
 from grader import plots
 from grader.course.reading import load_course
+from tests.browser import text_of, texts_of
 from tests.workspace.conftest import Started
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
@@ -73,13 +74,13 @@ def test_lines_break_between_korean_words(opened: Any) -> None:
 
 def test_nothing_is_told_before_a_choice(ran: Any) -> None:
     """What an experiment shows stays behind its line, which opens."""
-    said = ran.inner_text(".jp-Notebook")
+    said = text_of(ran.locator(".jp-Notebook"))
     assert said.count("위에서 예측을 먼저 골라 보세요.") == 2
     assert said.count("결과는 고를 때까지 가려 둡니다") == 2
     assert "아직 예측을 고르지 않아" not in said
     ran.click(".hanstep-veil summary >> nth=1")
     ran.wait_for_selector("text=아직 예측을 고르지 않아 >> visible=true")
-    said = ran.inner_text(".jp-Notebook")
+    said = text_of(ran.locator(".jp-Notebook"))
     assert said.count("아직 예측을 고르지 않아") == 1
     for one in (FIRST, SECOND):
         assert one.because[:12] not in said
@@ -102,7 +103,7 @@ def test_a_choice_by_mouse_finds_its_reason(ran: Any, tmp_path: Path) -> None:
     letter = sorted(FIRST.wrong)[0]
     ran.click(f".jp-CodeCell >> nth=1 >> button:has-text('{letter}')")
     ran.wait_for_selector(f"text=내 예측 {letter} → 결과 {FIRST.answer} >> visible=true")
-    shown = ran.inner_text(".jp-CodeCell >> nth=2").replace("\n", " ")
+    shown = text_of(ran.locator(".jp-CodeCell >> nth=2")).replace("\n", " ")
     assert without_marks(FIRST.wrong[letter])[:30] in shown
     assert without_marks(FIRST.because)[:30] in shown
 
@@ -112,7 +113,9 @@ def test_a_choice_by_keyboard_finds_its_reason(ran: Any) -> None:
     ran.focus(f".jp-CodeCell >> nth=3 >> button:has-text('{letter}')")
     ran.keyboard.press("Space")
     ran.wait_for_selector(f"text=내 예측 {letter} → 결과 {letter}")
-    assert without_marks(SECOND.because)[:30] in ran.inner_text(".jp-CodeCell >> nth=4").replace("\n", " ")
+    assert without_marks(SECOND.because)[:30] in text_of(ran.locator(".jp-CodeCell >> nth=4")).replace(
+        "\n", " "
+    )
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
@@ -195,7 +198,7 @@ def choices(page: Any, prediction: str) -> Any:
 def page_marks(page: Any, prediction: str) -> dict[str, str]:
     """The letters of the choices that are marked -> as what."""
     return {
-        item.inner_text().strip()[0]: "right"
+        text_of(item).strip()[0]: "right"
         if "hanstep-right" in (item.get_attribute("class") or "")
         else "pressed"
         for item in choices(page, prediction).all()
@@ -210,13 +213,13 @@ def test_shift_enter_and_arrows_pass_by_a_hidden_cell(questions: Any) -> None:
     page.click(".jp-Notebook .jp-CodeCell >> nth=0")
     active = page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
     page.keyboard.press("Shift+Enter")
-    assert "예측 1." in active.inner_text()
+    assert "예측 1." in text_of(active)
     page.keyboard.press("Shift+Enter")
     above, experiment = "judged =", "print('experiment'"
     for key, shown in (("Shift+Enter", experiment), ("ArrowUp", above), ("ArrowDown", experiment)):
         page.keyboard.press(key)
         page.wait_for_timeout(300)
-        assert shown in active.inner_text(), key
+        assert shown in text_of(active), key
         assert in_view(page, active), key
     assert in_view(page, choices(page, ASKED.id).first)
 
@@ -333,17 +336,17 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     page.wait_for_timeout(500)
     assert in_view(page, headline)
     acts = page.locator(".hanstep-acts button")
-    assert acts.all_inner_texts() == ["힌트", "현미경", "이어서 읽기"]
+    assert texts_of(acts) == ["힌트", "현미경", "이어서 읽기"]
     acts.nth(0).click()
     hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
     hint.locator(".jp-OutputArea-output").first.wait_for()
-    assert hint.locator(".cm-content").inner_text() == 'hint("train_step")'
+    assert text_of(hint.locator(".cm-content")) == 'hint("train_step")'
     card = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text="check(train_step)"))
     acts = card.locator(".hanstep-acts button")
     acts.nth(1).click()
     page.get_by_role("slider", name="순간").wait_for()
     acts.nth(2).click()
-    assert page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active").inner_text().startswith("긴 글")
+    assert text_of(page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active")).startswith("긴 글")
 
 
 def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -> None:
@@ -380,7 +383,7 @@ def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -
         following = button.filter(has_text=f"({number + 1}/4)")
         following.wait_for()
         on_card = checking.locator(".hanstep-acts button", has_text="힌트")
-        assert on_card.inner_text() == following.inner_text() == f"다음 힌트 ({number + 1}/4)"
+        assert text_of(on_card) == text_of(following) == f"다음 힌트 ({number + 1}/4)"
         checking.get_by_text(f"남은 힌트는 {4 - number}개예요.").wait_for()
         following.click()
     asking.get_by_text("정답을 볼까요?").wait_for()
@@ -411,4 +414,4 @@ def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:
     acts = page.locator(".hanstep-acts button")
     acts.filter(has_text="필요한 위의 셀을").click()
     page.get_by_text("실수를").first.wait_for()
-    assert acts.all_inner_texts() == ["힌트", "현미경", "이어서 읽기"]
+    assert texts_of(acts) == ["힌트", "현미경", "이어서 읽기"]

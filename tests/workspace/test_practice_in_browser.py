@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser import text_of, texts_of
 from tests.workspace.conftest import Started
 from tests.workspace.test_road_in_browser import LESSON, Notebook
 
@@ -38,17 +39,17 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     page.keyboard.press("Shift+Enter")
     writing = lesson.cell("drill(train_step_drill)")
     writing.locator(".jp-Cell-outputArea", has_text="시계는 계속 가고 있어요").wait_for()
-    assert "NotImplementedError" not in writing.inner_text()
+    assert "NotImplementedError" not in text_of(writing)
     page.wait_for_timeout(500)  # JupyterLab goes on to the next cell before the focus comes back
     page.keyboard.insert_text("  # still here")
-    assert "# still here" in writing.inner_text()
-    whole = "\n".join(writing.locator(".cm-line").all_inner_texts()).replace(
+    assert "# still here" in text_of(writing)
+    whole = "\n".join(texts_of(writing.locator(".cm-line"))).replace(
         "opt.step()", "opt.step(); opt.zero_grad()"
     )
     lesson.write(writing, whole)
     page.keyboard.press("Shift+Enter")
     page.locator(".hanstep-clock[data-done]").wait_for()
-    assert "걸렸어요" in writing.inner_text()
+    assert "걸렸어요" in text_of(writing)
 
     lesson.write(first, CLINIC)
     lesson.runs = 3
@@ -68,14 +69,14 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     choices.nth(1).click()
     reply = second.locator("xpath=following::div[contains(@class,'jp-CodeCell')][1]")
     reply.locator(".jp-Cell-outputArea", has_text="빈 줄이에요").wait_for()
-    assert "import에는 틀린 것이 없어요" in marked.first.inner_text()
+    assert "import에는 틀린 것이 없어요" in text_of(marked.first)
     assert lines.count() == choices.count() > 0
     acts = page.locator(".hanstep-acts button").filter(has_not_text="힌트")  # exercises below have theirs
-    assert acts.all_inner_texts() == ["답 보기"]
+    assert texts_of(acts) == ["답 보기"]
     choices.nth(7).click()  # a wrong choice lets one choose again
     reply.locator(".jp-Cell-outputArea", has_text="찾았어요!").wait_for()
     page.wait_for_timeout(500)
     assert lines.count() == 0
-    assert acts.all_inner_texts() == ["다음 코드"]
+    assert texts_of(acts) == ["다음 코드"]
     acts.click()
     page.locator(".jp-CodeCell .cm-content", has_text=re.compile(r"^clinic\(\)$")).wait_for()

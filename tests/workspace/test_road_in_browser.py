@@ -12,6 +12,7 @@ from grader.course.reading import load_course
 from grader.learner.history import history
 from grader.learner.rewards import load_rewards
 from grader.learner.store import Store
+from tests.browser import text_of, texts_of
 from tests.workspace.conftest import Started
 
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.xdist_group("lab")]
@@ -72,7 +73,7 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     lesson = Notebook(page)
     lesson.run(lesson.cells.nth(0))  # the package, which is there
     writing, checking = lesson.cell("def mend_step("), lesson.cell("check(mend_step)")
-    given = "\n".join(writing.locator(".cm-line").all_inner_texts())
+    given = "\n".join(texts_of(writing.locator(".cm-line")))
     lesson.run(writing)
     card = lesson.run(checking)
     mistake = next(one for one in EXERCISE.mistakes if one.id == MISTAKE)
@@ -93,13 +94,13 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
         lesson.runs += 1
         shown(hint, place)
     shown(hint, f"5번째 줄 뒤에 {LINE}을 넣어요.")
-    assert mistake.title.replace("`", "") not in hint.inner_text().replace("\u2060", "")
+    assert mistake.title.replace("`", "") not in text_of(hint).replace("\u2060", "")
     shown(card, "남은 힌트는 1개예요.")
     acts.filter(has_text="다음 힌트 (4/4)").click()
     lesson.runs += 1
     shown(hint, "정답을 볼까요?")
     acts.filter(has_text="정답 보기").wait_for()
-    assert "def mend_step" not in hint.inner_text()
+    assert "def mend_step" not in text_of(hint)
 
     right = given.replace("    loss.backward()", f"    loss.backward()\n    {LINE}")
     acts.filter(has_text="현미경").click()
@@ -128,7 +129,7 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     won = {one.id: one for one in load_rewards().achievements}
     overcome = won["mistake-overcome"]
     shown(card, f"새 업적 「{overcome.title}」: {overcome.text}")
-    assert mistake.title.replace("`", "") not in card.inner_text().replace("\u2060", "")
+    assert mistake.title.replace("`", "") not in text_of(card).replace("\u2060", "")
 
     slider = page.get_by_role("slider", name="순간")
     slider.wait_for()
