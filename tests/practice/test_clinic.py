@@ -279,6 +279,27 @@ def test_its_file_lies_with_the_lessons_and_is_used_again(
     assert file == tmp_path / "hanstep" / "clinic" / "train_step.py"
 
 
+def test_a_case_that_was_left_open_comes_again_with_what_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "clinic" / "accumulate.py"
+
+    def opened(*keys: str) -> str:
+        typed(monkeypatch, *keys, "q")
+        assert run(["clinic", "accumulate"]) == 0
+        capsys.readouterr()
+        return file.read_text(encoding="utf-8")
+
+    first = opened()
+    assert first == opened()
+    edited = first.replace("def accumulate", "# mine\ndef accumulate")
+    file.write_text(edited, encoding="utf-8")
+    assert opened() == edited
+    assert opened("a") == edited, "closed by asking for the answer"
+    assert "# mine" not in opened()
+
+
 def test_what_is_no_key_is_no_hand_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
