@@ -15,10 +15,12 @@ from functools import cache
 from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
+from grader.grading.time_limit import time_limit
 from grader.judging.edits import Combination, MistakeVariant, variants_of
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.solution import exercise_source, solution_with_needed_imports
 from grader.judging.true_sentences import explanations_of_combined_mistakes
+from grader.observe.play import TimeLimit
 from grader.practice.culprits import Fault, find_culprits
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
@@ -26,6 +28,8 @@ _MOST_LINES = 24
 """Maximum lines of a function that is handed out, without its docstring: it should be readable in a minute."""
 _MOST_LINES_OF_CLASS = 50
 """Maximum lines of a class, whose methods are read one by one; each method is as short as a function."""
+_MOST_SECONDS = 5
+"""Maximum time of the plays that tell whether one mended program is right."""
 _TRIES = 12
 """Maximum draws until one holds. Nearly all hold at once."""
 
@@ -194,14 +198,17 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
 
 
 def _mends(known: Reference, chosen: Combination, text: str) -> bool:
-    """Return True if a program is right wherever these mistakes show."""
+    """Return True if a program is right; the scenarios in which these mistakes show are played first."""
+    showing = {
+        name: any(known.behaviour(variant, name) for variant in chosen)
+        for name in (s.name for s in known.exercise.driver.scenarios)
+    }
+    names = sorted(showing, key=lambda name: not showing[name])
     try:
-        ast.parse(text)
-    except SyntaxError:
+        with time_limit(_MOST_SECONDS):
+            return all(known.reproduces(text, name, known.solution_run(name)) for name in names)
+    except TimeLimit:  # a loop without its end
         return False
-    scenarios = (s.name for s in known.exercise.driver.scenarios)
-    showing = (name for name in scenarios if any(known.behaviour(variant, name) for variant in chosen))
-    return all(known.reproduces(text, name, known.solution_run(name)) for name in showing)
 
 
 def _near(known: Reference, chosen: Combination, right: str) -> frozenset[str]:
