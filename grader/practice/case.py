@@ -9,7 +9,7 @@ import builtins
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import ndiff
+from difflib import SequenceMatcher, ndiff
 from functools import cache
 
 from grader.course.conditions import unconditional_text
@@ -30,6 +30,8 @@ _MOST_LINES_OF_CLASS = 50
 """Maximum lines of a class, whose methods are read one by one; each method is as short as a function."""
 _MOST_SECONDS = 5
 """Maximum time of the plays that tell whether one mended program is right."""
+_MOST_PLACES = 2
+"""Maximum separate places that one mistake changes, if it can be made so: a line that moved changes two."""
 _TRIES = 12
 """Maximum draws until one holds. Nearly all hold at once."""
 
@@ -106,6 +108,28 @@ def _definition(source: str) -> ast.FunctionDef | ast.ClassDef:
     return definition
 
 
+@cache
+def length(exercise: Exercise) -> int:
+    """Return the number of lines of the exercise's solution, without docstrings."""
+    return _length(_definition(exercise_source(exercise)))
+
+
+@cache
+def is_scattered(exercise: Exercise, id_: str) -> bool:
+    """Return True if every way to make this mistake changes more than `_MOST_PLACES` places of the solution."""
+    known = cached_reference(exercise.name, SEED)
+    ways = (variant for variant in known.variants if variant.mistake.id == id_)
+    return all(_places(known, variant) > _MOST_PLACES for variant in ways)
+
+
+def _places(known: Reference, variant: MistakeVariant) -> int:
+    """Return how many separate places of the solution a mistake changes."""
+    plain = disguised(exercise_source(known.exercise), {}).splitlines()
+    broken = disguised(known.sources[variant.name], {}).splitlines()
+    codes = SequenceMatcher(None, plain, broken, autojunk=False).get_opcodes()
+    return sum(code[0] != "equal" for code in codes)
+
+
 def _length(definition: ast.FunctionDef | ast.ClassDef) -> int:
     """Return the number of lines without docstrings."""
     docstrings = [
@@ -135,7 +159,9 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
         id_: [
             variant
             for variant in variants_of(exercise)
-            if variant.mistake.id == id_ and not _contains_another_mistake(exercise, variant)
+            if variant.mistake.id == id_
+            and not _contains_another_mistake(exercise, variant)
+            and (_places(known, variant) <= _MOST_PLACES or is_scattered(exercise, id_))
         ]
         for id_ in ids
     }
