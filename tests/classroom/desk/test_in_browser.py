@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.classroom.desk.pages import Opened, wait
+from tests.classroom.desk.pages import Opened, wait, write
 from tests.report import samples
 from tests.report.test_class_page_in_browser import RULES
 
@@ -165,6 +165,21 @@ def test_what_is_typed_while_a_view_loads_gets_where_it_belongs(opened: Opened) 
     assert len(lines) == 6
     assert all(",-1,xju,묶음:" in line for line in lines)
     assert page.inner_text("#round") == "1/2 묶음"
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_group_clicked_while_something_is_written_is_shown_and_judged(opened: Opened) -> None:
+    """What is written reads the list of groups anew; the button that was pressed before then still leads there."""
+    page = opened(samples.large_class(24))
+    page.route("**/api/judge", lambda route: (page.wait_for_timeout(600), route.continue_()))
+    write(page, "+1", "처음 묶음")
+    page.locator("#groups button").nth(1).click()
+    write(page, "-1", "누른 묶음")
+    wait(page, "6명에게 적었어요")
+    expect(page.locator("#title")).to_contain_text("통과")
+    lines = (page.report / "overrides.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert sum(",+1,처음 묶음," in line for line in lines) == 12
+    assert sum(",-1,누른 묶음," in line for line in lines) == 6
     page.unroute_all(behavior="ignoreErrors")
 
 
