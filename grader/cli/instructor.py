@@ -219,7 +219,7 @@ def _table(
 
 def _tell_changes(table: "Filled") -> None:
     """Say what becomes of the marks in the system: how many are new, changed or kept, and each that was there."""
-    from grader.gradebook.export.filling import OVERWRITABLE
+    from grader.gradebook.export.filling import OVERWRITABLE, UTF_8, UTF_8_WITH_MARK
     from grader.report.plain_text import one_line
 
     new = [change for change in table.changes if not change.kept and change.old in ("", "-")]
@@ -238,6 +238,8 @@ def _tell_changes(table: "Filled") -> None:
         say(f"  … {len(there) - _MOST_CHANGES:,}명 더 있어요.")
     if any(reason in OVERWRITABLE for reason in kept):
         say("이미 있는 것까지 바꾸려면 --overwrite를 더해 다시 내보내 주세요.")
+    if table.encoding not in (UTF_8, UTF_8_WITH_MARK):
+        say(f"받은 표는 {table.encoding}예요. LMS가 읽는 UTF-8로 적었어요.")
 
 
 def _title(course: "Course", result: "ClassResult") -> str:
