@@ -280,18 +280,18 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
     timeless = [submission.student for submission in taken_as_in_time(result, rules.policy)]
     if timeless:
         say(
-            f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless)}. 지각을 매기려면 "
+            f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless, '명')}. 지각을 매기려면 "
             "'제출 시각' 열이 있는 명단이나 Moodle의 채점표를 --roster로 주고 다시 채점해 주세요."
         )
     doubtful = [f"{a.person.id} {a.person.name}" for a in result.absent if a.in_doubt and a.mark is None]
     if marks and doubtful:
         say(
-            f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful)}. "
+            f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful, '명')}. "
             "명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
         )
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:
-        say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early)}")
+        say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early, '명')}")
     _tell_misfits(report, result)
     tell_without_mark(result)
 
@@ -332,8 +332,8 @@ def tell_without_mark(result: "ClassResult") -> None:
         return
     again = result.regrade or "grader grade 제출물폴더 --out 결과폴더 --changed-only"
     say(
-        f"읽지 못한 파일이 있어서 점수를 비워 둔 학생 {len(waiting):,}명: {listed(waiting)}. 파일을 고친 다음 다시 "
-        f"채점하거나 --override로 점수를 적어 주세요: {again}"
+        f"읽지 못한 파일이 있어서 점수를 비워 둔 학생 {len(waiting):,}명: {listed(waiting, '명')}. 파일을 고친 다음 "
+        f"다시 채점하거나 --override로 점수를 적어 주세요: {again}"
     )
 
 

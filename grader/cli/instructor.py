@@ -146,7 +146,7 @@ def export(
             where = "Canvas" if to == "canvas" else "Moodle"
             why = f"{where}의 번호를 몰라서" if template is None else f"{template.name}의 누구인지 몰라서"
             complain(
-                f"{why} 파일에 넣지 못한 학생: {listed(table.left_out)}. "
+                f"{why} 파일에 넣지 못한 학생: {listed(table.left_out, '명')}. "
                 f"{where}의 번호가 있는 명단을 --roster로 더 주고 다시 채점하거나, 직접 적어 주세요."
             )
     tell_without_mark(result)
@@ -190,7 +190,7 @@ def _export_pages(report: Path, result: "ClassResult", to: str, template: Path |
     if made.left_out:
         complain(
             f"{to.removesuffix('-feedback').capitalize()}의 번호가 없거나 모둠과 번호를 함께 써서 넣지 못한 학생: "
-            f"{listed(made.left_out)}. 페이지는 {report / 'feedback'}에 있어요."
+            f"{listed(made.left_out, '명')}. 페이지는 {report / 'feedback'}에 있어요."
         )
     say(f"파일: {target} ({made.pages:,}명의 페이지)")
 

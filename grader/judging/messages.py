@@ -50,11 +50,11 @@ def time_limit_message(seconds: float) -> str:
 def only_waited_message(seconds: float) -> str:
     """Return the message for code that reached its limit of wall time, but not that of processor time.
 
-    Such code is not slow: it waits, for example in `sleep`.
+    Such code waits, for example in `sleep`, or it never ends and the machine is so busy that it got little time.
     """
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
-        "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
+        "끝나지 않는 반복이나, `sleep`과 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
     )
 
 
