@@ -14,6 +14,7 @@ from grader.cli.class_inputs import (
     OVERRIDES,
     POLICY,
     given_or_kept,
+    join_with_desk,
     keep_files,
     read_rules,
     require_desk_kept,
@@ -56,21 +57,27 @@ def mark(
     comments: Annotated[
         Path | None, typer.Option(help="학생에게 하는 말(comments.csv): 학번, 연습, 코멘트")
     ] = None,
+    join: Annotated[
+        bool, typer.Option("--join", help="준 표를 grader desk로 적은 것과 바꾸지 않고, 없는 줄만 더해요")
+    ] = False,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     read_result(report)  # first without the lock: refuse a folder without results before locking it
     given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
-    result, rules = mark_again(report, given)
+    result, rules = mark_again(report, given, join=join)
     tell_marks(report, result, rules)
     say(f"결과: {report / 'index.html'}")
 
 
-def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResult, Rules]":
+def mark_again(
+    report: Path, given: dict[str, Path | None], *, join: bool = False
+) -> "tuple[ClassResult, Rules]":
     """Compute the final marks, write the whole report again, and return it with the rules that were used.
 
     Args:
         report: the report's folder.
         given: paths of the instructor's files by kept name; for those that are not given, the kept ones are used.
+        join: True to add the lines of the given files to what was written at the desk, not to replace that.
 
     Raises:
         HanstepError: a file cannot be read, or does not fit the class.
@@ -84,6 +91,8 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
     course = load_course()
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = read_result(report)
+        if join:
+            given = join_with_desk(report, given)
         require_desk_kept(report, given)
         wanted = {**dict.fromkeys((POLICY, OVERRIDES, EXTENSIONS, COMMENTS)), **given}
         used = given_or_kept(report, wanted)

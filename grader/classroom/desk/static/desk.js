@@ -5,7 +5,7 @@ const at = (id) => document.getElementById(id);
 const state = { room: null, exercise: null, group: null, student: "", programs: [], total: 0, chosen: 0, person: null, found: [], scope: null, version: -1 };
 const MISTAKE = "실수:";
 const GROUP = "묶음:";
-const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", keep: "남긴 것", seen: "봤다는 표시", names: "이름 보이기" };
+const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", keep: "남긴 것", seen: "봤다는 표시", names: "이름 보이기", join: "합친 표" };
 
 // ---- asking -------------------------------------------------------------------------------------------
 
