@@ -2,7 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.classroom.desk.pages import Opened, wait, write
 from tests.report import samples
@@ -181,6 +181,27 @@ def test_a_group_clicked_while_something_is_written_is_shown_and_judged(opened: 
     assert sum(",+1,처음 묶음," in line for line in lines) == 12
     assert sum(",-1,누른 묶음," in line for line in lines) == 6
     page.unroute_all(behavior="ignoreErrors")
+
+
+def test_judging_goes_on_while_the_results_are_written(opened: Opened) -> None:
+    page = opened(samples.large_class(24))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/publish", hold)
+    page.get_by_role("button", name="결과에 반영").click()
+    wait(page, "반영하고 있어요")
+    page.locator("#title").focus()
+    page.keyboard.press("j")
+    expect(page.locator("#title")).to_contain_text("통과")
+    write(page, "-1", "그동안")
+    wait(page, "6명에게 적었어요")
+    expect(page.locator("#publish")).to_be_disabled()
+    held[0].continue_()
+    wait(page, "다 반영했어요")
+    expect(page.locator("#publish")).to_be_enabled()
 
 
 def test_keys_work_after_a_scope_was_clicked(opened: Opened) -> None:

@@ -407,6 +407,18 @@ async function undo() {
   return state.person ? undefined : showGroup(state.group);
 }
 
+async function publish() {
+  tell("모든 결과에 반영하고 있어요. 그동안 계속 채점해도 돼요.", true);
+  at("publish").disabled = true;
+  try {
+    tell((await send("publish")).said);
+  } catch (error) {
+    tell(error.message);
+  } finally {
+    at("publish").disabled = false;
+  }
+}
+
 async function step(by) {
   const groups = state.exercise.groups;
   const next = groups[groups.findIndex((g) => g.key === state.group.key) + by];
@@ -460,15 +472,7 @@ onClick("previous", () => step(-1));
 onClick("see", see);
 onClick("undo", undo);
 onClick("more", showMore);
-onClick("publish", async () => {
-  tell("모든 결과에 반영하고 있어요.", true);
-  at("publish").disabled = true;
-  try {
-    tell((await send("publish")).said);
-  } finally {
-    at("publish").disabled = false;
-  }
-});
+onClick("publish", () => { publish(); }); // begun after what is being written; it takes seconds, and nothing waits for it
 onClick("release", async () => {
   await send("release");
   await showClass();
