@@ -183,6 +183,18 @@ def test_a_group_clicked_while_something_is_written_is_shown_and_judged(opened: 
     page.unroute_all(behavior="ignoreErrors")
 
 
+def test_on_a_phone_the_form_below_the_code_is_one_tap_away_and_leads_back(opened: Opened) -> None:
+    page = opened(samples.large_class(24), width=390)
+    assert page.locator("#text").bounding_box()["y"] > 900
+    page.get_by_role("link", name="적는 칸으로").click()
+    expect(page.get_by_label("점수 s")).to_be_in_viewport()
+    write(page, "+1", "거의 다")
+    wait(page, "12명에게 적었어요")
+    expect(page.locator("#title")).to_be_in_viewport()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.get_by_role("link", name="적는 칸으로")).to_be_hidden()
+
+
 def test_judging_goes_on_while_the_results_are_written(opened: Opened) -> None:
     page = opened(samples.large_class(24))
     held: list[Route] = []
