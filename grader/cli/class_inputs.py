@@ -221,7 +221,10 @@ def join_with_desk(out: Path, given: Mapping[str, Path | None]) -> dict[str, Pat
         path, kept = given.get(name), out / name
         if path is not None and kept.exists() and not kept.samefile(path):
             added = join(out, account(), HAND_FILES[name], path)
-            say(f"{path}에만 있는 {added:,}줄을 {kept}에 더했어요. 되돌리려면 grader desk에서 u를 누르세요.")
+            desk = f"grader desk {shlex.quote(str(out))}"
+            say(
+                f"{path}에만 있는 {added:,}줄을 {kept}에 더했어요. 되돌리려면 {desk}를 실행하고 u를 누르세요."
+            )
             left[name] = None
     return left
 
