@@ -135,7 +135,10 @@ class NamedMistake:
     difference: FirstDifference | None = None
     """Where this run first differs in the scenario that shows the mistake most clearly; None if it was not run."""
     right_lines: tuple[str, ...] = ()
-    """The solution's lines in place of those that make the mistake; empty if it only adds lines, or replaces many."""
+    """The solution's lines in place of those that make the mistake (`judging/right_lines.py`), with `...` for a gap.
+
+    Empty if the mistake only adds lines or replaces many, or if it has several `titles`.
+    """
 
     @classmethod
     def of(

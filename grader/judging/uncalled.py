@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from grader.course.course import Exercise
 from grader.judging.explain import ExplainedMistake
 from grader.judging.origin import Origin
-from grader.judging.right_lines import right_lines
+from grader.judging.right_lines import changed_lines
 from grader.submission.syntax import definition_of
 
 _CALLED = re.compile(r"\.(\w+)\(")
@@ -43,7 +43,7 @@ def uncalled_method(exercise: Exercise, mistake: ExplainedMistake, origin: Origi
         origin: the learner's code.
     """
     definition = definition_of(origin.source, exercise.name)
-    missing_calls = set(_CALLED.findall("\n".join(right_lines(exercise, mistake))))
+    missing_calls = set(_CALLED.findall("\n".join(changed_lines(exercise, mistake))))
     for node in ast.walk(definition) if definition is not None else ():
         if (
             isinstance(node, ast.Expr)
