@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from grader.course.conditions import unconditional_text
@@ -40,6 +40,8 @@ NO_EXCEPTION = "예외 없이 끝남"
 """Value of a run that did not raise: Korean for "ended without an exception"."""
 UPDATE_COUNT = "매개변수가 바뀐 횟수"
 """`FirstDifference.what` if one run has more updates than the other: Korean for "number of updates"."""
+SIGNATURE = "함수의 첫 줄"
+"""`FirstDifference.what` if `expected` and `got` are the signatures of two functions: Korean for "its first line"."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,10 @@ class Diagnosis:
     def mistakes_explain_all(self) -> bool:
         """True if mistakes are named and leave no failing scenario unexplained."""
         return bool(self.mistakes) and not self.unexplained
+
+    def without_mistakes(self) -> "Diagnosis":
+        """Return the diagnosis without the named mistakes and what is told beside them."""
+        return replace(self, mistakes=(), unexplained=(), unexplained_checks=(), exception_apart=False)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from grader.course.course import Exercise
 from grader.course.feedback import (
+    SIGNATURE,
     CheckResult,
     Diagnosis,
     Feedback,
@@ -35,13 +36,7 @@ from grader.judging.evidence import Evidence, clearest_difference, gather_eviden
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
-from grader.judging.messages import (
-    NOT_BEGUN_MESSAGE,
-    SIGNATURE_PLACE,
-    STATUS_MESSAGES,
-    message_for,
-    signature_message,
-)
+from grader.judging.messages import NOT_BEGUN_MESSAGE, STATUS_MESSAGES, played_message, with_diagnosis
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.right_lines import right_lines
@@ -309,6 +304,8 @@ def _make_feedback(
         if not is_raise_of_named_mistake:
             line = failure.line
     place = origin.place(line)
+    error = f"{failure.type}: {failure.message}" if failure else None
+    raised = failure is not None and failure.own
     printing = _printing_scenario(exercise, trace, verdict)
     return Feedback(
         lesson=exercise.lesson,
@@ -316,14 +313,14 @@ def _make_feedback(
         title=exercise.title,
         status=verdict.status,
         checks=verdict.checks,
-        message=message_for(verdict, diagnosis),
+        message=played_message(verdict.status, diagnosis, error=error, raised=raised),
         diagnosis=diagnosis,
         line=place.line if place else None,
         cell=place.cell if place else None,
         source_line=origin.line_text(line),
         file=origin.file,
-        error=f"{failure.type}: {failure.message}" if failure else None,
-        raised=failure is not None and failure.own,
+        error=error,
+        raised=raised,
         notes=tuple(map(origin.warning_with_place, trace.warnings)),
         seconds=trace.seconds,
         kind=exercise.kind,
@@ -362,15 +359,14 @@ def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: O
         unexplained_checks=feedback.diagnosis.unexplained_checks,
         exception_apart=feedback.diagnosis.exception_apart,
         signature=found.sentence,
-        first_difference=FirstDifference("", SIGNATURE_PLACE, expected=found.right, got=found.yours),
+        first_difference=FirstDifference("", SIGNATURE, expected=found.right, got=found.yours),
     )
-    if diagnosis.mistakes:  # message and line stay those of the first mistake
-        return replace(feedback, diagnosis=diagnosis)
+    feedback = with_diagnosis(feedback, diagnosis)
+    if diagnosis.mistakes:  # the line stays that of the first mistake
+        return feedback
     place = origin.place(found.line)
     return replace(
         feedback,
-        diagnosis=diagnosis,
-        message=signature_message(diagnosis.signature, feedback.error),
         line=place.line if place else None,
         cell=place.cell if place else None,
         source_line=origin.line_text(found.line),
