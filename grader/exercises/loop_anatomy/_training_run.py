@@ -324,7 +324,7 @@ def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
             run_unwatched(stage, call_train, case, path)
         stage.recorder.fact(
             "저장된 가중치",
-            epoch_of_weights(case.model, read_checkpoint(path, allowed_classes=[Settings])[0]),
+            epoch_of_weights(case.model, read_checkpoint(path, allowed_classes=[Settings]).content),
         )
 
 

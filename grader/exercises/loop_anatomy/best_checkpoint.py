@@ -413,7 +413,7 @@ def _crash(stage: Stage) -> None:
 
         with full_disk(student):
             _call_allowing_os_error(recorder, save)
-        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path)[1])
+        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path).how)
         recorder.call(save)
         _record_file(recorder, path, run, weights_at_updates, "다시 저장한 뒤")
         with full_disk(student):

@@ -121,7 +121,7 @@ def _round_trip(saved: Any) -> str:
             torch.save({"config": saved}, folder / "config.pt")
         except Exception:
             return "torch.save가 실패함"
-        return read_checkpoint(folder / "config.pt")[1]
+        return read_checkpoint(folder / "config.pt").how
 
 
 @driver.scenario("toml", "TOML 파일")

@@ -337,8 +337,8 @@ def _checkpoint(stage: Stage) -> None:
     case = make_qa_case(stage.env, 2)
 
     def record_saved_epoch(path: Path) -> None:
-        state, readable = read_checkpoint(path)
-        stage.recorder.fact("체크포인트", readable)
+        state, how = read_checkpoint(path)
+        stage.recorder.fact("체크포인트", how)
         number = find_saved_parameters(state, case.model, case.model.weights_scored)
         epoch = "알 수 없음" if number is None else f"에폭 {number}"
         stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
@@ -356,7 +356,7 @@ def _checkpoint_tie(stage: Stage) -> None:
     case = _make_tied_case(stage)
 
     def record_saved_epoch(path: Path) -> None:
-        state, _ = read_checkpoint(path)
+        state = read_checkpoint(path).content
         stamp = as_number(state.get("stamp"))
         stamps = case.model.stamps_scored
         epoch = f"에폭 {stamps.index(stamp)}" if stamp in stamps else "알 수 없음"
