@@ -139,7 +139,7 @@ class NamedMistake:
     right_lines: tuple[str, ...] = ()
     """The solution's lines in place of those that make the mistake (`judging/right_lines.py`), with `...` for a gap.
 
-    Empty if the mistake only adds lines or replaces many, or if it has several `titles`.
+    Empty if the mistake only adds lines or replaces many, or if another mistake that behaves alike may be the one.
     """
 
     @classmethod

@@ -2,8 +2,8 @@
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
-3. `locate` finds the learner's line for each of these mistakes; `uncalled_method` finds a better one where only the
-   parentheses of a call are missing.
+3. `locate` finds the learner's line for each of these mistakes; `unmade_call` finds a better one where a call
+   is written but never made.
 4. `gather_evidence` finds what else shows that something is wrong.
 5. `true_explanation` says which sentences about each mistake are true of this run.
 6. If something stays unexplained, `signature_difference` says whether the function takes the arguments that it should.
@@ -43,7 +43,7 @@ from grader.judging.right_lines import right_lines
 from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
-from grader.judging.uncalled import uncalled_method
+from grader.judging.uncalled import unmade_call
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
@@ -71,7 +71,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]
-    locations, texts = _with_missing_parentheses(exercise, explanation, locations, texts, origin)
+    locations, texts = _with_unmade_calls(exercise, explanation, locations, texts, origin)
     differences = [
         clearest_difference(mistake, explanation, trace, verdict, reference)
         for mistake in explanation.mistakes
@@ -173,7 +173,15 @@ def _make_diagnosis(
         named = NamedMistake.of(mistake.shown_alternatives, scenario_titles, text.explain)
         ids = tuple(m.id for m in mistake.alternatives)
         right = right_lines(exercise, mistake)
-        named = replace(named, ids=ids, symptom=text.symptom, difference=difference, right_lines=right)
+        titles_told = (text.title,) if text.title else named.titles
+        named = replace(
+            named,
+            ids=ids,
+            titles=titles_told,
+            symptom=text.symptom,
+            difference=difference,
+            right_lines=right,
+        )
         return named if location is None else _at_location(named, location, origin)
 
     nearest = explanation.nearest_mistake
@@ -190,24 +198,24 @@ def _make_diagnosis(
     )
 
 
-def _with_missing_parentheses(
+def _with_unmade_calls(
     exercise: Exercise,
     explanation: Explanation,
     locations: Sequence[Location | None],
     texts: Sequence[TrueText],
     origin: Origin,
 ) -> tuple[list[Location | None], list[TrueText]]:
-    """Return the locations and texts, changed for each mistake that is only a call without parentheses (`opt.step`).
+    """Return the locations and texts, changed for each mistake that is only a call which is not made (`uncalled`).
 
-    Its location becomes the line of that call, and its text begins with a sentence about the parentheses.
+    Its location becomes the line that keeps the call from being made, and its text begins with a sentence about that.
     """
     new_locations, new_texts = [*locations], [*texts]
     for index, mistake in enumerate(explanation.mistakes):
-        uncalled = uncalled_method(exercise, mistake, origin)
-        if uncalled is not None:
-            text = texts[index]
-            new_locations[index] = Location(uncalled.line)
-            new_texts[index] = replace(text, explain=f"{uncalled.in_words()} {text.explain}".rstrip())
+        unmade = unmade_call(exercise, mistake, origin)
+        if unmade is not None:
+            explain = f"{unmade.sentence} {texts[index].explain}".rstrip()
+            new_locations[index] = Location(unmade.line)
+            new_texts[index] = replace(texts[index], explain=explain, title=unmade.title)
     return new_locations, new_texts
 
 

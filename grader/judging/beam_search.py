@@ -49,7 +49,15 @@ Scenarios that were postponed by then are still tried once more. The most plays 
 its first scenario was explained is 27.
 """
 _MAX_SAME_MISTAKES = 3
-"""Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
+"""Number of candidates with the same two or more mistakes, in different variants, that are kept in any case.
+
+More of them are kept only while there are fewer than `_FEW_CANDIDATES`, so that other mistakes find room.
+"""
+_FEW_CANDIDATES = 16
+"""Number of candidates up to which those with the same mistakes as others are kept, too.
+
+Where nothing yet tells the variants of a mistake apart, the right one may be among them.
+"""
 _MAX_MISTAKES = 6
 """Maximum number of mistakes in a set."""
 
@@ -186,8 +194,8 @@ class BeamSearch:
         idle = [c for c in others if c not in active]
         unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
         grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
-        for candidate in active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]:
-            grown += self._with_one_more(candidate, scenario, variants)
+        few = active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]
+        grown += self._active_with_one_more(few, scenario, variants)
         if not unchanged and not grown:
             return []
         return self._keep_best([*unchanged, *grown, *(others if may_leave_out else ())])
@@ -209,6 +217,21 @@ class BeamSearch:
             # overlap with those of the acting mistakes in different ways.
             elif is_idle and not self._oracle.acting_subset_agrees(candidate.mistakes | {variant}, scenario):
                 failed.add(behaviour)
+
+    def _active_with_one_more(
+        self, candidates: Sequence[Candidate], scenario: str, variants: Sequence[MistakeVariant]
+    ) -> list[Candidate]:
+        """Return the active candidates that agree in this scenario with one more mistake.
+
+        First only one variant of each behaviour is tried. The others may still fit where that one does not, because
+        their edits overlap in other ways with those of the acting mistakes; they are tried if nothing has agreed.
+        """
+        alike = self._oracle.grouped_by_behaviour(variants, scenario).values()
+        for tried in ([group[0] for group in alike], variants):
+            grown = [one for c in candidates for one in self._with_one_more(c, scenario, tried)]
+            if grown:
+                return grown
+        return []
 
     def _with_two_more(
         self, candidate: Candidate, scenario: str, variants: Sequence[MistakeVariant]
@@ -251,21 +274,23 @@ class BeamSearch:
     def _keep_best(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the best candidates, best first (`_rank`), without duplicates.
 
-        Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept. Sets of
-        one mistake are exempt, because all larger sets grow from them.
+        Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept, unless
+        there is room (`_FEW_CANDIDATES`). Sets of one mistake are exempt, because all larger sets grow from them.
         """
         same_mistakes: Counter[frozenset[str]] = Counter()
         seen: set[MistakeSet] = set()
-        best = []
+        best: list[Candidate] = []
+        others: list[Candidate] = []
         for candidate in sorted(candidates, key=self._rank):
             if candidate.mistakes in seen:  # reached before by adding its mistakes in another order
                 continue
             seen.add(candidate.mistakes)
             ids = ids_of(candidate.mistakes)
             same_mistakes[ids] += 1
-            if len(ids) == 1 or same_mistakes[ids] <= _MAX_SAME_MISTAKES:
-                best.append(candidate)
-        return best[:_MAX_CANDIDATES]
+            has_room = len(ids) == 1 or same_mistakes[ids] <= _MAX_SAME_MISTAKES
+            (best if has_room else others).append(candidate)
+        room = max(0, _FEW_CANDIDATES - len(best))
+        return sorted([*best[:_MAX_CANDIDATES], *others[:room]], key=self._rank)
 
     def _rank(self, candidate: Candidate) -> tuple[int, int, list[int]]:
         """Return a sort key: candidates that explain more scenarios come first, then those with fewer mistakes.

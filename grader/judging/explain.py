@@ -75,6 +75,12 @@ class ExplainedMistake:
         )
         return self.alternatives if part_of_all is None else (part_of_all,)
 
+    @property
+    def shown_variant(self) -> MistakeVariant:
+        """The first shown alternative as a variant: `variant`, or the usual one if that is of another alternative."""
+        shown = self.shown_alternatives[0]
+        return self.variant if self.variant.mistake.id == shown.id else MistakeVariant(shown, 0)
+
 
 @dataclass(frozen=True)
 class Explanation:

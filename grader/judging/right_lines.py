@@ -4,7 +4,8 @@ Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `lo
 line is the former.
 
 The third hint of a page (`report/hold_back.py`) shows these lines, and the last one of `hint` (`report/hint_ladder.py`)
-if it is one whole line. They are the solution's own: `judging/repair/` edits the learner's program instead.
+if it is one whole line; `uncalled.py` looks for method calls in all of them. They are the solution's own: repairs
+(`judging/repair/`) are edits of the learner's program instead.
 """
 
 import ast
@@ -17,7 +18,7 @@ from functools import cache
 from textwrap import dedent
 
 from grader.course.course import Exercise
-from grader.judging.edits import MistakeVariant, variant_source
+from grader.judging.edits import variant_source
 from grader.judging.explain import ExplainedMistake
 from grader.judging.solution import exercise_source
 from grader.submission.syntax import DEFINITIONS, definitions, first_line, last_line
@@ -44,8 +45,8 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
     would not show where they belong. Docstrings, comments and empty lines are left out, and `...` stands between lines
     that are not neighbours.
 
-    Empty if the mistake only adds lines, if there would be more than `_MAX_LINES`, or if feedback names several
-    mistakes that behave alike.
+    Empty if the mistake only adds lines, if there would be more than `_MAX_LINES`, or if other mistakes that are shown
+    with it behave alike (`shown_alternatives`).
     """
     if len(mistake.shown_alternatives) > 1:
         return ()
@@ -65,13 +66,9 @@ def changed_lines(exercise: Exercise, mistake: ExplainedMistake) -> list[str]:
 
 
 def _codes(exercise: Exercise, mistake: ExplainedMistake) -> tuple[_Code, _Code]:
-    """Return the code of the solution and of the program with the mistake."""
-    # The variant that explains the runs may be of another mistake, which behaves like the one that feedback names.
-    made, named = mistake.variant, mistake.shown_alternatives[0]
-    variant = made if made.mistake.id == named.id else MistakeVariant(named, 0)  # 0: the usual one
-    sources = exercise_source(exercise), variant_source(exercise, variant)
-    right, wrong = (_code(source, exercise.name) for source in sources)
-    return right, wrong
+    """Return the code of the solution and of the program with the mistake that feedback names first."""
+    right, wrong = exercise_source(exercise), variant_source(exercise, mistake.shown_variant)
+    return _code(right, exercise.name), _code(wrong, exercise.name)
 
 
 @cache

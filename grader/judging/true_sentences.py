@@ -57,6 +57,8 @@ class TrueText:
     """The mistake's explanation without the sentences that are not true of the run."""
     symptom: str
     """Those of its sentences that say what happened in the run, without what the code does; empty if there are none."""
+    title: str = ""
+    """Title in place of the mistake's own, where that is not true of this code; empty: its own."""
 
 
 def true_explanation(

@@ -287,3 +287,21 @@ def test_a_method_without_parentheses_is_told_on_its_line(call: str, mistake: st
     assert feedback.source_line.strip() == named
     assert f"`{named}` 뒤에 괄호가 없어서" in feedback.diagnosis.mistakes[0].explain
     assert not feedback.diagnosis.mistakes[0].before
+
+
+@pytest.mark.parametrize(
+    ("call", "mistake"), [("opt.step()", "missing-step"), ("loss.backward()", "missing-backward")]
+)
+def test_a_line_behind_return_is_not_called_missing(call: str, mistake: str) -> None:
+    """The line is there: the title says why it does nothing, and the card points at the `return`."""
+    exercise = load_course().exercise("train_step")
+    lines = exercise_source(exercise).splitlines()
+    at = next(number for number, line in enumerate(lines) if call in line)
+    source = "\n".join([*lines[:at], "    return loss.item()", *lines[at:]])
+    trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    (named,) = feedback.diagnosis.mistakes
+    assert named.id == mistake
+    assert named.titles == ("`return` 뒤에 있는 줄은 실행되지 않아요",)
+    assert f"`{call}` 줄이 `return` 뒤에 있어서" in named.explain
+    assert (named.line, named.before, named.after) == (at + 1, False, False)

@@ -13,7 +13,7 @@ from grader.judging.explain import ExplainedMistake
 from grader.judging.origin import Origin
 from grader.judging.right_lines import changed_lines, right_lines
 from grader.judging.solution import exercise_source
-from grader.judging.uncalled import uncalled_method
+from grader.judging.uncalled import unmade_call
 
 EXERCISE = load_course().exercises["train_step"]
 
@@ -104,6 +104,7 @@ def test_a_missing_call_is_found_in_a_mistake_of_many_lines() -> None:
     assert right_lines(exercise, mistake) == ()
     assert len(changed_lines(exercise, mistake)) > 4
     program = "def amp_accumulate(model, opt, scaler):\n    scaler.step\n    scaler.update()\n"
-    found = uncalled_method(exercise, mistake, Origin(None, program))
+    found = unmade_call(exercise, mistake, Origin(None, program))
     assert found is not None
-    assert (found.line, found.code) == (2, "scaler.step")
+    assert (found.line, found.title) == (2, "")
+    assert "`scaler.step`" in found.sentence

@@ -17,6 +17,7 @@ from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
 from grader.judging.repair.search import Repair, Runner, search_repair
 from grader.judging.repair.small_edits import SmallEdit
+from grader.observe.program import DID_YOU_MEAN
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 
@@ -40,10 +41,11 @@ def wants_repair(feedback: Feedback) -> bool:
     """Return True if the code is begun and wrong, and its diagnosis does not explain everything.
 
     Everything is explained by mistakes that leave nothing unexplained, by a program that was pasted, or by a signature
-    that differs from the exercise's.
+    that differs from the exercise's. Where a misspelt name ends the run, the suggested name is the repair.
     """
     diagnosis = feedback.diagnosis
-    is_explained = diagnosis.mistakes_explain_all or diagnosis.pasted or diagnosis.signature
+    is_misspelt = feedback.error is not None and DID_YOU_MEAN in feedback.error
+    is_explained = diagnosis.mistakes_explain_all or diagnosis.pasted or diagnosis.signature or is_misspelt
     return feedback.begun and feedback.status in ("failed", "error") and not is_explained
 
 
