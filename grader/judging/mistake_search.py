@@ -92,7 +92,7 @@ class _Search:
         for variants, may_leave_out in rounds:
             if len(found.explained) == len(self.wrong):
                 break
-            candidates = self._beam_search.candidates(variants, may_leave_out=may_leave_out)
+            candidates = self._beam_search.search(variants, may_leave_out=may_leave_out)
             self.oracle.release_reserve()
             chosen = self._chooser.choose(candidates)
             self.oracle.hold_back_reserve()
