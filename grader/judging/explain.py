@@ -53,7 +53,7 @@ class ExplainedMistake:
     variant: MistakeVariant
     """The variant of it that behaves as the submission does."""
     alternatives: tuple[Mistake, ...]
-    """The mistake and its twins, in the order of the course file: feedback names all of them."""
+    """The mistake and its twins, in the order of the exercise's TOML: feedback names all of them."""
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes when made alone."""
 

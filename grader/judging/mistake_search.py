@@ -28,7 +28,7 @@ class FoundMistakes:
     """The smallest sets of known mistakes that behave as the learner's program does, and what they explain."""
 
     combinations: tuple[Combination, ...] = ()
-    """Equally good sets, each in the order of the course file; empty if no scenario could be explained."""
+    """Equally good sets, each in the order of the exercise's TOML; empty if no scenario could be explained."""
     explained: tuple[str, ...] = ()
     """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
     unexplained: tuple[str, ...] = ()
