@@ -268,6 +268,11 @@ class Diagnosis:
         """True if mistakes are named and leave no failing scenario unexplained."""
         return bool(self.mistakes) and not self.unexplained
 
+    @property
+    def explains_all(self) -> bool:
+        """True if nothing is left to explain: by the mistakes, as a program from the web, or by another signature."""
+        return self.mistakes_explain_all or self.pasted is not None or bool(self.signature)
+
     def without_mistakes(self) -> "Diagnosis":
         """Return the diagnosis without the named mistakes and what is told beside them."""
         return replace(self, mistakes=(), unexplained=(), unexplained_checks=(), exception_apart=False)

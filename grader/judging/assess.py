@@ -86,8 +86,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         diagnosis = replace(diagnosis, exception_apart=True)
     line = _line_to_show(locations, evidence)
     feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, origin)
-    is_explained = explanation.pasted or (explanation.mistakes and not explanation.unexplained)
-    if verdict.status == "passed" or trace.load_failure is not None or is_explained:
+    if verdict.status == "passed" or trace.load_failure is not None or diagnosis.explains_all:
         return feedback
     return _with_signature_difference(feedback, exercise, origin)
 

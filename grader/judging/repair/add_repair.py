@@ -40,12 +40,10 @@ _BUDGET_DIVISOR_WITH_CLUE = 2
 def wants_repair(feedback: Feedback) -> bool:
     """Return True if the code is begun and wrong, and its diagnosis does not explain everything.
 
-    Everything is explained by mistakes that leave nothing unexplained, by a program that was pasted, or by a signature
-    that differs from the exercise's. Where a misspelt name ends the run, the suggested name is the repair.
+    Where a misspelt name ends the run, the suggested name is the repair.
     """
-    diagnosis = feedback.diagnosis
     is_misspelt = feedback.error is not None and DID_YOU_MEAN in feedback.error
-    is_explained = diagnosis.mistakes_explain_all or diagnosis.pasted or diagnosis.signature or is_misspelt
+    is_explained = feedback.diagnosis.explains_all or is_misspelt
     return feedback.begun and feedback.status in ("failed", "error") and not is_explained
 
 
