@@ -222,7 +222,7 @@ def _ties(stage: Stage) -> None:
 def _zero(stage: Stage) -> None:
     """Give a first score of 0.
 
-    A program that starts with a best score of 0, or asks `if score:`, does not save 0.0.
+    A program that starts with a best score of 0, or tests `if score:`, does not save 0.0.
     """
     _record_each_update(stage, [0.0, -_rising_scores(stage.env, 1)[0]])
 

@@ -52,7 +52,7 @@ from grader.observe.values import as_number, items_of, type_name
 driver = Driver("train_qa", cost=1.8)  # whole trainings, some of them of seven epochs
 
 _NO_CLIP = 1e3
-"""A limit that no gradient reaches."""
+"""A `max_norm` that no gradient reaches."""
 
 
 def _problem(env: Env) -> Problem:
@@ -153,7 +153,7 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("default-clip", "max_norm의 기본값", check="clip", atol=CLIP_ATOL)
 def _default_clip(stage: Stage) -> None:
-    """Train without `max_norm`, so that the limit is 1.0; the scaled logits make gradients that exceed it.
+    """Train without `max_norm`, so that it is 1.0; the scaled logits make gradients that exceed it.
 
     A wrong program has another default, or does not clip then.
     """
@@ -162,9 +162,9 @@ def _default_clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Train with a limit of zero, under which AdamW only decays.
+    """Train with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program asks `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip.
     """
     _train(stage, make_qa_case(stage.env, 2), adamw, epochs=1, max_norm=0.0)
 
