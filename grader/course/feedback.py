@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from grader.course.conditions import unconditional_text
@@ -16,9 +16,7 @@ Status = Literal[
 ]
 """Outcome of one exercise. `failed`: ran and behaves wrongly; `error`: the student's code raised; `missing`: not in the
 submission; `unreadable`: the file cannot be read; the others (`timeout`, `memory`, `crashed`, `output`): stopped before
-the end.
-"""
-
+the end."""
 
 Repair = Literal["at-once", "after-hint"]
 """When a learner reads the name of a mistake, which tells the repair: `at-once` on the card of the check, or
@@ -40,8 +38,6 @@ NO_EXCEPTION = "예외 없이 끝남"
 """Value of a run that did not raise: Korean for "ended without an exception"."""
 UPDATE_COUNT = "매개변수가 바뀐 횟수"
 """`FirstDifference.what` if one run has more updates than the other: Korean for "number of updates"."""
-SIGNATURE = "함수의 첫 줄"
-"""`FirstDifference.what` if `expected` and `got` are the signatures of two functions: Korean for "its first line"."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +75,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The mix of batch gradients in one update, found by least squares.
-
-    update = sum of coefficient * gradient of that batch, up to the residual.
-    """
+    """The mix of batch gradients in one update, found by least squares: coefficients of gradients, and a residual."""
 
     update: int
     """Number of the update, from 1."""
@@ -137,10 +130,7 @@ class NamedMistake:
     difference: FirstDifference | None = None
     """Where this run first differs in the scenario that shows the mistake most clearly; None if it was not run."""
     right_lines: tuple[str, ...] = ()
-    """The solution's lines in place of those that make the mistake (`judging/right_lines.py`), with `...` for a gap.
-
-    Empty if the mistake only adds lines or replaces many, or if another mistake that behaves alike may be the one.
-    """
+    """The solution's lines in place of those that make the mistake; empty: none or too many (`right_lines.py`)."""
 
     @classmethod
     def of(
@@ -272,10 +262,6 @@ class Diagnosis:
     def explains_all(self) -> bool:
         """True if nothing is left to explain: by the mistakes, as a program from the web, or by another signature."""
         return self.mistakes_explain_all or self.pasted is not None or bool(self.signature)
-
-    def without_mistakes(self) -> "Diagnosis":
-        """Return the diagnosis without the named mistakes and what is told beside them."""
-        return replace(self, mistakes=(), unexplained=(), unexplained_checks=(), exception_apart=False)
 
 
 @dataclass(frozen=True)

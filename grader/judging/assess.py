@@ -22,7 +22,6 @@ from dataclasses import replace
 
 from grader.course.course import Exercise
 from grader.course.feedback import (
-    SIGNATURE,
     CheckResult,
     Diagnosis,
     Feedback,
@@ -49,6 +48,8 @@ from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
 from grader.submission.syntax import definition_of, has_empty_body
 
+_FIRST_LINE = "함수의 첫 줄"
+"""`FirstDifference.what` if `expected` and `got` are the signatures of two functions."""
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the learner's line beside a mistake."""
 
@@ -366,7 +367,7 @@ def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: O
         unexplained_checks=feedback.diagnosis.unexplained_checks,
         exception_apart=feedback.diagnosis.exception_apart,
         signature=found.sentence,
-        first_difference=FirstDifference("", SIGNATURE, expected=found.right, got=found.yours),
+        first_difference=FirstDifference("", _FIRST_LINE, expected=found.right, got=found.yours),
     )
     feedback = with_diagnosis(feedback, diagnosis)
     if diagnosis.mistakes:  # the line stays that of the first mistake

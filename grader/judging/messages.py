@@ -36,6 +36,15 @@ def with_diagnosis(feedback: Feedback, diagnosis: Diagnosis) -> Feedback:
     return replace(feedback, diagnosis=diagnosis, message=message)
 
 
+def without_mistakes(feedback: Feedback) -> Feedback:
+    """Return the feedback without its named mistakes and what is told beside them."""
+    diagnosis = feedback.diagnosis
+    return with_diagnosis(
+        feedback,
+        replace(diagnosis, mistakes=(), unexplained=(), unexplained_checks=(), exception_apart=False),
+    )
+
+
 def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, raised: bool) -> str:
     """Return the message for a function that was played and is begun.
 

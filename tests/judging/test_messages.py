@@ -7,7 +7,7 @@ import pytest
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, NamedMistake
 from grader.course.reading import load_course
 from grader.judging.assess import assess
-from grader.judging.messages import STATUS_MESSAGES, played_message, with_diagnosis
+from grader.judging.messages import STATUS_MESSAGES, played_message, with_diagnosis, without_mistakes
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import with_repair
@@ -74,7 +74,7 @@ def test_without_its_mistakes_a_feedback_has_the_message_of_one_that_never_had_a
     feedback = Feedback("L", "train_step", "T", status, (), "", error=error, raised=raised)
     before = with_diagnosis(feedback, named)
     assert before.message == f"{MISTAKE.titles[0]} (그 밖에 다른 점이 더 있어요)"
-    after = with_diagnosis(before, named.without_mistakes())
+    after = without_mistakes(before)
     assert after == replace(feedback, diagnosis=Diagnosis(first_difference=FIRST), message=never)
 
 

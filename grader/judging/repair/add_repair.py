@@ -11,7 +11,7 @@ from dataclasses import replace
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.judge import judge
-from grader.judging.messages import with_diagnosis
+from grader.judging.messages import with_diagnosis, without_mistakes
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
@@ -156,7 +156,7 @@ def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: 
         if len(steps) > 1:  # mistakes are named, and may be right: their line stays
             return result
         # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
-        result = with_diagnosis(result, result.diagnosis.without_mistakes())
+        result = without_mistakes(result)
     if feedback.error is not None:  # the line to show stays the one that raised
         return result
     source_line = origin.line_text(repair.edits[0].line)
