@@ -11,7 +11,7 @@ import typer
 from grader.base.errors import CommandError
 from grader.cli.drill import asked, file_text, is_terminal
 from grader.cli.progress import DataDir
-from grader.cli.terminal import out, say
+from grader.cli.terminal import code_of, out, say
 from grader.observe.wording import with_particle
 from grader.report.plain_text import one_line
 
@@ -122,7 +122,6 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
     A file of an earlier case is used again. One of the same case keeps what the learner has changed in it.
     """
     from rich.panel import Panel
-    from rich.syntax import Syntax
 
     from grader.base.files import write_whole
     from grader.submission.practice_files import began_as, marked
@@ -137,10 +136,7 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
         write_whole(file, marked(visit.case.text, "clinic"))
     for line in visit.introduction:
         _tell(line)
-    shown = Syntax(
-        visit.case.text.rstrip(), "python", line_numbers=True, background_color="default", word_wrap=True
-    )
-    out.print(Panel(shown))
+    out.print(Panel(code_of(visit.case.text.rstrip())))
     say(f"편집기에서 고칠 파일: {file}{' (고치던 그대로 두었어요)' if is_resumed else ''}")
     return file
 

@@ -42,6 +42,7 @@ from grader.judging.right_lines import right_lines
 from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
+from grader.judging.twins_by_text import told_apart_by_text
 from grader.judging.uncalled import unmade_call
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
@@ -68,7 +69,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
         feedback = _make_feedback(exercise, trace, verdict, Diagnosis(), None, origin)
         return replace(feedback, message=NOT_BEGUN_MESSAGE, begun=False)
-    explanation = explain(trace, verdict, reference)
+    explanation = told_apart_by_text(explain(trace, verdict, reference), exercise, origin)
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]

@@ -9,11 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.data_structures import Point
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
 from prompt_toolkit.output import DummyOutput
 
 from grader import clinic
-from grader.cli.choices import choose
+from grader.cli.choices import _Choice, choose
 from grader.cli.main import run
 from grader.course.reading import load_course
 from grader.judging.solution import exercise_source
@@ -363,8 +365,21 @@ def test_every_title_has_a_past() -> None:
     assert [t for t in titles if (ord(in_past(t)[-3]) - 0xAC00) % 28 != 20] == []  # ㅆ
 
 
-def test_line_and_symptom_by_click_in_a_terminal() -> None:
-    """A click, or arrows and Enter, or the line's number; Enter alone chose the first line, which is the `def`."""
+def test_one_click_marks_a_line_and_the_second_chooses_it() -> None:
+    """Who clicked to go to the terminal's window had answered with the line below the pointer."""
+    click = MouseEvent(Point(0, 0), MouseEventType.MOUSE_UP, MouseButton.LEFT, frozenset())
+    choice = _Choice("어느 줄?", {8: "loss = 1", 9: "loss.backward()"})
+    left: list[int | None] = []
+    choice._leave = left.append  # type: ignore[method-assign]
+    for line in (0, 1):
+        choice._clicked(line)(click)
+    assert left == []
+    choice._clicked(1)(click)
+    assert left == [9]
+
+
+def test_line_and_symptom_in_a_terminal() -> None:
+    """Arrows and Enter, or the line's number; Enter alone chose the first line, which is the `def`."""
     options = {8: "loss = 1", 9: "loss.backward()", 10: "opt.step()"}
     for keys, chosen in (
         ("\r\x03", None),
