@@ -53,7 +53,7 @@ class ExplainedMistake:
     variant: MistakeVariant
     """The variant of it that behaves as the submission does."""
     alternatives: tuple[Mistake, ...]
-    """The mistake and its twins, in the order of the course file: feedback names all of them."""
+    """The mistake and its twins, in the order of the exercise's TOML: feedback names all of them."""
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes when made alone."""
     unlikely: frozenset[str] = frozenset()
@@ -77,6 +77,12 @@ class ExplainedMistake:
             None,
         )
         return likely if part_of_all is None else (part_of_all,)
+
+    @property
+    def shown_variant(self) -> MistakeVariant:
+        """The first shown alternative as a variant: `variant`, or the usual one if that is of another alternative."""
+        shown = self.shown_alternatives[0]
+        return self.variant if self.variant.mistake.id == shown.id else MistakeVariant(shown, 0)
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,8 @@ def headline(feedback: Feedback) -> Headline:
         is_shown_below = feedback.diagnosis.first_difference is not None
         return Headline(mark, DIFFERS, "" if is_shown_below else one_line(feedback.message, 600))
     # `error_text` shows the exception below the headline, so it is cut out of the message here.
-    first, rest = first_sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
+    message, error = (" ".join(text.split()) for text in (feedback.message, feedback.error or ""))
+    first, rest = first_sentence(one_line(message.removesuffix(error).rstrip(), 600))
     shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
