@@ -15,6 +15,7 @@ from grader.learner.progress import Progress
 from grader.learner.rewards import standing
 from grader.observe.wording import in_past
 from grader.practice.case import Case, is_short
+from grader.practice.culprits import lines_of_code
 from grader.practice.pointing import on_wrong_line
 from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
 from grader.practice.schedule import appointments
@@ -69,8 +70,13 @@ class Visit:
 
     @property
     def can_be_pointed_at(self) -> bool:
-        """True if the wrong line can be pointed at, and not only mended."""
-        return len(self.case.mistakes) == 1 and bool(self.case.lines)
+        """True if the wrong line can be pointed at, and not only mended.
+
+        Not where most lines would be right: a missing line that may stand nearly anywhere needs no search.
+        """
+        lines = self.case.lines
+        few = len(lines_of_code(self.case.text)) // 2
+        return len(self.case.mistakes) == 1 and 0 < len(lines) <= few
 
     @property
     def introduction(self) -> tuple[str, ...]:

@@ -74,6 +74,14 @@ def test_the_lines_that_the_mistake_names_are_the_answer(mistake: str, code: lis
     assert _code(_case(mistake)) == code
 
 
+@pytest.mark.parametrize(
+    ("mistake", "asked"), [("missing-zero-grad", False), ("missing-step", True), ("step-twice", True)]
+)
+def test_where_most_lines_are_right_none_is_asked_for(mistake: str, asked: bool) -> None:
+    """`zero_grad()` may stand nearly anywhere: whatever was pointed at would be an answer."""
+    assert Visit(_case(mistake), random.Random(1)).can_be_pointed_at is asked
+
+
 @pytest.mark.parametrize("exercise", ["mend_step", "train_step", "accumulate"])
 def test_beside_every_place_for_a_missing_line_is_an_answer(exercise: str) -> None:
     """Where `zero_grad()` may stand in four places, only the solution's was accepted.
