@@ -344,7 +344,7 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     card = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text="check(train_step)"))
     acts = card.locator(".hanstep-acts button")
     acts.nth(1).click()
-    page.get_by_role("slider", name="순간").wait_for()
+    page.get_by_role("slider", name="단계").wait_for()
     acts.nth(2).click()
     assert text_of(page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active")).startswith("긴 글")
 

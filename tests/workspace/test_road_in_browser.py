@@ -131,7 +131,7 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     shown(card, f"새 업적 「{overcome.title}」: {overcome.text}")
     assert mistake.title.replace("`", "") not in text_of(card).replace("\u2060", "")
 
-    slider = page.get_by_role("slider", name="순간")
+    slider = page.get_by_role("slider", name="단계")
     slider.wait_for()
     last = int(slider.get_attribute("max"))
     slider.press("Home")
