@@ -42,20 +42,8 @@ def why_missing(name: str, *, prepared: bool = False, written: Collection[str] =
         prepared: the lesson's first cells have run, so that running them is no advice.
         written: names of the functions and classes that the learner has defined.
     """
-    if has_failed(name):
-        return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀이 오류로 멈췄어요. 오류를 고치고 그 셀을 다시 실행하세요."
     if name in load_course().exercises:
-        if (near := closest(name, written)) is not None:
-            return (
-                f"아직 없는 함수예요: {name}. 이 노트북에 {with_particle(f'`{near}`', '이/가')} 있어요. "
-                f"이름을 {with_particle(f'`{name}`', '으로/로')} 바꾸고 그 셀을 다시 실행하세요."
-            )
-        if has_run(name):
-            return (
-                f"아직 없는 함수예요: {name}. 연습 셀을 실행했지만 그 안에 이 이름의 함수가 없어요. "
-                f"이름을 {with_particle(f'`{name}`', '으로/로')} 쓰고 그 셀을 다시 실행하세요."
-            )
-        return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
+        return _why_function_is_missing(name, written)
     if name in NOTEBOOK_FUNCTIONS:
         first = "" if prepared else "레슨의 맨 위 셀들을 먼저 실행하고, 그래도 없으면 "
         return (  # the code has a line of its own, which can be copied and is not broken
@@ -68,6 +56,20 @@ def why_missing(name: str, *, prepared: bool = False, written: Collection[str] =
             f"위의 셀을 먼저 실행하세요 ({RUN_ABOVE})."
         )
     return None
+
+
+def _why_function_is_missing(name: str, written: Collection[str]) -> str:
+    """Return Korean lines on a missing exercise function; `written` is as for `why_missing`."""
+    missing = f"아직 없는 함수예요: {name}."
+    mended = f"이름을 {with_particle(f'`{name}`', '으로/로')}"
+    if has_failed(name):
+        return f"{missing} 그 함수를 쓴 셀이 오류로 멈췄어요. 오류를 고치고 그 셀을 다시 실행하세요."
+    if (near := closest(name, written)) is not None:
+        here = with_particle(f"`{near}`", "이/가")
+        return f"{missing} 이 노트북에 {here} 있어요. {mended} 바꾸고 그 셀을 다시 실행하세요."
+    if has_run(name):
+        return f"{missing} 연습 셀을 실행했지만 그 안에 이 이름의 함수가 없어요. {mended} 쓰고 그 셀을 다시 실행하세요."
+    return f"{missing} 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
 
 
 def _show(

@@ -61,7 +61,7 @@ class Column:
     acts: tuple[bool, bool]
     """(True if the learner's program acts at this position, True if the solution does)."""
     idle: bool = False
-    """True if what is done here changes nothing, like clearing gradients that are empty: leaving it out is no mistake."""
+    """True if what is done here changes nothing, like clearing empty gradients: leaving it out is no mistake."""
 
 
 @dataclass(frozen=True)
