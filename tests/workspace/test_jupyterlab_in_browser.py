@@ -365,6 +365,7 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     assert text_of(hint.locator(".cm-content")) == 'hint("train_step")'
     page.wait_for_timeout(500)
     assert in_view(page, hint.get_by_text(re.compile(r"힌트 1/\d")).first)
+    assert in_view(page, hint.locator(".hanstep-acts button"))
     card = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text="check(train_step)"))
     acts = card.locator(".hanstep-acts button")
     acts.nth(1).click()

@@ -12,15 +12,19 @@
     notebook.activeCellIndex = notebook.widgets.indexOf(cell);
     notebook.deselectAll();
     const succeeded = (await app.commands.execute("notebook:run-cell")) !== false;
-    if (CHECKS.test(source(cell)) || LOOKS.test(bare(cell))) showTop(notebook, cell);
+    if (exerciseOf(cell)) showTopSoon(notebook, cell);
     return succeeded;
   };
+
+  // JupyterLab goes on to the next cell first, and gives the output and what is below it their heights.
+  const showTopSoon = (notebook, cell) => setTimeout(() => showTop(notebook, cell), 150);
 
   const showTop = (notebook, cell) => {
     const output = cell.node.querySelector(".jp-Cell-outputArea");
     if (!output) return;
     const view = notebook.node.querySelector(".jp-WindowedPanel-outer")?.getBoundingClientRect() ?? notebook.node.getBoundingClientRect();
-    const { top, bottom } = output.getBoundingClientRect();
+    const { top } = output.getBoundingClientRect();
+    const { bottom } = cell.node.getBoundingClientRect(); // with the buttons below
     if (top < view.top || (bottom > view.bottom && top > view.top + 40)) cell.node.scrollIntoView({ block: "start" });
   };
 
@@ -140,7 +144,10 @@
     }
     const act = async () => {
       ranInVain.set(cell, codeOf(before));
-      for (const one of [...before, cell]) if (!(await runCell(app, notebook, one))) return showFailed(one);
+      const exercise = CHECKS.exec(source(cell))?.[1];
+      const follows = exercise && before.includes(cellOf(notebook, exercise, cell)); // the check, by itself
+      for (const one of follows ? before : [...before, cell])
+        if (!(await runCell(app, notebook, one))) return showFailed(one);
       cell.node.scrollIntoView({ block: "center" });
     };
     newRow(cell).append(buttonFor("필요한 위의 셀을 실행하고 다시", act));
@@ -172,6 +179,7 @@
     if (!cell.model.outputs.length) return; // it runs
     if (offerCellsBefore(app, notebook, cell)) return;
     const row = newRow(cell);
+    if (UNKNOWN.test(outputText(cell))) return row.remove(); // nothing was checked
     const useful = (ACTS.exec(outputText(cell))?.[1] ?? "hint microscope").split(" ");
     if (useful.includes("hint")) row.append(hintButton(app, notebook, cell, exercise));
     if (useful.includes("microscope"))
@@ -275,8 +283,7 @@
     }
     warnOfChanges(app, notebook, cell, exercise);
     followCard(app, notebook, cell, exercise);
-    // JupyterLab has gone on to the next cell, and sets the card's height only now.
-    setTimeout(() => showTop(notebook, cell), 150);
+    showTopSoon(notebook, cell);
   };
 
   // Cells with outputs of an earlier session: what stands around them is not saved with the notebook.
