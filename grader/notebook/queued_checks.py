@@ -5,7 +5,7 @@ endless loop twice.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -50,6 +50,6 @@ def once(function: object, how: tuple[object, ...], judge: Callable[[], Shown]) 
 
 def _asked_at(shell: Any) -> datetime | None:
     """Return when the front end asked for the running cell; None if it does not tell."""
-    message = getattr(shell, "get_parent", dict)()
+    message: Mapping[str, Any] = getattr(shell, "get_parent", dict)()
     asked = message.get("header", {}).get("date")
     return asked if isinstance(asked, datetime) and asked.tzinfo is not None else None
