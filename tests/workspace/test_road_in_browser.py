@@ -45,7 +45,10 @@ class Notebook:
         cell.locator(".jp-InputPrompt >> visible=true").first.click()  # a folded cell has another one
         self.page.keyboard.press("Control+Enter")
         self.runs += 1
-        cell.locator(".jp-InputPrompt", has_text=f"[{self.runs}]:").wait_for(state="attached")
+        number = (
+            "([cell, text]) => cell.style.getPropertyValue('--hanstep-prompt').includes(text)"  # also folded
+        )
+        self.page.wait_for_function(number, arg=[cell.element_handle(), f"[{self.runs}]:"])
         return cell.locator(".jp-Cell-outputArea")
 
     def write(self, cell: Any, source: str) -> None:
