@@ -14,7 +14,7 @@ from itertools import dropwhile
 from grader.course.course import Exercise
 from grader.judging.explain import ExplainedMistake
 from grader.judging.origin import Origin
-from grader.judging.right_lines import right_lines
+from grader.judging.right_lines import changed_lines
 from grader.submission.syntax import Definition, definition_of
 
 _CALLED = re.compile(r"\.(\w+)\(")
@@ -46,7 +46,7 @@ def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -
     definition = definition_of(origin.source, exercise.name)
     if definition is None:
         return None
-    missing_calls = set(_CALLED.findall("\n".join(right_lines(exercise, mistake))))
+    missing_calls = set(_CALLED.findall("\n".join(changed_lines(exercise, mistake))))
     for node in ast.walk(definition):
         if (
             isinstance(node, ast.Expr)

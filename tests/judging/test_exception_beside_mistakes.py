@@ -305,3 +305,25 @@ def test_a_line_behind_return_is_not_called_missing(call: str, mistake: str) -> 
     assert named.titles == ("`return` 뒤에 있는 줄은 실행되지 않아요",)
     assert f"`{call}` 줄이 `return` 뒤에 있어서" in named.explain
     assert (named.line, named.before, named.after) == (at + 1, False, False)
+
+
+def test_card_frames_the_mistake_and_tells_where_it_raised() -> None:
+    """The line that raised is right: `backward()` of what `.item()` made a number."""
+    exercise = load_course().exercise("train_step")
+    source = (
+        "def train_step(model, opt, loss_fn, xb, yb):\n"
+        "    opt.zero_grad()\n"
+        "    loss = loss_fn(model(xb), yb).item()\n"
+        "    loss.backward()\n"
+        "    opt.step()\n"
+        "    return loss\n"
+    )
+    trace = play(exercise.driver, load_program(source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    assert (feedback.mistake_ids, feedback.line) == (["detached-loss"], 4)
+    said = " ".join(feedback_text(feedback).split())
+    assert "내 코드 3번째 줄 3 | loss = loss_fn(model(xb), yb).item()" in said
+    assert "예외 · 4번째 줄 AttributeError" in said
+    card = feedback_html(feedback)
+    assert "3번째 줄" in card.split("예외")[0]
+    assert "4번째 줄" in card.split("예외")[1]
