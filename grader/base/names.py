@@ -3,7 +3,8 @@
 import os
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from itertools import islice
 
 ENCODINGS = ("utf-8", "cp949")
@@ -23,6 +24,14 @@ _VISIBLE_EVERYWHERE = re.compile("[ -\\[\\]-~가-힣]")
 """Matches a character that `escaped` keeps: ASCII but the backslash, and Hangul syllables."""
 _STEERS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories: control, format (bidirectional overrides), surrogate, line separator, paragraph separator."""
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name closest to a misspelt one, whatever its case; None if none is close."""
+    by_lower_case = {one.lower(): one for one in known}
+    # With difflib's usual 0.6, `Linear` would be taken for `Trainer`.
+    near = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.7)
+    return by_lower_case[near[0]] if near else None
 
 
 def display_name(name: str) -> str:

@@ -6,7 +6,6 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +14,7 @@ from msgspec import Meta, Struct
 
 from grader import paths
 from grader.base.errors import HanstepError
+from grader.base.names import closest
 from grader.observe.wording import with_particle
 
 if TYPE_CHECKING:  # importing it imports torch
@@ -354,7 +354,5 @@ def unknown_exercise(name: str, known: Iterable[str]) -> CourseError:
 
 def _meant(name: str, known: Iterable[str]) -> str:
     """Return a sentence that suggests the known name closest to a misspelt one; empty if none is close."""
-    by_lower_case = {one.lower(): one for one in known}
-    # With difflib's usual 0.6, `Linear` would be taken for `Trainer`.
-    near = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.7)
-    return f" 혹시 '{by_lower_case[near[0]]}'인가요?" if near else ""
+    near = closest(name, known)
+    return f" 혹시 '{near}'인가요?" if near else ""

@@ -4,6 +4,7 @@ import gc
 import inspect
 import linecache
 import re
+import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
@@ -29,6 +30,8 @@ from grader.notebook.hints import hints_left, next_hints, total_hints
 from grader.notebook.microscopy.situations import can_be_seen
 from grader.notebook.missing_names import explain_missing_names
 from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
+from grader.notebook.queued_checks import once
+from grader.notebook.seen_code import with_seen_code
 from grader.notebook.shown import Shown, message
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
@@ -71,7 +74,7 @@ def check(
         text = "\n".join([f"{older.title}.", *older.lines])
         return Shown(note_html(older.lines, title=older.title), text)
     try:
-        return _checked(exercise, function, device, seconds)
+        return once(function, (device, seconds), lambda: _checked(exercise, function, device, seconds))
     except KernelIsBroken as error:
         return message(str(error))
 
@@ -92,13 +95,14 @@ def _checked(exercise: Exercise, function: Callable[..., Any], device: str, seco
         left, told = hints_left(exercise, learner), without_clues(as_chosen(feedback, Path.cwd()))
         card = feedback_html(told, total_hints=left, folded=True)
         acts = (*(["hint"] if total_hints(exercise, learner) else []), *_can_be_seen(function))
-        return Shown(_with_acts(card, acts), feedback_text(told), feedback)
+        card = with_seen_code(_with_acts(card, acts), exercise.name, function)
+        return Shown(card, feedback_text(told), feedback)
     on_pass = pass_notes(load_course(), exercise, learner, gain)
     following = on_pass.following
     onward = None if following is None else (describe(following), following.section.link)
     card = feedback_html(feedback, standing=(*filter(None, (on_pass.lesson,)), *on_pass.gains), onward=onward)
     return Shown(
-        _with_acts(card, _can_be_seen(function)),
+        with_seen_code(_with_acts(card, _can_be_seen(function)), exercise.name, function),
         feedback_text(feedback, standing=on_pass.lines),
         feedback,
     )
@@ -150,7 +154,13 @@ def hint(
             f"{with_particle(f'`{found.name}`', '은/는')} 보너스 문제라 정해 둔 힌트가 없어요. "
             "확인에서 알려진 실수를 찾으면 그 힌트가 나와요. 레슨의 본문과 앞의 연습에서 실마리를 찾아보세요."
         )
-    return Shown(hints.html, hints.text)
+    return Shown(with_seen_code(hints.html, found.name, _defined(found.name)), hints.text)
+
+
+def _defined(name: str) -> Any:
+    """Return what a name stands for in the notebook; None outside one."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return None if shell is None else shell.user_ns.get(name)
 
 
 def judge_in_kernel(

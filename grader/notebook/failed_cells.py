@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.course.reading import load_course
+from grader.notebook.own_answers import exercise_of_cell
 from grader.observe.wording import with_particle
 from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
@@ -35,6 +36,8 @@ class _Failed:
 
 _failed: dict[str, _Failed] = {}
 """By exercise, in this kernel."""
+_ran: set[str] = set()
+"""Exercises whose own cell has run in this kernel, whatever it defined."""
 _running: list[str] = []
 """Texts of the running cells, the inner one last: one can run another."""
 
@@ -44,6 +47,7 @@ def notice_failed_cells() -> None:
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
         _failed.clear()  # of an earlier notebook in this process
+        _ran.clear()
         observer = _Observer(shell.user_ns)
         shell.events.register("pre_run_cell", observer.before)
         shell.events.register("post_run_cell", observer.after)
@@ -79,6 +83,11 @@ def unindented_in_running_cell(missing: str) -> str | None:
     return None
 
 
+def has_run(exercise: str) -> bool:
+    """Return True if the exercise's own cell has run in a front end that tells which cell runs."""
+    return exercise in _ran
+
+
 def has_failed(exercise: str) -> bool:
     """Return True if the cell that was to define the exercise failed when it ran last."""
     return exercise in _failed
@@ -95,6 +104,8 @@ class _Observer:
     def before(self, info: Any) -> None:
         """Remember the functions that the cell about to run is to define anew."""
         raw = str(info.raw_cell)
+        if (own := exercise_of_cell(info)) is not None:
+            _ran.add(own)
         exercises = load_course().exercises
         meant = {name for name in _DEFINITION.findall(raw) if name in exercises}
         if meant:

@@ -10,6 +10,7 @@ from grader.grading.time_limit import time_limit
 from grader.notebook.microscopy.drawing import Code, html_picture, text_picture
 from grader.notebook.microscopy.look import View, views
 from grader.notebook.microscopy.situations import NothingToSee
+from grader.notebook.seen_code import with_seen_code
 from grader.notebook.shown import Shown, message
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
@@ -40,7 +41,8 @@ def microscope(function: Callable[..., Any] | None = None, *, seconds: float = _
             f"{with_particle(f'`{exercise.name}`', '은/는')} 현미경으로 볼 업데이트가 없어요. "
             "모델과 옵티마이저를 받아 업데이트하는 함수를 넘겨 주세요. 예: microscope(train_step)"
         )
-    return Shown(html_picture(exercise.name, found, code), text_picture(exercise.name, found))
+    picture = with_seen_code(html_picture(exercise.name, found, code), exercise.name, function)
+    return Shown(picture, text_picture(exercise.name, found))
 
 
 def _views_and_code(

@@ -7,17 +7,20 @@ own message.
 
 import ast
 import sys
-from collections.abc import Iterator
+import types
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
 from grader.base.menus import RUN_ABOVE
+from grader.base.names import closest
 from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
-from grader.notebook.failed_cells import has_failed, unindented_in_running_cell
-from grader.observe.wording import particle
+from grader.notebook.failed_cells import has_failed, has_run, unindented_in_running_cell
+from grader.notebook.own_answers import is_practice
+from grader.observe.wording import particle, with_particle
 from grader.submission.cells import without_magics
 
 
@@ -31,17 +34,16 @@ def explain_missing_names() -> None:
         shell.set_custom_exc((NameError,), _show)
 
 
-def why_missing(name: str, *, prepared: bool = False) -> str | None:
+def why_missing(name: str, *, prepared: bool = False, written: Collection[str] = ()) -> str | None:
     """Return Korean lines on what to run first; None for a name that no lesson defines.
 
     Args:
         name: the missing name.
         prepared: the lesson's first cells have run, so that running them is no advice.
+        written: names of the functions and classes that the learner has defined.
     """
-    if has_failed(name):
-        return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀이 오류로 멈췄어요. 오류를 고치고 그 셀을 다시 실행하세요."
     if name in load_course().exercises:
-        return f"아직 없는 함수예요: {name}. 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
+        return _why_function_is_missing(name, written)
     if name in NOTEBOOK_FUNCTIONS:
         first = "" if prepared else "레슨의 맨 위 셀들을 먼저 실행하고, 그래도 없으면 "
         return (  # the code has a line of its own, which can be copied and is not broken
@@ -54,6 +56,20 @@ def why_missing(name: str, *, prepared: bool = False) -> str | None:
             f"위의 셀을 먼저 실행하세요 ({RUN_ABOVE})."
         )
     return None
+
+
+def _why_function_is_missing(name: str, written: Collection[str]) -> str:
+    """Return Korean lines on a missing exercise function; `written` is as for `why_missing`."""
+    missing = f"아직 없는 함수예요: {name}."
+    mended = f"이름을 {with_particle(f'`{name}`', '으로/로')}"
+    if has_failed(name):
+        return f"{missing} 그 함수를 쓴 셀이 오류로 멈췄어요. 오류를 고치고 그 셀을 다시 실행하세요."
+    if (near := closest(name, written)) is not None:
+        here = with_particle(f"`{near}`", "이/가")
+        return f"{missing} 이 노트북에 {here} 있어요. {mended} 바꾸고 그 셀을 다시 실행하세요."
+    if has_run(name):
+        return f"{missing} 연습 셀을 실행했지만 그 안에 이 이름의 함수가 없어요. {mended} 쓰고 그 셀을 다시 실행하세요."
+    return f"{missing} 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
 
 
 def _show(
@@ -70,11 +86,25 @@ def _show(
     )
     explanation = None
     if in_cell and isinstance(error.name, str):
-        explanation = unindented_in_running_cell(error.name) or why_missing(error.name, prepared=prepared)
+        explanation = unindented_in_running_cell(error.name) or why_missing(
+            error.name, prepared=prepared, written=_written(shell.user_ns)
+        )
     if explanation is not None:
         lines = [f"NameError: {error}", explanation]
         error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it to show the error
     shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+
+
+def _written(names: Mapping[str, Any]) -> list[str]:
+    """Return the names of the learner's own functions and classes in a notebook's namespace."""
+    return [
+        name
+        for name, value in names.items()
+        if isinstance(value, types.FunctionType | type)
+        and value.__module__ == "__main__"
+        and name not in _made_in_lessons()
+        and not is_practice(value)
+    ]
 
 
 @cache

@@ -19,6 +19,12 @@ _EXERCISE_CELL = "exercise-"
 """Prefix of the ids of the lessons' exercise cells, in front ends that tell cell ids; such a cell holds an answer."""
 
 
+def exercise_of_cell(info: Any) -> str | None:
+    """Return the exercise to which the cell about to run belongs by its id; None for any other cell."""
+    cell_id = str(getattr(info, "cell_id", None))
+    return cell_id.removeprefix(_EXERCISE_CELL) if cell_id.startswith(_EXERCISE_CELL) else None
+
+
 def code_of(function: Any) -> types.CodeType | None:
     """Return the code of a function, through decorators; for a class, of its first method; None if there is none."""
     function = inspect.unwrap(function)
@@ -63,7 +69,7 @@ class _Keeper:
     def before(self, info: Any) -> None:
         """Save the answers that the cell about to run would overwrite."""
         exercises = practised(as_python(str(info.raw_cell)), tuple(load_course().exercises))
-        if str(getattr(info, "cell_id", None)).startswith(_EXERCISE_CELL):
+        if exercise_of_cell(info) is not None:
             exercises = frozenset()
         there = {name: self._names[name] for name in exercises if name in self._names}
         self._kept.append({name: value for name, value in there.items() if not is_practice(value)})

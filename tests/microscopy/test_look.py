@@ -122,6 +122,15 @@ def test_clearing_what_is_empty_is_no_difference() -> None:
     assert [c.idle for c in forgets.columns if c.name == "zero_grad"] == [True, False]
 
 
+def test_a_right_program_is_shown_first_where_both_act() -> None:
+    """It clears at its end, the solution at its beginning."""
+    late = RIGHT.replace("    opt.zero_grad()\n", "").replace("opt.step()", "opt.step(); opt.zero_grad()")
+    seen = view(looked(HEAD + late))
+    assert not seen.comparison.wrong
+    assert seen.columns[0].acts == (False, True)
+    assert seen.columns[seen.comparison.focus].acts == (True, True)
+
+
 def test_it_shows_a_moment_at_which_the_sides_differ() -> None:
     """With `zero_grad` before `step`, it opened at `backward`, after which both sides are equal."""
     cleared = RIGHT.replace("    opt.zero_grad()\n", "").replace(

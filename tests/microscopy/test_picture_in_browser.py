@@ -88,7 +88,7 @@ def test_keys_and_buttons_scrub(opened: Opened) -> None:
     filled = grads(page, "내 코드 = 정답")
     assert len(filled) == 4
     assert "None" not in filled
-    page.get_by_role("button", name="이전 순간").press("Enter")
+    page.get_by_role("button", name="이전 단계").press("Enter")
     assert now(page).startswith("3/10")
     page.keyboard.press("ArrowRight")  # on the button
     page.keyboard.press("End")
@@ -115,6 +115,17 @@ def test_equal_sides_are_one(opened: Opened) -> None:
     assert (sides.count(), said.count()) == (1, 1)
     assert sides.locator(".hsm-who").inner_text() == "내 코드 = 정답"
     assert page.locator(".hsm-strip .hsm-chip").count() == 2 * 10
+    # What only the solution does is not the first thing that the owner of a right program sees.
+    clears_late = RIGHT.replace("    opt.zero_grad()\n", "").replace(
+        "opt.step()", "opt.step(); opt.zero_grad()"
+    )
+    late = opened(HEAD + clears_late)
+    assert late.locator(".hsm-head").inner_text().startswith("✓")
+    assert late.locator(".hsm-chip").first.inner_text() == "없음"
+    assert now(late).startswith("2/")
+    assert "없어요" not in late.locator(".hsm-say").inner_text()
+    late.locator(".hsm-app input[type=range]").press("Home")
+    assert "내 코드에는 이 단계가 없어요." in late.locator(".hsm-say").inner_text()
     right = opened(HEAD + RIGHT)
     for key in ("Home", "ArrowRight", "End"):
         right.locator(".hsm-app input[type=range]").press(key)

@@ -36,6 +36,19 @@ def result(shell: Any, cell: str) -> Any:
     return shell.run_cell(cell, store_history=True).result
 
 
+def test_an_exercise_cell_without_its_function_is_not_to_be_run_again(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the front end tells which cell runs: the function has another name, and none that is near."""
+    shell.run_cell("check(train_step)")
+    assert "먼저 실행하세요" in capsys.readouterr().out
+    shell.run_cell("def mine(): ...", cell_id="exercise-train_step")
+    shell.run_cell("check(train_step)")
+    told = capsys.readouterr().out
+    assert "먼저 실행하세요" not in told
+    assert "그 안에 이 이름의 함수가 없어요" in told
+
+
 @pytest.mark.parametrize("broken", ["a bracket", "no body", "an error in the signature"])
 def test_a_check_after_a_failed_cell_says_so_and_records_nothing(shell: Any, broken: str) -> None:
     result(shell, RIGHT["train_step"])

@@ -54,6 +54,28 @@ def test_elsewhere_the_first_import_is_enough(monkeypatch: pytest.MonkeyPatch) -
         assert len(error["traceback"]) > 2  # as Python and IPython tell it
 
 
+def test_a_function_with_nearly_the_name_is_told() -> None:
+    """The cell has run, so that running it is no advice; what lessons and drills define is no misspelling."""
+    told = str(why_missing("sgd_update", written=["helper", "sgd_updates"]))
+    assert "`sgd_updates`가 있어요. 이름을 `sgd_update`로 바꾸고" in told
+    assert "`Add_Gradiant`가" in str(why_missing("add_gradient", written=["Add_Gradiant"]))
+    assert why_missing("train_step", written=["helper"]) == why_missing("train_step")
+
+
+def test_what_the_cells_of_the_notebook_have_defined_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = (
+        "from grader import check",
+        "def sgd_updates(): ...\ndef add_gradient_drill(): ...\ndef learning_curve(): ...",
+        "check(sgd_update)",
+        "check(add_gradient)",
+        "check(train_step)",
+    )
+    *_, near, drill, none = ran(monkeypatch, *cells, startup=None)
+    assert near[0]["traceback"][-1] == why_missing("sgd_update", written=["sgd_updates"])
+    assert drill[0]["traceback"][-1] == why_missing("add_gradient")
+    assert none[0]["traceback"][-1] == why_missing("train_step")
+
+
 def test_only_what_lessons_make_is_explained() -> None:
     assert "Shift+Enter" in str(why_missing("train_step"))
     assert "위의 모든 셀 실행" in str(why_missing("torch"))

@@ -277,7 +277,7 @@ def test_the_microscope_moves_until_it_is_taken_in_hand(opened: Opened) -> None:
     page.wait_for_function(
         f"document.querySelector('.landing-microscope input').value !== '{at}'", timeout=10_000
     )
-    page.locator(".landing-microscope").get_by_role("button", name="다음 순간").click()
+    page.locator(".landing-microscope").get_by_role("button", name="다음 단계").click()
     taken = slider.input_value()
     page.wait_for_timeout(4000)
     assert slider.input_value() == taken
@@ -291,7 +291,7 @@ def test_the_page_keeps_its_place_while_the_microscope_moves(opened: Opened, wid
     heights = set()
     for _ in range(int(stage.locator("input").get_attribute("max")) + 1):
         heights.add(stage.bounding_box()["height"])
-        stage.get_by_role("button", name="다음 순간").click()
+        stage.get_by_role("button", name="다음 단계").click()
     assert len(heights) == 1
 
 

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.grading.in_process import SECONDS
 from grader.workspace.jupyterlab import TERMINAL, in_korean, is_worth_telling
+from tests.places import ROOT
 
+EXTENSION = ROOT / "assets" / "jupyterlab" / "labextensions" / "hanstep-lessons"
 WITH = {"%r": Exception("no browser"), "%s": 15}
 
 
@@ -21,6 +24,10 @@ def test_a_line_takes_what_jupyter_puts_in(theirs: str) -> None:
     assert "Error" not in told
     assert "no browser" not in told
     assert any("가" <= letter <= "힣" for letter in told)
+
+
+def test_a_check_that_runs_long_says_when_it_stops() -> None:
+    assert f"{SECONDS:.0f}초 뒤에 저절로 멈춰요." in (EXTENSION / "lessons.css").read_text(encoding="utf-8")
 
 
 def test_jupyter_still_says_these_lines() -> None:

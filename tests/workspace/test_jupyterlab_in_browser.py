@@ -99,6 +99,23 @@ def test_a_folded_cell_shows_whether_it_has_run(ran: Any) -> None:
     assert folded.locator(".jp-InputArea-editor").count() == 0
 
 
+def test_a_folded_cell_opens_by_its_dots_only(ran: Any) -> None:
+    """A click selects it, so that the keys run it; its button runs it, too."""
+    folded = ran.locator(".jp-CodeCell", has_text="folded = 1")
+    active = ran.locator(".jp-Notebook .jp-Cell.jp-mod-active")
+    folded.locator(".jp-PlaceholderText").click()
+    assert "folded = 1" in text_of(active)
+    ran.keyboard.press("Control+Enter")
+    shown = "e => getComputedStyle(e, '::before').content"
+    place = folded.locator(".jp-Placeholder-prompt").element_handle()
+    ran.wait_for_function(f"e => ({shown})(e) === '\"[9]:\"'", arg=place)
+    folded.get_by_role("button", name="실행").click()
+    ran.wait_for_function(f"e => ({shown})(e) === '\"[10]:\"'", arg=place)
+    assert folded.locator(".jp-InputArea-editor").count() == 0
+    folded.locator(".jp-MoreHorizIcon").click()
+    folded.locator(".jp-InputArea-editor").wait_for()
+
+
 def test_a_choice_by_mouse_finds_its_reason(ran: Any, tmp_path: Path) -> None:
     letter = sorted(FIRST.wrong)[0]
     ran.click(f".jp-CodeCell >> nth=1 >> button:has-text('{letter}')")
@@ -155,6 +172,7 @@ def test_on_a_narrow_screen_the_lesson_has_the_room(ran: Any) -> None:
 # ---- one action a prediction -----------------------------------------------------------------------
 
 ASKED, ALONE = COURSE.lessons[2].predictions[:2]
+FOLDED = {"tags": ["folded"], "jupyter": {"source_hidden": True}}
 QUESTION = "**예측 1.** 무엇이 나올까요?\n\n- a: 하나\n- b: 둘\n- c: 셋"
 
 
@@ -173,6 +191,7 @@ def questions(lab: Started, page: Any) -> Any:
             code(f'predict("{one.id}")', metadata={"tags": ["predict"]}),
             code("print('experiment', begun + 1)"),
             code(f'reveal("{one.id}")'),
+            code("# 그림: 3초쯤 걸립니다\nprint('asks', 'for time')", metadata=FOLDED),
             text("이 설명은 답을 말합니다."),
             code("print('one more')"),
             text("이것도 답을 말합니다.\n\n## 다음 절\n\n이어지는 글입니다."),
@@ -238,6 +257,7 @@ def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
     assert is_veiled(explained.nth(1))
     assert is_veiled(rendered.get_by_text("이것도 답을 말합니다.").nth(1)), "behind a cell without a question"
     assert rendered.get_by_text("이어지는 글입니다.").nth(1).is_visible(), "the next topic is not hidden"
+    assert questions.get_by_text("asks for time").count() == 0, "what one waits for does not run unasked"
     marked = page_marks(questions, ASKED.id)
     assert marked == {letter: "pressed", ASKED.answer: "right"}
 
@@ -251,23 +271,24 @@ def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
 def test_a_choice_made_while_another_runs_is_kept(lab: Started, page: Any) -> None:
     """Two questions share an experiment. The second is answered while what prepares it runs: both have a verdict.
 
-    What is folded behind the experiment runs with it, up to the next text, and each cell runs once.
+    What is folded behind the experiment runs with it, up to the next heading, and each cell runs once.
     """
     code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
     one, other = COURSE.lessons[2].predictions[2:4]
     slow = "# 준비: 느림\nimport time\nfrom grader import predict, reveal\ntime.sleep(4)\nruns = 0"
-    folded = {"tags": ["folded"], "jupyter": {"source_hidden": True}}
     cells = [
-        code(slow, metadata=folded),
+        code(slow, metadata=FOLDED),
         text(QUESTION),
         code(f'predict("{one.id}")', metadata={"tags": ["predict"]}),
         text(QUESTION.replace("예측 1", "예측 2")),
         code(f'predict("{other.id}")', metadata={"tags": ["predict"]}),
         code(f'runs += 1\nreveal("{one.id}")'),
-        code(f'# 그림\nreveal("{other.id}")', metadata=folded),
-        code("# 확인\nprint('checked', runs)", metadata=folded),
-        text("다음 글입니다."),
-        code("# 그림: 다음\nprint('not yet')", metadata=folded),
+        code(f'# 그림\nreveal("{other.id}")', metadata=FOLDED),
+        code("# 확인\nprint('checked', runs)", metadata=FOLDED),
+        text("아래 그림에서도 보입니다."),
+        code("# 그림: 설명한 것\nprint('explained', runs)", metadata=FOLDED),
+        text("끝으로 한마디입니다.\n\n## 다음 절\n\n다음 글입니다."),
+        code("# 그림: 다음\nprint('not yet')", metadata=FOLDED),
     ]
     metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "race.ipynb")
@@ -285,7 +306,8 @@ def test_a_choice_made_while_another_runs_is_kept(lab: Started, page: Any) -> No
         page.wait_for_selector(
             f"text=내 예측 {asked.answer} → 결과 {asked.answer}. 맞았습니다 >> visible=true"
         )
-    page.get_by_text("checked 1").wait_for()
+    for shown in ("checked 1", "explained 1"):
+        page.get_by_text(shown).wait_for()
     page.wait_for_timeout(500)
     assert page.get_by_text("not yet", exact=True).count() == 0
     assert page.get_by_text("예측을 먼저 골라").count() == 0
@@ -341,10 +363,13 @@ def test_after_a_check_its_headline_is_in_view_and_what_comes_next_is_a_click(
     hint = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text='hint("train_step")'))
     hint.locator(".jp-OutputArea-output").first.wait_for()
     assert text_of(hint.locator(".cm-content")) == 'hint("train_step")'
+    page.wait_for_timeout(500)
+    assert in_view(page, hint.get_by_text(re.compile(r"힌트 1/\d")).first)
+    assert in_view(page, hint.locator(".hanstep-acts button"))
     card = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text="check(train_step)"))
     acts = card.locator(".hanstep-acts button")
     acts.nth(1).click()
-    page.get_by_role("slider", name="순간").wait_for()
+    page.get_by_role("slider", name="단계").wait_for()
     acts.nth(2).click()
     assert text_of(page.locator(".jp-Notebook .jp-MarkdownCell.jp-mod-active")).startswith("긴 글")
 
@@ -395,14 +420,40 @@ def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -
     asking.get_by_text("def train_step").first.wait_for()
     button.wait_for(state="detached")
 
+    # What was seen before the code was mended says so, and the card keeps its buttons, also on a new page.
+    checking.locator(".hanstep-acts button", has_text="현미경").click()
+    page.get_by_role("slider", name="단계").wait_for()
+    writing = page.locator(".jp-CodeCell").nth(1)
+    writing.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(right.replace("loss.backward()", "loss.backward()\n    opt.step()"))
+    for _ in range(2):  # nothing has been checked on this page, so that no check follows by itself
+        page.keyboard.press("Shift+Enter")
+    for _ in range(2):
+        checking.get_by_text("통과했어요").first.wait_for()
+        stale = page.locator(".hanstep-stale")
+        stale.nth(1).wait_for()
+        marks = ["고치기 전의 코드에 대한 힌트예요.", "고치기 전의 코드예요. 다시 보기"]
+        assert sorted(text.strip() for text in texts_of(stale)) == marks
+        acts = checking.locator(".hanstep-acts button")
+        acts.filter(has_text="이어서 읽기").wait_for()
+        assert texts_of(acts) == ["현미경", "이어서 읽기"]
+        page.keyboard.press("Control+s")
+        page.wait_for_timeout(1000)
+        page.goto(f"{lab.address}/lab/tree/ladder.ipynb?reset")
+        page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+
 
 def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:
-    """Who goes on where they stopped runs the check first, in a new kernel: one click runs what is missing."""
+    """Who goes on where they stopped runs the check first, in a new kernel: one click runs what is missing.
+
+    A function of another name cannot be mended by that: the card says which name is meant, and offers no button.
+    """
     code = nbformat.v4.new_code_cell
     cells = [
         code("# 준비: 함수\nfrom grader import check", metadata={"tags": ["folded"]}),
         nbformat.v4.new_markdown_cell("## 절"),
-        code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
+        code(THREE_MISTAKES.replace("train_step", "train_stepp"), metadata={"tags": ["exercise:train_step"]}),
         code("check(train_step)", metadata={"tags": ["check"]}),
     ]
     metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
@@ -413,5 +464,11 @@ def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:
     page.keyboard.press("Shift+Enter")
     acts = page.locator(".hanstep-acts button")
     acts.filter(has_text="필요한 위의 셀을").click()
+    page.get_by_text("이 노트북에 `train_stepp`가 있어요.").wait_for()
+    acts.first.wait_for(state="detached")
+    page.locator(".jp-CodeCell").nth(1).locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(THREE_MISTAKES)
+    page.keyboard.press("Shift+Enter")  # the check follows by itself
     page.get_by_text("실수를").first.wait_for()
     assert texts_of(acts) == ["힌트", "현미경", "이어서 읽기"]

@@ -45,7 +45,10 @@ class Notebook:
         cell.locator(".jp-InputPrompt >> visible=true").first.click()  # a folded cell has another one
         self.page.keyboard.press("Control+Enter")
         self.runs += 1
-        cell.locator(".jp-InputPrompt", has_text=f"[{self.runs}]:").wait_for(state="attached")
+        number = (
+            "([cell, text]) => cell.style.getPropertyValue('--hanstep-prompt').includes(text)"  # also folded
+        )
+        self.page.wait_for_function(number, arg=[cell.element_handle(), f"[{self.runs}]:"])
         return cell.locator(".jp-Cell-outputArea")
 
     def write(self, cell: Any, source: str) -> None:
@@ -131,7 +134,7 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     shown(card, f"새 업적 「{overcome.title}」: {overcome.text}")
     assert mistake.title.replace("`", "") not in text_of(card).replace("\u2060", "")
 
-    slider = page.get_by_role("slider", name="순간")
+    slider = page.get_by_role("slider", name="단계")
     slider.wait_for()
     last = int(slider.get_attribute("max"))
     slider.press("Home")

@@ -117,7 +117,13 @@ def _match_score(one: RecordedMoment, other: RecordedMoment) -> float:
 def compare(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:
     """Return whether the two programs update alike, and if not, where they part first."""
     found = _compared(yours, right, table)
-    return replace(found, focus=_first_parted(yours, right, table, found.focus)) if found.wrong else found
+    focus = _first_parted(yours, right, table, found.focus) if found.wrong else _first_shared(table)
+    return replace(found, focus=focus)
+
+
+def _first_shared(table: Sequence[Column]) -> int:
+    """Return the first column in which both programs act; 0 if there is none."""
+    return next((i for i, column in enumerate(table) if column.acts == (True, True)), 0)
 
 
 def _first_parted(yours: Side, right: Side, table: Sequence[Column], start: int) -> int:

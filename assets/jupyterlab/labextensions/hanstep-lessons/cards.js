@@ -5,20 +5,26 @@
   const CHECKS = /^check\((\w+)/m;
   const LOOKS = /^(microscope|hint)\("?(\w+)/;
   const source = (cell) => cell.model.sharedModel.getSource();
+  const exerciseOf = (cell) => CHECKS.exec(source(cell))?.[1] ?? LOOKS.exec(bare(cell))?.[2];
   const ranSource = new WeakMap(); // cell -> what stood in it when it ran last
 
   const runCell = async (app, notebook, cell) => {
     notebook.activeCellIndex = notebook.widgets.indexOf(cell);
     notebook.deselectAll();
-    await app.commands.execute("notebook:run-cell");
-    if (CHECKS.test(source(cell)) || LOOKS.test(bare(cell))) showTop(notebook, cell);
+    const succeeded = (await app.commands.execute("notebook:run-cell")) !== false;
+    if (exerciseOf(cell)) showTopSoon(notebook, cell);
+    return succeeded;
   };
+
+  // JupyterLab goes on to the next cell first, and gives the output and what is below it their heights.
+  const showTopSoon = (notebook, cell) => setTimeout(() => showTop(notebook, cell), 150);
 
   const showTop = (notebook, cell) => {
     const output = cell.node.querySelector(".jp-Cell-outputArea");
     if (!output) return;
     const view = notebook.node.querySelector(".jp-WindowedPanel-outer")?.getBoundingClientRect() ?? notebook.node.getBoundingClientRect();
-    const { top, bottom } = output.getBoundingClientRect();
+    const { top } = output.getBoundingClientRect();
+    const { bottom } = cell.node.getBoundingClientRect(); // with the buttons below
     if (top < view.top || (bottom > view.bottom && top > view.top + 40)) cell.node.scrollIntoView({ block: "start" });
   };
 
@@ -109,30 +115,46 @@
   const PREPARES = /^# (강의 패키지|준비)/;
   const UNKNOWN = /"ename":"NameError","evalue":"name '(\w+)' is not defined/;
 
-  // The cells to run before this one: those that prepare the notebook, and an exercise's before its check.
+  // The cells to run before this one: those that prepare the notebook, and an exercise's before what asks about it.
+  // None if they would not make the name: the exercise's cell defines another one.
   const cellsThatMake = (notebook, name, cell) => {
     const above = notebook.widgets.slice(0, notebook.widgets.indexOf(cell)).filter((one) => one.model.type === "code");
     const preparing = above.filter((one) => PREPARES.test(source(one)));
-    const exercise = CHECKS.exec(source(cell))?.[1];
+    const exercise = exerciseOf(cell);
     const writing = exercise && cellOf(notebook, exercise, cell);
+    if (name === exercise) return writing && defining(exercise).test(source(writing)) ? [...preparing, writing] : [];
     const used = new RegExp(`\\b${name}\\b`);
-    if (name !== exercise && !preparing.some((one) => used.test(source(one)))) return [];
+    if (!preparing.some((one) => used.test(source(one)))) return [];
     return writing ? [...preparing, writing] : preparing;
   };
 
+  const ranInVain = new WeakMap(); // cell -> the code of the cells that have run for it, and have not made the name
+  const codeOf = (cells) => cells.map(source).join("\n");
+
   const offerCellsBefore = (app, notebook, cell) => {
     const name = UNKNOWN.exec(outputText(cell))?.[1];
+    if (!name && cell.model.outputs.length) ranInVain.delete(cell);
     const before = name ? cellsThatMake(notebook, name, cell) : [];
     if (!before.length) return false;
     cell.node.querySelector(".hanstep-stale")?.remove();
-    const act = () => {
-      for (const one of before) runCell(app, notebook, one); // each waits in the kernel for the one before it
-      runCell(app, notebook, cell); // and this one is in view again
+    if (ranInVain.get(cell) === codeOf(before)) {
+      cell.node.querySelector(".hanstep-acts")?.remove();
+      warn(cell, `위의 셀을 실행했지만 이 이름은 아직 없어요: ${name}. 위의 셀에 쓴 이름과 같은지 보세요.`);
+      return true;
+    }
+    const act = async () => {
+      ranInVain.set(cell, codeOf(before));
+      const exercise = CHECKS.exec(source(cell))?.[1];
+      const follows = exercise && before.includes(cellOf(notebook, exercise, cell)); // the check, by itself
+      for (const one of follows ? before : [...before, cell])
+        if (!(await runCell(app, notebook, one))) return showFailed(one);
       cell.node.scrollIntoView({ block: "center" });
     };
     newRow(cell).append(buttonFor("필요한 위의 셀을 실행하고 다시", act));
     return true;
   };
+
+  const showFailed = (cell) => cell.node.querySelector(".jp-Cell-outputArea")?.scrollIntoView({ block: "nearest" });
 
   const buttonFor = (name, act) => {
     const button = document.createElement("button");
@@ -157,6 +179,7 @@
     if (!cell.model.outputs.length) return; // it runs
     if (offerCellsBefore(app, notebook, cell)) return;
     const row = newRow(cell);
+    if (UNKNOWN.test(outputText(cell))) return row.remove(); // nothing was checked
     const useful = (ACTS.exec(outputText(cell))?.[1] ?? "hint microscope").split(" ");
     if (useful.includes("hint")) row.append(hintButton(app, notebook, cell, exercise));
     if (useful.includes("microscope"))
@@ -169,11 +192,29 @@
   // The cell in which the exercise is written: the one with its tag, or else the nearest above the check.
   const cellOf = (notebook, exercise, check) => {
     const above = notebook.widgets.slice(0, notebook.widgets.indexOf(check)).filter((cell) => cell.model.type === "code");
-    const defines = new RegExp(`^(async\\s+)?(def|class)\\s+${exercise}\\b`, "m");
     return (
       above.find((cell) => (cell.model.getMetadata?.("tags") ?? []).includes(`exercise:${exercise}`)) ??
-      above.findLast((cell) => defines.test(source(cell)))
+      above.findLast((cell) => defining(exercise).test(source(cell)))
     );
+  };
+  const defining = (exercise) => new RegExp(`^(async\\s+)?(def|class)\\s+${exercise}\\b`, "m");
+
+  // What the kernel has written on an output: the exercise, and the code that its cell had. See `seen_code.py`.
+  const SEEN = /data-hanstep-of=\\"(\w+) (\d+)\\"/;
+  const adler32 = (text) => {
+    let [a, b] = [1, 0];
+    for (const byte of new TextEncoder().encode(text.trim())) {
+      a = (a + byte) % 65521;
+      b = (b + a) % 65521;
+    }
+    return String(b * 65536 + a);
+  };
+
+  // Whether a cell shows what was seen of other code than the exercise's cell ran last, in this window or before it.
+  const isOfOtherCode = (notebook, cell) => {
+    const [, exercise, code] = SEEN.exec(outputText(cell)) ?? [];
+    const written = exercise && cellOf(notebook, exercise, cell);
+    return Boolean(written) && code !== adler32(ranSource.get(written) ?? source(written));
   };
 
   // A line above the cell's output, and a button if there is something to do about it.
@@ -190,19 +231,20 @@
     check.node.querySelector(".hanstep-stale")?.remove();
     const cell = cellOf(notebook, exercise, check);
     const isStale = cell && (ranSource.has(cell) ? ranSource.get(cell) !== source(cell) : !cell.model.executionCount);
-    if (!isStale) return;
+    if (!isStale && !isOfOtherCode(notebook, check)) return;
     const text = "위 셀의 지금 코드는 아직 실행하지 않았어요. 아래는 전에 실행한 코드를 확인한 결과예요.";
     warn(check, text, "실행하고 다시 확인", () => runCell(app, notebook, cell)); // which is followed by the check
   };
 
   // The exercise's cell has run: check it again if it was checked before, and mark what was seen of other code.
-  const followCode = async (app, notebook, cell, changed) => {
-    const ranOnce = (one) => one.model.type === "code" && ranSource.has(one);
-    for (const check of notebook.widgets.filter(ranOnce)) {
+  const followCode = async (app, notebook, cell) => {
+    for (const one of notebook.widgets) {
+      const about = one.model.type === "code" && LOOKS.exec(bare(one))?.[2];
+      if (about && cellOf(notebook, about, one) === cell) markIfSeenBefore(app, notebook, one);
+    }
+    for (const check of notebook.widgets.filter((one) => ranSource.has(one))) {
       const exercise = CHECKS.exec(source(check))?.[1];
       if (!exercise || cellOf(notebook, exercise, check) !== cell) continue;
-      if (changed)
-        for (const one of notebook.widgets.filter(ranOnce)) markAsSeenBefore(app, notebook, one, exercise);
       if (check.prompt === "*") continue; // it is about to run
       const active = notebook.activeCellIndex;
       await runCell(app, notebook, check);
@@ -212,9 +254,9 @@
     }
   };
 
-  const markAsSeenBefore = (app, notebook, cell, exercise) => {
-    const [, name, about] = LOOKS.exec(bare(cell)) ?? [];
-    if (about !== exercise) return;
+  const markIfSeenBefore = (app, notebook, cell) => {
+    const [, name, exercise] = LOOKS.exec(bare(cell)) ?? [];
+    if (!name || !isOfOtherCode(notebook, cell)) return;
     if (name === "hint") {
       answerNext.delete(exercise); // other code, other hints: none of them has been asked for
       for (const button of cell.node.querySelectorAll("[data-hanstep-hint-of]")) button.textContent = "힌트";
@@ -230,24 +272,43 @@
 
   // Called when a cell has run.
   const ran = (app, notebook, cell) => {
-    const changed = ranSource.has(cell) && ranSource.get(cell) !== source(cell);
     ranSource.set(cell, source(cell));
     if (LOOKS.test(bare(cell))) cell.node.querySelector(".hanstep-stale")?.remove();
     const exercise = CHECKS.exec(source(cell))?.[1];
     if (!exercise) {
       if (hintOf(cell)) hintRan(app, notebook, cell);
       else cell.node.querySelector(".hanstep-acts")?.remove();
-      if (!offerCellsBefore(app, notebook, cell)) followCode(app, notebook, cell, changed);
+      if (!offerCellsBefore(app, notebook, cell)) followCode(app, notebook, cell);
       return;
     }
     warnOfChanges(app, notebook, cell, exercise);
     followCard(app, notebook, cell, exercise);
-    // JupyterLab has gone on to the next cell, and sets the card's height only now.
-    setTimeout(() => showTop(notebook, cell), 150);
+    showTopSoon(notebook, cell);
+  };
+
+  // Cells with outputs of an earlier session: what stands around them is not saved with the notebook.
+  const restored = new WeakSet();
+  const restore = (app, notebook) => {
+    const found = notebook.widgets.filter(
+      (cell) =>
+        cell.model.type === "code" &&
+        !restored.has(cell) &&
+        cell.model.outputs.length &&
+        cell.node.querySelector(".jp-Cell-outputWrapper"), // JupyterLab makes cells that are far below only later
+    );
+    for (const cell of found) {
+      restored.add(cell);
+      const exercise = CHECKS.exec(source(cell))?.[1];
+      if (ranSource.has(cell) || !exercise || !ACTS.test(outputText(cell))) continue;
+      warnOfChanges(app, notebook, cell, exercise);
+      followCard(app, notebook, cell, exercise);
+    }
+    return found.filter((cell) => !ranSource.has(cell));
   };
 
   // Before the first check there is no card: the hint's own cell, whose code is a comment, has the button.
   const look = (app, notebook) => {
+    const earlier = restore(app, notebook);
     for (const cell of notebook.widgets) {
       const exercise = cell.model.type === "code" && !cell.node.querySelector(".hanstep-acts") && hintOf(cell);
       if (!exercise) continue;
@@ -255,6 +316,7 @@
       if (LEFT.test(outputText(cell)) && !followed.has(cell)) hintRan(app, notebook, cell); // of an earlier session
       else if (source(cell).startsWith("#") && !isChecked) newRow(cell).append(hintButton(app, notebook, cell, exercise));
     }
+    for (const cell of earlier) markIfSeenBefore(app, notebook, cell);
   };
 
   window.hanstepCards = { buttonFor, look, newRow, runs, ran };

@@ -1,12 +1,12 @@
 // A prebuilt JupyterLab extension: it brings a style sheet, shows of a folded cell whether it has run, makes room for
 // the lesson on a narrow screen, has the choices of predictions clicked (predictions.js), puts buttons below the cards
-// of checks (cards.js), and follows drill and clinic (practice.js).
+// of checks (cards.js), follows drill and clinic (practice.js), and has folded cells run folded (folded.js).
 (() => {
   const sheet = document.createElement("link");
   sheet.rel = "stylesheet";
   sheet.href = new URL("lessons.css", document.currentScript.src);
   document.head.append(sheet);
-  const loaded = ["predictions.js", "cards.js", "practice.js"].map((name) => {
+  const loaded = ["predictions.js", "cards.js", "practice.js", "folded.js"].map((name) => {
     const script = document.createElement("script");
     script.src = new URL(name, document.currentScript.src);
     document.head.append(script);
@@ -49,6 +49,7 @@
           await Promise.all(loaded);
           window.hanstepPredictions.look(app, panel);
           window.hanstepCards.look(app, notebook);
+          window.hanstepFolded.look(app, notebook);
         });
       };
       panel.context.ready.then(again);

@@ -8,6 +8,8 @@
   const TELLS = /\breveal\(\s*["']([\w-]+)["']/g;
   const CHOICE = /^\s*([a-d]):\s/;
   const TOPIC = /^(예측|물음)[ .]|^여기에서 쉬어도/;
+  const NEW_TOPIC = /^(#{1,6} |\**(예측|물음)[ .]|여기에서 쉬어도)/m; // the same in Markdown
+  const ANNOUNCES_TIME = /\d초(쯤)? 걸/;
   const NOT_RUN_BY_A_CLICK = ["check", "hint", "predict"];
 
   const source = (cell) => cell.model.sharedModel.getSource();
@@ -118,12 +120,23 @@
     return true;
   };
 
+  // The end of an experiment's figures and checks: the folded cells behind it up to the next topic, also behind a text
+  // that explains it; a cell for which one waits is the learner's to run.
+  const endOfFolded = (cells, begin) => {
+    let end = begin;
+    for (const [index, cell] of cells.slice(begin).entries()) {
+      const goesOn = isFolded(cell) || (cell.model.type === "markdown" && !NEW_TOPIC.test(source(cell)));
+      if (!goesOn || ANNOUNCES_TIME.test(source(cell))) break;
+      if (isFolded(cell)) end = begin + index + 1;
+    }
+    return end;
+  };
+
   // Run the experiment of these questions, and the folded figures and checks behind it.
   const experiment = async (app, panel, group) => {
     const cells = panel.content.widgets;
     const begin = Math.max(...group.map((one) => one.asked)) + 1;
-    let end = Math.max(...group.map((one) => one.told)) + 1;
-    while (isFolded(cells[end])) end += 1;
+    const end = endOfFolded(cells, Math.max(...group.map((one) => one.told)) + 1);
     for (const cell of cells.slice(begin, end))
       if (cell.model.type === "code" && !(await runCell(app, panel, cell))) return;
   };

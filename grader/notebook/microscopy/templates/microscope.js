@@ -87,14 +87,14 @@
       return button;
     };
     press("처음으로", "|◀", () => { stop(); go(0); });
-    press("이전 순간", "◀", () => { stop(); go(at - 1); });
+    press("이전 단계", "◀", () => { stop(); go(at - 1); });
     const slider = make("input");
     slider.type = "range";
     slider.min = "0";
-    slider.setAttribute("aria-label", "순간");
+    slider.setAttribute("aria-label", "단계");
     slider.addEventListener("input", () => { stop(); go(Number(slider.value)); });
     controls.append(slider);
-    press("다음 순간", "▶", () => { stop(); go(at + 1); });
+    press("다음 단계", "▶", () => { stop(); go(at + 1); });
     const play = press("재생", "재생", () => (timer ? stop() : run()));
     const parting = press("갈라지는 곳으로", "갈라지는 곳", () => { stop(); go(view.focus); });
     app.append(controls);
@@ -172,7 +172,7 @@
       legend.textContent = [LEGEND, ...[...states].filter((key) => STATES[key]).map((key) => `${key}: ${STATES[key]}`)].join(" · ");
       slider.max = String(Math.max(0, view.columns.length - 1));
       draw();
-      go(view.wrong ? view.focus : 0, true);
+      go(view.focus, true);
     }
     function draw() {
       strip.replaceChildren();
