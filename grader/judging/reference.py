@@ -73,7 +73,7 @@ class Reference:
 
     @cached_property
     def variants(self) -> list[MistakeVariant]:
-        """Every variant of every known mistake, in the order of the course file."""
+        """Every variant of every known mistake, in the order of the exercise's TOML."""
         return variants_of(self.exercise)
 
     @cached_property

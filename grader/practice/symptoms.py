@@ -11,6 +11,7 @@ from grader.grading import SEED
 from grader.judging.compare_runs import find_difference
 from grader.judging.first_difference import describe_first_difference
 from grader.judging.reference import Reference, cached_reference
+from grader.observe.wording import times, yes_or_no
 from grader.practice.case import Case
 
 _CHOICES = 4
@@ -106,7 +107,7 @@ def symptom_in_words(first: FirstDifference) -> str:
     if first.tensor is not None:
         return first.what
     if first.what == UPDATE_COUNT:  # counts how often parameters moved, not the calls that a learner can see
-        moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
+        moved = "한 번도 움직이지 않아요" if first.got == times(0) else f"{first.got} 움직여요"
         return f"매개변수가 올바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
     if first.expected == NO_EXCEPTION:
         return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
@@ -117,9 +118,9 @@ def symptom_in_words(first: FirstDifference) -> str:
 
 def _compared(first: FirstDifference) -> str:
     """Return a Korean comparison of the expected with the observed value."""
-    if {first.expected, first.got} == {"예", "아니요"}:
+    if {first.expected, first.got} == {yes_or_no(True), yes_or_no(False)}:
         yes, no = "그래요", "그렇지 않아요"
-        right, here = (yes, no) if first.expected == "예" else (no, yes)
+        right, here = (yes, no) if first.expected == yes_or_no(True) else (no, yes)
         return f"올바른 코드에서는 {right}. 이 코드에서는 {here}"
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):

@@ -183,7 +183,7 @@
         (isOne(view) ? [0] : [0, 1]).forEach((side) => {
           const acts = column.acts[side];
           const chip = make("span", "hsm-chip" + (acts ? " hsm-mono" : " hsm-gone"), acts ? column.name : "없음");
-          if (acts && view.wrong && !column.acts[1 - side]) { chip.classList.add("hsm-alone"); chip.textContent = "≠ " + column.name; }
+          if (acts && view.wrong && !column.acts[1 - side] && !column.idle) { chip.classList.add("hsm-alone"); chip.textContent = "≠ " + column.name; }
           if (i && column.call !== view.columns[i - 1].call) chip.classList.add("hsm-call");
           chip.addEventListener("click", () => { stop(); go(i); });
           strip.append(chip);
