@@ -389,7 +389,7 @@ class Watch:
 
 
 Part = Callable[[Console, Feedback], None]
-_KEYS_OF_PARTS: dict[Part, str] = {print_checks: "d 자세히", print_figures: "d 잰 것"}
+_KEYS_OF_PARTS: dict[Part, str] = {print_checks: "d 자세히", print_figures: "d 측정값"}
 """Parts of a feedback below its summary -> the key that adds it to what is shown."""
 
 

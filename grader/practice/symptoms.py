@@ -18,6 +18,8 @@ _CHOICES = 4
 """Number of choices offered, if as many different symptoms are found."""
 _FEWEST = 3
 """With fewer choices than this, no question is asked."""
+_NUMBER = re.compile(r"\d+|\w+ 번째")
+_FIRST_TIMES = {"첫 번째", "두 번째"}
 _MOST_PLAYS = 16
 """Maximum number of other programs run to find wrong choices."""
 
@@ -51,7 +53,7 @@ def question(case: Case, chance: random.Random) -> Question | None:
         return None
     others: list[str] = []
     for other in _others(known, case, chance):
-        if _without_exception_type(other) != _without_exception_type(right) and other not in others:
+        if all(_differ_in_words(other, chosen) for chosen in (right, *others)):
             others.append(other)
         if len(others) == _CHOICES - 1:
             break
@@ -64,9 +66,15 @@ def question(case: Case, chance: random.Random) -> Question | None:
     return Question(case.exercise.driver[case.scenario].title, choices, answer)
 
 
-def _without_exception_type(symptom: str) -> str:
-    """Strip what nobody can tell without running the code: the type of an exception."""
-    return re.sub(r" \(\w+\)$", "", symptom)
+def _differ_in_words(one: str, other: str) -> bool:
+    """Return True if two symptoms can be told apart without running the code.
+
+    The type of an exception, which element of a list is meant, and numbers cannot: the scenario's sizes are not shown.
+    Only the first and the second time can: what a step leaves behind goes wrong in the next one.
+    """
+    one, other = (re.sub(r" \((?:\w+|\w+ 번째)\)", "", text) for text in (one, other))
+    numbers = {*_NUMBER.findall(one)} ^ {*_NUMBER.findall(other)}
+    return _NUMBER.sub("", one) != _NUMBER.sub("", other) or (one != other and numbers <= _FIRST_TIMES)
 
 
 def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str]:

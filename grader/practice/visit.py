@@ -19,7 +19,16 @@ from grader.practice.pointing import on_wrong_line
 from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
 from grader.practice.schedule import appointments
 from grader.practice.symptoms import Question, question
-from grader.practice.today import MINUTES, MOST_DUE, Today, candidates, new_case, returning, today
+from grader.practice.today import (
+    MINUTES,
+    MOST_DUE,
+    Today,
+    candidates,
+    closed_cases,
+    new_case,
+    returning,
+    today,
+)
 from grader.report.plain_text import one_line
 
 _ASKED, _AFTER_TRIES, _AT_ONCE = 1, 2, 3
@@ -214,8 +223,9 @@ def _todays_visits(plan: Today, course: Course, draws: Callable[[], random.Rando
         if (case := returning(appointment, course, chance)) is not None:
             yield Visit(case, chance, met=True)
     for _ in range(plan.fresh):
-        chance = draws()
-        if (case := new_case(candidates(Progress.load(), course), _met(course), chance)) is not None:
+        chance, learner = draws(), Progress.load()
+        seen = len(closed_cases(learner))
+        if (case := new_case(candidates(learner, course), _met(course), chance, seen=seen)) is not None:
             yield Visit(case, chance)
 
 
@@ -234,7 +244,8 @@ def _exercise_visits(
             '예: 노트북에서는 `clinic("accumulate")`, 터미널에서는 `grader clinic accumulate`'
         )
     chances = (draws() for _ in range(_BY_NAME))
-    drawn = ((new_case([exercise], _met(course), chance), chance) for chance in chances)
+    seen = len(closed_cases(Progress.load()))
+    drawn = ((new_case([exercise], _met(course), chance, seen=seen), chance) for chance in chances)
     return (Visit(case, chance) for case, chance in drawn if case is not None)
 
 

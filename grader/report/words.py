@@ -202,7 +202,7 @@ def evidence_title(feedback: Feedback) -> str:
     diagnosis = feedback.diagnosis
     passed = sum(check.passed for check in feedback.checks)
     parts = {
-        f"항목 {passed}/{len(feedback.checks)}": feedback.status in ("failed", "error"),
+        f"항목 {passed}/{len(feedback.checks)} 통과": feedback.status in ("failed", "error"),
         "처음 갈라지는 곳": diagnosis.mistakes and first_difference_to_show(feedback) is not None,
         "실행 순서": diagnosis.yours or diagnosis.right,
         "업데이트의 재료": diagnosis.recipe is not None,

@@ -215,7 +215,7 @@
       const scales = { values: reach(view, "values"), grads: reach(view, "grads") };
       pair.forEach((frame, side) => {
         const acts = column.acts[side];
-        said[side].textContent = acts ? plain(frame.caption) : side ? "정답에는 이 순간이 없어요." : "내 코드에는 이 순간이 없어요.";
+        said[side].textContent = acts ? plain(frame.caption) : side ? "정답에는 이 단계가 없어요." : "내 코드에는 이 단계가 없어요.";
         said[side].classList.toggle("hsm-act", acts);
         const frames = side ? view.right : view.yours;
         const before = at ? frames[at - 1] : null;
