@@ -18,7 +18,7 @@ does {a, c}, so the beam becomes {a, b}.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.edits import MistakeVariant, ids_of
@@ -228,7 +228,8 @@ class BeamSearch:
         """Yield the candidate with two more mistakes, for each pair that makes it agree in this scenario.
 
         Pairs whose mistakes, each alone, bring the candidate nearer to the learner's run are tried first. Of variants
-        that behave alike in this scenario, only the first is tried.
+        that behave alike in this scenario, the first is tried, and the others only if it agrees here but not in the
+        scenarios before.
         """
         by_behaviour = self._oracle.grouped_by_behaviour(variants, scenario)
         progress_of_behaviour = {
@@ -239,9 +240,14 @@ class BeamSearch:
             combinations(by_behaviour, 2), key=lambda pair: -sum(progress_of_behaviour[b] for b in pair)
         )
         for one, other in pairs[:_MAX_PAIRS]:
-            grown = self._with_added(candidate, (by_behaviour[one][0], by_behaviour[other][0]), scenario)
-            if grown is not None:
-                yield grown
+            for added in product(by_behaviour[one], by_behaviour[other]):
+                grown = self._with_added(candidate, added, scenario)
+                if grown is not None:
+                    yield grown
+                if grown is not None or not self._oracle.acting_subset_agrees(
+                    candidate.mistakes.union(added), scenario
+                ):
+                    break
 
     def _with_added(
         self, candidate: Candidate, added: Sequence[MistakeVariant], scenario: str

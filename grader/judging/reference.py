@@ -7,12 +7,14 @@ In this module, a program is named by its *source*: the text of the exercise's f
 it; `_SOLUTION` stands for the solution, which is loaded as a whole lesson.
 """
 
+import io
 import itertools
 import re
 import types
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from functools import cached_property, lru_cache
 
 from grader.course.course import Exercise
@@ -171,19 +173,20 @@ class Reference:
         return run
 
     def _play(self, source: str, scenario: str, against: Run | None = None) -> Run:
-        """Play a scenario and return the run.
+        """Play a scenario and return the run; what the program prints is thrown away, for it is not the learner's.
 
         With `against`, the run is broken off, and so incomplete, at the first parameter state that differs from that
         run's.
         """
         self.play_count += 1
-        return play_scenario(
-            self.exercise.driver[scenario],
-            self._program(source),
-            seed=self.seed,
-            device=self.device,
-            against=against,
-        )
+        with redirect_stdout(io.StringIO()):
+            return play_scenario(
+                self.exercise.driver[scenario],
+                self._program(source),
+                seed=self.seed,
+                device=self.device,
+                against=against,
+            )
 
     def _program(self, source: str) -> Program:
         """Return the loaded program with this source.

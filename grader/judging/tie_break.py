@@ -136,8 +136,12 @@ def _agreeing_fields(one: _WorkFingerprint, other: _WorkFingerprint) -> tuple[bo
 
 
 def _work_fingerprint(run: Run) -> _WorkFingerprint:
-    """Return how a program works, by the events of its first call; fields that look at all calls say so."""
-    events = [e for e in run.events if e.call == 0]
+    """Return how a program works, by the events of the first call that has any; fields that look at all calls say so.
+
+    The first call of a class makes an object, in which nothing happens yet.
+    """
+    first_call = min((e.call for e in run.events), default=0)
+    events = [e for e in run.events if e.call == first_call]
     kinds = [e.kind for e in events]
     batches = {e.batch for e in events if e.kind == "forward" and e.batch is not None}
     gradients_left = run.evidence.get("gradients_left")

@@ -233,7 +233,7 @@ def _fails(stage: Stage) -> None:
         (KeyboardInterrupt, "Ctrl+C로 멈춘"),
     )
     for exception, when in failures:
-        model = set_modes(norm_dropout_mlp(stage.env), Modes.NORM_EVAL)
+        model = set_modes(norm_dropout_mlp(stage.env), Modes.TOP_EVAL)
         given = mode_words(model)
         case = _case(stage, model).watch_model()
         case.loss_fn = _FailingLoss(case.loss_fn, exception)

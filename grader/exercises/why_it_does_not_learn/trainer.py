@@ -416,9 +416,9 @@ def _resume_history(stage: Stage) -> None:
 
 @driver.scenario("resume-best", "이어 간 best", check="resume")
 def _resume_best(stage: Stage) -> None:
-    """Record `best` of a resumed training whose best epoch was before the break.
+    """Record `best` of a resumed training whose best epoch was before the break, at once and after it went on.
 
-    A program that forgets the best loss or the state takes a later epoch, or none.
+    A program that forgets the state has none at once; one that forgets the best loss takes a later epoch.
     """
     low, *higher = _rising(stage.env, 4)
     script = [low, higher[0]] if stage.env.number("place") % 2 else [higher[0], low]
@@ -427,6 +427,7 @@ def _resume_best(stage: Stage) -> None:
     second = scripted_case(stage, higher[1:])
     trainer = second.call()
     stage.recorder.call(trainer.load_state_dict, state)
+    _record_best(stage, "이어받은 직후의 best", first, trainer.best)
     stage.recorder.call(trainer.fit, SizedLoader(second.data), validation_loader(stage.env), 2)
     _record_best(stage, "이어 간 뒤의 best", first, trainer.best)
 

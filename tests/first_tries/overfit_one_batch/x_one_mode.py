@@ -1,5 +1,5 @@
-# mistakes: strict-comparison, restores-top-only, leaves-gradients, mixes-given-gradients
-# lines: 11, 16, 16, 8
+# mistakes: strict-comparison, restores-top-only, leaves-gradients, mixes-given-gradients, mode-lost-on-error
+# lines: 11, 16, 16, 8, 16
 # hidden:
 def overfit_one_batch(model, opt, loss_fn, xb, yb, *, target, max_steps) -> list[float]:
     was = model.training
