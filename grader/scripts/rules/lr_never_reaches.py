@@ -58,7 +58,7 @@ def _may_stop_early(calls: list[Scheduled]) -> bool:
     """Return True if the loop around the scheduler's steps can be left before its end."""
     places = {one.place for one in calls if one.place is not None}
     loops = [loop for place in places for loop in _reading.around(place, *_reading.LOOPS)]
-    return any(isinstance(one, ast.Break) for loop in loops for one in ast.walk(loop))
+    return any(isinstance(one, ast.Break | ast.Return) for loop in loops for one in ast.walk(loop))
 
 
 def _too_long(place: Place, length: int, scheduler: SchedulerFacts, calls: list[Scheduled]) -> Finding:
