@@ -47,7 +47,7 @@ def read_text(path: Path, root: Path | None = None) -> str:
     Raises:
         ReadError: the file cannot be opened, is not a regular file, is larger than `MAX_FILE_BYTES`, or is not text.
     """
-    text = _decoded(read_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
+    text, _ = _decoded(read_bytes(path, root), has_cookie=path.suffix.lower() != ".ipynb")
     if "\0" in text:
         raise ReadError("텍스트 파일이 아니에요(NUL 문자가 있어요). 파일을 열어 UTF-8로 다시 저장해 주세요.")
     return unix_lines(text)
@@ -59,16 +59,17 @@ def decode(data: bytes) -> str:
     Raises:
         ReadError: it is not text.
     """
-    return unix_lines(_decoded(data, has_cookie=False))
+    return unix_lines(_decoded(data, has_cookie=False)[0])
 
 
-def decode_unchanged(data: bytes) -> tuple[str, bool]:
-    """Return the text of a file with its own line ends, and whether a mark of UTF-8 (BOM) stands before it.
+def decode_unchanged(data: bytes) -> tuple[str, str]:
+    """Return the text of a file with its own line ends, and its encoding: `utf-8`, `utf-8-sig`, `cp949`.
 
     Raises:
         ReadError: it is not text.
     """
-    return _decoded(data, has_cookie=False), data.startswith(codecs.BOM_UTF8)
+    text, encoding = _decoded(data, has_cookie=False)
+    return text, "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else encoding
 
 
 def unix_lines(text: str) -> str:
@@ -112,19 +113,19 @@ def _opened(path: Path, root: Path | None) -> int:
         os.close(folder)
 
 
-def _decoded(data: bytes, *, has_cookie: bool) -> str:
-    """Decode the bytes of a text file by its byte order mark, its cookie, or by trying encodings."""
+def _decoded(data: bytes, *, has_cookie: bool) -> tuple[str, str]:
+    """Decode the bytes of a text file by its byte order mark, its cookie, or by trying encodings; return that too."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             try:
-                return data[len(mark) :].decode(encoding)
+                return data[len(mark) :].decode(encoding), encoding
             except UnicodeDecodeError as error:
                 raise ReadError(
                     f"{encoding.upper()} 표시(BOM)로 시작하지만 내용이 달라요. UTF-8로 다시 저장해 주세요."
                 ) from error
     for encoding in (*(_cookie(data) if has_cookie else ()), *ENCODINGS):
         try:
-            return data.decode(encoding)
+            return data.decode(encoding), encoding
         except UnicodeDecodeError:
             continue
     raise ReadError(

@@ -13,6 +13,7 @@ The others are what Korean university portals and people write.
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 HEADINGS: Mapping[str, tuple[str, ...]] = {
     # ---- who
@@ -130,6 +131,7 @@ _SUBMITTED_WHEN = re.compile(
 _DUE = re.compile("마감|기한|due|deadline|until|남은|remaining")
 
 
+@lru_cache(maxsize=4096)
 def plain_header(title: str) -> str:
     """Return a title as titles are compared: letters and digits only, in lower case. `학 번` and `학번` are one."""
     return "".join(char for char in unicodedata.normalize("NFKC", title).casefold() if char.isalnum())

@@ -87,7 +87,7 @@ def short(name: str) -> str:
     return name if len(name) <= _LONGEST_PATH else f"{name[:60]}…{name[61 - _LONGEST_PATH :]}"
 
 
-def listed(names: Collection[str]) -> str:
-    """Return a Korean line with the first five names and the number of the others."""
+def listed(names: Collection[str], counted: str = "개") -> str:
+    """Return a Korean line with the first five names and the number of the others; people are counted in `명`."""
     shown = ", ".join(map(short, islice(names, LISTED)))
-    return f"{shown} 외 {len(names) - LISTED:,}개" if len(names) > LISTED else shown
+    return f"{shown} 외 {len(names) - LISTED:,}{counted}" if len(names) > LISTED else shown

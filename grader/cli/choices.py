@@ -1,4 +1,4 @@
-"""Let a learner choose one of several lines in the terminal: by a click, by arrows, or by typing its key."""
+"""Let a learner choose one of several lines in the terminal: by two clicks, by arrows, or by typing its key."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
@@ -13,7 +13,7 @@ from prompt_toolkit.mouse_events import MouseEvent, MouseEventType
 from prompt_toolkit.styles import Style
 
 _Key = TypeVar("_Key", int, str)
-_HINT = "누르거나, 앞의 {what}를 쓰고 Enter. 화살표로 골라도 돼요. 그만두려면 Ctrl-C"
+_HINT = "고를 줄을 두 번 누르거나, 앞의 {what}를 쓰고 Enter. 화살표로 골라도 돼요. 그만두려면 Ctrl-C"
 _STYLE = Style.from_dict({"chosen": "reverse bold", "hint": "ansibrightblack", "question": "bold"})
 
 
@@ -64,9 +64,12 @@ class _Choice(Generic[_Key]):
 
     def _clicked(self, at: int) -> Callable[[MouseEvent], None]:
         def handle(event: MouseEvent) -> None:
-            if event.event_type == MouseEventType.MOUSE_UP:
-                self._at = at
+            if event.event_type != MouseEventType.MOUSE_UP:
+                return
+            if self._at == at:
                 self._leave(self._keys[at])
+            # The first click may only be meant to go to the terminal's window.
+            self._at, self._typed = at, ""
 
         return handle
 

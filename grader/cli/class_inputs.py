@@ -4,6 +4,7 @@ Rules are tried before anything is run. Roster, groups and rules are kept beside
 run finds them there.
 """
 
+import getpass
 import os
 import shlex
 from collections import Counter
@@ -22,7 +23,6 @@ from grader.cli.terminal import say
 if TYPE_CHECKING:
     from grader.course.course import Course, Exercise
     from grader.course.feedback import ClassResult
-    from grader.gradebook.hand_files import HandLine
     from grader.gradebook.marking import Rules
     from grader.intake.receive import Received
 
@@ -37,8 +37,6 @@ DESK_LOG = "desk.jsonl"
 DESK_FILES = {OVERRIDES: "--override", COMMENTS: "--comments"}
 """Files that the desk writes to, with the options that give others."""
 _WORKBOOK = ".xlsx"
-_MOST_LINES_TO_ADD = 40
-"""Maximum lines printed of a file that is to be joined with the desk's."""
 
 
 def require_inputs(submissions: Path, files: "Iterable[Path | None]") -> None:
@@ -193,24 +191,50 @@ def require_desk_kept(out: Path, given: Mapping[str, Path | None]) -> None:
 
 
 def _how_to_join(name: str, kept: Path, path: Path) -> str:
-    """Return how to have both: the lines of the file given that the desk's file lacks, as they are added to it."""
+    """Return how to have both: the command that adds the lines which the desk's file lacks."""
+    from grader.classroom.desk.joining import lines_to_add
     from grader.gradebook.hand_files import HAND_FILES
-    from grader.gradebook.overrides import written_student
 
-    def said(line: "HandLine") -> tuple[str, str, str, str]:
-        return written_student(line.id, line.name), line.exercise, line.score, line.text
-
-    sheet = HAND_FILES[name].read(kept.parent)
-    there = {said(line) for line in sheet.lines}
-    new = [line for line in HAND_FILES[name].read_from(path, kept).lines if said(line) not in there]
+    new = lines_to_add(kept.parent, HAND_FILES[name], path)
     if not new:
         return f"{path}의 줄은 거기에 모두 있으니 {DESK_FILES[name]}를 빼고 실행해 주세요. "
-    more = f"(이 밖에 {len(new) - _MOST_LINES_TO_ADD}줄)\n" if len(new) > _MOST_LINES_TO_ADD else ""
-    return (
-        f"둘 다 쓰려면 {path}에만 있는 {len(new)}줄을 {kept}의 끝에 붙이고 {DESK_FILES[name]}를 빼고 실행해 주세요. "
-        "같은 학생의 같은 연습에 정한 점수가 둘이면 그때 알려 드려요.\n"
-        f"{sheet.as_text(new[:_MOST_LINES_TO_ADD])}{more}"
-    )
+    command = shlex.join(["grader", "mark", str(kept.parent), DESK_FILES[name], str(path), "--join"])
+    return f"{path}에만 있는 {len(new)}줄을 더해 둘 다 쓰려면: {command}\n"
+
+
+def join_with_desk(out: Path, given: Mapping[str, Path | None]) -> dict[str, Path | None]:
+    """Add the lines of the given files to those that the desk writes to; return the files still to be used as given.
+
+    Args:
+        out: the report's folder.
+        given: paths as given on the command line, by kept name; None where none is given.
+
+    Raises:
+        HanstepError: a file cannot be read, or both decide the same score.
+        OSError: a file cannot be written.
+    """
+    from grader.classroom.desk.joining import join
+    from grader.gradebook.hand_files import HAND_FILES
+
+    left = dict(given)
+    for name in DESK_FILES:
+        path, kept = given.get(name), out / name
+        if path is not None and kept.exists() and not kept.samefile(path):
+            added = join(out, account(), HAND_FILES[name], path)
+            desk = f"grader desk {shlex.quote(str(out))}"
+            say(
+                f"{path}에만 있는 {added:,}줄을 {kept}에 더했어요. 되돌리려면 {desk}를 실행하고 u를 누르세요."
+            )
+            left[name] = None
+    return left
+
+
+def account() -> str:
+    """Return the name of this user's account; some containers have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "조교"
 
 
 def keep_files(out: Path, files: Mapping[str, Path | None]) -> None:
@@ -280,18 +304,18 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
     timeless = [submission.student for submission in taken_as_in_time(result, rules.policy)]
     if timeless:
         say(
-            f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless)}. 지각을 매기려면 "
+            f"언제 냈는지 몰라서 제때 낸 것으로 센 학생 {len(timeless):,}명: {listed(timeless, '명')}. 지각을 매기려면 "
             "'제출 시각' 열이 있는 명단이나 Moodle의 채점표를 --roster로 주고 다시 채점해 주세요."
         )
     doubtful = [f"{a.person.id} {a.person.name}" for a in result.absent if a.in_doubt and a.mark is None]
     if marks and doubtful:
         say(
-            f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful)}. "
+            f"짝짓지 못한 모둠의 제출물이 있어서 0점을 주지 않고 비워 둔 학생: {listed(doubtful, '명')}. "
             "명단에 '조' 열을 더해 다시 채점하거나, --override로 점수를 적어 주세요."
         )
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:
-        say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early)}")
+        say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early, '명')}")
     _tell_misfits(report, result)
     tell_without_mark(result)
 
@@ -332,8 +356,8 @@ def tell_without_mark(result: "ClassResult") -> None:
         return
     again = result.regrade or "grader grade 제출물폴더 --out 결과폴더 --changed-only"
     say(
-        f"읽지 못한 파일이 있어서 점수를 비워 둔 학생 {len(waiting):,}명: {listed(waiting)}. 파일을 고친 다음 다시 "
-        f"채점하거나 --override로 점수를 적어 주세요: {again}"
+        f"읽지 못한 파일이 있어서 점수를 비워 둔 학생 {len(waiting):,}명: {listed(waiting, '명')}. 파일을 고친 다음 "
+        f"다시 채점하거나 --override로 점수를 적어 주세요: {again}"
     )
 
 

@@ -1,6 +1,5 @@
 """Define `grader clinic`: broken functions to fix in an editor, or to point at; mistakes that were made come back."""
 
-import random
 import time
 from collections.abc import Mapping
 from datetime import date
@@ -12,7 +11,7 @@ import typer
 from grader.base.errors import CommandError
 from grader.cli.drill import asked, file_text, is_terminal
 from grader.cli.progress import DataDir
-from grader.cli.terminal import out, say
+from grader.cli.terminal import code_of, out, say
 from grader.observe.wording import with_particle
 from grader.report.plain_text import one_line
 
@@ -43,13 +42,13 @@ def clinic(
         from grader.course.reading import require_exercise
 
         require_exercise(name)  # before torch is imported
-    from grader.practice.visit import closing, opening, visits
+    from grader.practice.visit import closing, draws_of, opening, visits
 
     today = date.today()
     began = time.monotonic()
     if name is None and not real and (line := opening(today)):
         _tell(line)
-    cases = visits(today, random.Random(), exercise=name, real=real, more=more)
+    cases = visits(today, lambda: draws_of(today), exercise=name, real=real, more=more)
     seen = 0
     while True:
         with out.status("코드를 고르는 중이에요"):
@@ -95,7 +94,7 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
     while True:
         answered = asked(f"{' · '.join(keys.values())}: ")
         if answered is None or answered == "q":
-            say("여기까지 할게요. 이 코드는 기록하지 않았어요.")
+            say("여기까지 할게요. 이 코드는 기록하지 않았어요. 오늘 다시 열면 이 코드부터 나와요.")
             return False
         if answered not in keys:
             typed = f"'{one_line(answered, 20)}'"
@@ -118,26 +117,27 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
 
 
 def _hand_out(visit: "Visit", folder: Path) -> Path:
-    """Write the case's file, show its code, and return the path; a file of an earlier case is used again."""
+    """Write the case's file, show its code, and return the path.
+
+    A file of an earlier case is used again. One of the same case keeps what the learner has changed in it.
+    """
     from rich.panel import Panel
-    from rich.syntax import Syntax
 
     from grader.base.files import write_whole
-    from grader.submission.practice_files import marked
+    from grader.submission.practice_files import began_as, marked
 
     if folder.is_file():
         raise CommandError(f"폴더가 아니라 파일이에요: {folder}. 고칠 파일을 둘 폴더를 주세요: --folder 폴더")
     name, number = visit.case.exercise.name, 1
     while not _is_free(file := folder / f"{name}{'' if number == 1 else f'_{number}'}.py"):
         number += 1
-    write_whole(file, marked(visit.case.text, "clinic"))
+    is_resumed = file.exists() and began_as(file_text(file), visit.case.text)
+    if not is_resumed:
+        write_whole(file, marked(visit.case.text, "clinic"))
     for line in visit.introduction:
         _tell(line)
-    shown = Syntax(
-        visit.case.text.rstrip(), "python", line_numbers=True, background_color="default", word_wrap=True
-    )
-    out.print(Panel(shown))
-    say(f"편집기에서 고칠 파일: {file}")
+    out.print(Panel(code_of(visit.case.text.rstrip())))
+    say(f"편집기에서 고칠 파일: {file}{' (고치던 그대로 두었어요)' if is_resumed else ''}")
     return file
 
 

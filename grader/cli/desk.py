@@ -1,6 +1,5 @@
 """Define `grader desk`: judge answers by hand, in the browser."""
 
-import getpass
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,15 @@ import typer
 
 from grader.base.errors import CommandError
 from grader.base.names import listed
-from grader.cli.class_inputs import COMMENTS, EXTENSIONS, OVERRIDES, POLICY, given_or_kept, read_rules
+from grader.cli.class_inputs import (
+    COMMENTS,
+    EXTENSIONS,
+    OVERRIDES,
+    POLICY,
+    account,
+    given_or_kept,
+    read_rules,
+)
 from grader.cli.instructor import mark_again, read_result
 from grader.cli.terminal import complain, say
 
@@ -51,7 +58,7 @@ def desk(
 
     opened_desk = Desk(
         report,
-        who.strip() or _account(),
+        who.strip() or account(),
         tuple(load_course().exercises),
         lambda: rules_in(report),
         anonymous=anonymous,
@@ -71,14 +78,6 @@ def desk(
         asyncio.run(serve(opened_desk, port, publish, tell))
     except KeyboardInterrupt:
         say(f"\n적은 것은 {report}에 남아 있어요. 모든 결과에 반영하려면: grader mark {report}")
-
-
-def _account() -> str:
-    """Return the name of this user's account; some containers have none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        return "조교"
 
 
 def _forget(report: Path, wanted: str) -> None:

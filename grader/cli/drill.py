@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError
-from grader.cli.terminal import out, say
+from grader.cli.terminal import code_of, out, say
 from grader.practice.best_times import Best, BestTimes
 
 if TYPE_CHECKING:
@@ -197,7 +197,6 @@ def file_text(path: Path) -> str:
 def _introduce(exercise: "Exercise", times: BestTimes, *, shown: bool) -> None:
     """Show the exercise, with `shown` its first lines too, and wait until the learner is ready."""
     from rich.panel import Panel
-    from rich.syntax import Syntax
 
     from grader.practice.drill import first_line, signature_and_docstring, time_in_words
 
@@ -208,10 +207,7 @@ def _introduce(exercise: "Exercise", times: BestTimes, *, shown: bool) -> None:
         return
     code = signature_and_docstring(exercise).rstrip()
     start = first_line(exercise) - len(code.splitlines())
-    numbered = Syntax(
-        code, "python", line_numbers=True, start_line=start, background_color="default", word_wrap=True
-    )
-    out.print(Panel(numbered))
+    out.print(Panel(code_of(code, start=start)))
     say("함수 안의 줄을 기억만으로 쓰세요. 함수 안의 첫 들여쓰기는 쓰지 않아도 돼요.")
     if not is_terminal():
         say("다 쓰면 빈 줄에서 Enter를 눌러요. 아무것도 쓰지 않고 Enter를 누르면 그만둬요.")

@@ -14,6 +14,7 @@ from grader.cli.class_inputs import (
     OVERRIDES,
     POLICY,
     given_or_kept,
+    join_with_desk,
     keep_files,
     read_rules,
     require_desk_kept,
@@ -56,21 +57,27 @@ def mark(
     comments: Annotated[
         Path | None, typer.Option(help="학생에게 하는 말(comments.csv): 학번, 연습, 코멘트")
     ] = None,
+    join: Annotated[
+        bool, typer.Option("--join", help="준 표를 grader desk로 적은 것과 바꾸지 않고, 없는 줄만 더해요")
+    ] = False,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
     read_result(report)  # first without the lock: refuse a folder without results before locking it
     given = {POLICY: policy, OVERRIDES: override, EXTENSIONS: extensions, COMMENTS: comments}
-    result, rules = mark_again(report, given)
+    result, rules = mark_again(report, given, join=join)
     tell_marks(report, result, rules)
     say(f"결과: {report / 'index.html'}")
 
 
-def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResult, Rules]":
+def mark_again(
+    report: Path, given: dict[str, Path | None], *, join: bool = False
+) -> "tuple[ClassResult, Rules]":
     """Compute the final marks, write the whole report again, and return it with the rules that were used.
 
     Args:
         report: the report's folder.
         given: paths of the instructor's files by kept name; for those that are not given, the kept ones are used.
+        join: True to add the lines of the given files to what was written at the desk, not to replace that.
 
     Raises:
         HanstepError: a file cannot be read, or does not fit the class.
@@ -84,6 +91,8 @@ def mark_again(report: Path, given: dict[str, Path | None]) -> "tuple[ClassResul
     course = load_course()
     with locked_folder(report, "끝난 다음 다시 실행해 주세요."):
         result = read_result(report)
+        if join:
+            given = join_with_desk(report, given)
         require_desk_kept(report, given)
         wanted = {**dict.fromkeys((POLICY, OVERRIDES, EXTENSIONS, COMMENTS)), **given}
         used = given_or_kept(report, wanted)
@@ -146,7 +155,7 @@ def export(
             where = "Canvas" if to == "canvas" else "Moodle"
             why = f"{where}의 번호를 몰라서" if template is None else f"{template.name}의 누구인지 몰라서"
             complain(
-                f"{why} 파일에 넣지 못한 학생: {listed(table.left_out)}. "
+                f"{why} 파일에 넣지 못한 학생: {listed(table.left_out, '명')}. "
                 f"{where}의 번호가 있는 명단을 --roster로 더 주고 다시 채점하거나, 직접 적어 주세요."
             )
     tell_without_mark(result)
@@ -190,7 +199,7 @@ def _export_pages(report: Path, result: "ClassResult", to: str, template: Path |
     if made.left_out:
         complain(
             f"{to.removesuffix('-feedback').capitalize()}의 번호가 없거나 모둠과 번호를 함께 써서 넣지 못한 학생: "
-            f"{listed(made.left_out)}. 페이지는 {report / 'feedback'}에 있어요."
+            f"{listed(made.left_out, '명')}. 페이지는 {report / 'feedback'}에 있어요."
         )
     say(f"파일: {target} ({made.pages:,}명의 페이지)")
 
@@ -219,7 +228,7 @@ def _table(
 
 def _tell_changes(table: "Filled") -> None:
     """Say what becomes of the marks in the system: how many are new, changed or kept, and each that was there."""
-    from grader.gradebook.export.filling import OVERWRITABLE
+    from grader.gradebook.export.filling import OVERWRITABLE, UTF_8, UTF_8_WITH_MARK
     from grader.report.plain_text import one_line
 
     new = [change for change in table.changes if not change.kept and change.old in ("", "-")]
@@ -238,6 +247,8 @@ def _tell_changes(table: "Filled") -> None:
         say(f"  … {len(there) - _MOST_CHANGES:,}명 더 있어요.")
     if any(reason in OVERWRITABLE for reason in kept):
         say("이미 있는 것까지 바꾸려면 --overwrite를 더해 다시 내보내 주세요.")
+    if table.encoding not in (UTF_8, UTF_8_WITH_MARK):
+        say(f"받은 표는 {table.encoding}예요. LMS가 읽는 UTF-8로 적었어요.")
 
 
 def _title(course: "Course", result: "ClassResult") -> str:

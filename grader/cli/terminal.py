@@ -6,14 +6,42 @@ import runpy
 import sys
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from grader.base.errors import CommandError
 
+if TYPE_CHECKING:
+    from rich.syntax import Syntax
+
 out = Console()
 err = Console(stderr=True)
+
+
+def code_of(source: str, *, start: int = 1) -> "Syntax":
+    """Return source code in colours that can be read on light and dark terminals alike; line numbers begin at `start`.
+
+    Rich's themes are made for one of the two: on the other, names are of the ground's colour. Here all that is not
+    listed has the terminal's own colour.
+    """
+    from pygments.token import Comment, Keyword, Name, Number, Operator, String
+    from rich.style import Style
+    from rich.syntax import ANSISyntaxTheme, Syntax
+
+    theme = ANSISyntaxTheme(
+        {
+            Comment: Style(dim=True),
+            Keyword: Style(color="magenta"),
+            Operator.Word: Style(color="magenta"),
+            Name.Builtin: Style(color="cyan"),
+            Name.Function: Style(bold=True),
+            Name.Class: Style(bold=True),
+            Number: Style(color="cyan"),
+            String: Style(color="green"),
+        }
+    )
+    return Syntax(source, "python", theme=theme, line_numbers=True, start_line=start, word_wrap=True)
 
 
 def say(line: str) -> None:

@@ -16,9 +16,7 @@ Status = Literal[
 ]
 """Outcome of one exercise. `failed`: ran and behaves wrongly; `error`: the student's code raised; `missing`: not in the
 submission; `unreadable`: the file cannot be read; the others (`timeout`, `memory`, `crashed`, `output`): stopped before
-the end.
-"""
-
+the end."""
 
 Repair = Literal["at-once", "after-hint"]
 """When a learner reads the name of a mistake, which tells the repair: `at-once` on the card of the check, or
@@ -77,10 +75,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The mix of batch gradients in one update, found by least squares.
-
-    update = sum of coefficient * gradient of that batch, up to the residual.
-    """
+    """The mix of batch gradients in one update, found by least squares: coefficients of gradients, and a residual."""
 
     update: int
     """Number of the update, from 1."""
@@ -135,7 +130,7 @@ class NamedMistake:
     difference: FirstDifference | None = None
     """Where this run first differs in the scenario that shows the mistake most clearly; None if it was not run."""
     right_lines: tuple[str, ...] = ()
-    """The solution's lines in place of those that make the mistake; empty if it only adds lines, or replaces many."""
+    """The solution's lines in place of those that make the mistake; empty: none or too many (`right_lines.py`)."""
 
     @classmethod
     def of(
@@ -262,6 +257,11 @@ class Diagnosis:
     def mistakes_explain_all(self) -> bool:
         """True if mistakes are named and leave no failing scenario unexplained."""
         return bool(self.mistakes) and not self.unexplained
+
+    @property
+    def explains_all(self) -> bool:
+        """True if nothing is left to explain: by the mistakes, as a program from the web, or by another signature."""
+        return self.mistakes_explain_all or self.pasted is not None or bool(self.signature)
 
 
 @dataclass(frozen=True)

@@ -156,12 +156,6 @@ class Sheet:
         """Append a line."""
         self._rows.append(_Row(line))
 
-    def as_text(self, lines: Sequence[HandLine]) -> str:
-        """Return other lines as they would stand in this file, each with its line end."""
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(self._cells(_Row(line)) for line in lines)
-        return text.getvalue()
-
     def write(self) -> None:
         """Write the file atomically; without lines it is removed, since a table without lines cannot be read.
 

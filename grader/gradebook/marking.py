@@ -454,19 +454,20 @@ def _times(
             (unclear if doubtful else unread).append(f"{_who(s)} '{one_line(s.handed_in, 60)}'")
     if unread:
         raise TimeError(
-            f"제출 시각을 읽을 수 없어서 지각인지 알 수 없어요: {listed(unread)}. "
+            f"제출 시각을 읽을 수 없어서 지각인지 알 수 없어요: {listed(unread, '명')}. "
             "명단의 제출 시각을 이렇게 적고 다시 채점해 주세요: 2026-03-20 23:50"
         )
     if unclear:
         raise TimeError(
-            f"제출 시각의 달과 날을 구별할 수 없어서 지각인지 알 수 없어요: {listed(unclear)}. "
+            f"제출 시각의 달과 날을 구별할 수 없어서 지각인지 알 수 없어요: {listed(unclear, '명')}. "
             'policy.toml의 맨 위에 date_order = "month-day"(3/21/2026)나 "day-month"(21/3/2026)를 적고 '
             "다시 실행해 주세요."
         )
     if untold:
         raise TimeError(
-            f"마감을 늘려 주었는데 언제 냈는지 몰라서, LMS의 지각 표시로는 지각인지 알 수 없어요: {listed(untold)}. "
-            "명단에 '제출 시각' 열을 더해 다시 채점하거나, 그 학생의 점수를 --override로 적어 주세요."
+            f"마감을 늘려 주었는데 언제 냈는지 몰라서, LMS의 지각 표시로는 지각인지 알 수 없어요: "
+            f"{listed(untold, '명')}. 명단에 '제출 시각' 열을 더해 다시 채점하거나, "
+            f"그 학생의 점수를 --override로 적어 주세요."
         )
     return dict(read.read)
 

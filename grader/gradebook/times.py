@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Literal
 
 from dateutil import parser
@@ -76,6 +77,7 @@ class Times:
         return cls(read, frozenset(unclear))
 
 
+@lru_cache(maxsize=4096)
 def read_time(text: str, order: Order | None = None) -> datetime | None:
     """Parse one time, without a time zone if none is written; None if it cannot be read with certainty.
 

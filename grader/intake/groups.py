@@ -122,7 +122,7 @@ def _with_groups(roster: Roster, path: Path) -> Roster:
     notes = roster.notes
     if strangers:
         line = "모둠 파일에 있지만 명단에서 누구인지 정하지 못한 학생: {}. 명단의 학번으로 적어 주세요."
-        notes = (*notes, line.format(listed(strangers)))
+        notes = (*notes, line.format(listed(strangers, "명")))
     people = tuple(replace(person, group=group_of.get(person.id, person.group)) for person in roster.people)
     are_systems = _is_systems_list(table) or find_column(table.header, "section") is None
     return replace(roster, people=people, notes=notes, groups_are_systems=are_systems, is_group_work=True)

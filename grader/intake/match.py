@@ -408,7 +408,7 @@ def _resolve(
         ("제출물이 없는 학생: {}", [p for p in absent if p.id not in in_doubt]),
     ):
         if people_meant:
-            notes.append(line.format(listed([f"{p.id} {p.name}" for p in people_meant])))
+            notes.append(line.format(listed([f"{p.id} {p.name}" for p in people_meant], "명")))
     known = {key: person for key, person in from_system.items() if key not in people}
     contradicted = [key for key, one in found.items() if one.contradicted]
     kinds = zip((contradicted, nobody, several, doubled), _WHY_UNMATCHED, strict=True)
@@ -445,7 +445,7 @@ def _described_with_roster(shown: str, people: Iterable[Person]) -> str:
 def _group_notes(found: Mapping[str, _Found], shown: Mapping[str, str]) -> Iterable[str]:
     for key, one in found.items():
         if one.across_sections:
-            people = listed([f"{p.name} {p.section}" for p in one.across_sections])
+            people = listed([f"{p.name} {p.section}" for p in one.across_sections], "명")
             yield _ACROSS_SECTIONS.format(shown[key], people)
     unknown = (key for key, one in found.items() if one.is_group and not one.contradicted)
     if groups := [key for key in unknown if not found[key].across_sections]:

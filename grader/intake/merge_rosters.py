@@ -59,12 +59,13 @@ class _Doubts:
         """Yield a Korean line for each kind of doubt."""
         if self.other_names:
             yield (
-                f"번호나 이메일은 같은데 이름이 달라서 {second}에서 옮기지 않은 학생: {listed(self.other_names)}. "
+                f"번호나 이메일은 같은데 이름이 달라서 {second}에서 옮기지 않은 학생: "
+                f"{listed(self.other_names, '명')}. "
                 f"같은 사람이면 {first}에 '시스템 이름' 열을 더해 {second}의 이름을 적어 주세요."
             )
         if self.unclear:
             yield (
-                f"{first}의 누구인지 하나로 정하지 못해서 {second}에서 옮기지 않은 학생: {listed(self.unclear)}. "
+                f"{first}의 누구인지 하나로 정하지 못해서 {second}에서 옮기지 않은 학생: {listed(self.unclear, '명')}. "
                 "두 명단에 학번이나 이메일을 적어 주세요."
             )
         if self.differing:
@@ -111,7 +112,7 @@ def _merged(first_name: str, first: Roster, second_name: str, second: Roster) ->
     ]
     for name, only in ((first_name, alone), (second_name, added)):
         if only:
-            notes.append(f"{name}에만 있는 학생: {listed([f'{p.id} {p.name}' for p in only])}")
+            notes.append(f"{name}에만 있는 학생: {listed([f'{p.id} {p.name}' for p in only], '명')}")
     leads = first if any(person.group for person in first.people) else second
     return Roster(
         (*people, *added),

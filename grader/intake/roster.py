@@ -183,7 +183,7 @@ def read_roster(path: Path) -> Roster:
     line = (
         "명단에 학번이 비어 있어서 세지 않은 학생: {}. 학번이나 다른 고유한 번호를 적고 다시 채점해 주세요."
     )
-    notes = (line.format(listed(numberless)),) if numberless else ()
+    notes = (line.format(listed(numberless, "명")),) if numberless else ()
     return Roster(
         tuple(people), times, system_names, notes, groups_are_systems=in_system, has_numbers=has_numbers
     )

@@ -66,7 +66,7 @@ class AgreementOracle:
         self._representatives: dict[str, dict[int, MistakeVariant]] = {}
         """First variant with each behaviour, by name of the scenario and number of the behaviour."""
         self._sources: dict[Combination, str | None] = {}
-        """Answers of `_source`, by mistakes in the order of the course file."""
+        """Answers of `_source`, by mistakes in the order of the exercise's TOML."""
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
@@ -88,7 +88,7 @@ class AgreementOracle:
         self._budget = max(self._budget, self.charged_plays + count)
 
     def in_course_order(self, mistakes: Iterable[MistakeVariant]) -> Combination:
-        """Return the variants in the order of the course file; a set has another order in each process."""
+        """Return the variants in the order of the exercise's TOML; a set has another order in each process."""
         return tuple(sorted(mistakes, key=self._positions.__getitem__))
 
     def acts_in(self, variant: MistakeVariant, scenario: str) -> bool:

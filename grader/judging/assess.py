@@ -2,8 +2,8 @@
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
-3. `locate` finds the learner's line for each of these mistakes; `uncalled_method` finds a better one where only the
-   parentheses of a call are missing.
+3. `locate` finds the learner's line for each of these mistakes; `unmade_call` finds a better one where a call
+   is written but never made.
 4. `gather_evidence` finds what else shows that something is wrong.
 5. `true_explanation` says which sentences about each mistake are true of this run.
 6. If something stays unexplained, `signature_difference` says whether the function takes the arguments that it should.
@@ -35,25 +35,22 @@ from grader.judging.evidence import Evidence, clearest_difference, gather_eviden
 from grader.judging.explain import ExplainedMistake, Explanation, explain
 from grader.judging.judge import Verdict, judge
 from grader.judging.locate import locate
-from grader.judging.messages import (
-    NOT_BEGUN_MESSAGE,
-    SIGNATURE_PLACE,
-    STATUS_MESSAGES,
-    message_for,
-    signature_message,
-)
+from grader.judging.messages import NOT_BEGUN_MESSAGE, STATUS_MESSAGES, played_message, with_diagnosis
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.right_lines import right_lines
 from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
-from grader.judging.uncalled import uncalled_method
+from grader.judging.twins_by_text import told_apart_by_text
+from grader.judging.uncalled import unmade_call
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
 from grader.submission.source_file import Complaint
 from grader.submission.syntax import definition_of, has_empty_body
 
+_FIRST_LINE = "함수의 첫 줄"
+"""`FirstDifference.what` if `expected` and `got` are the signatures of two functions."""
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the learner's line beside a mistake."""
 
@@ -72,11 +69,11 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
         feedback = _make_feedback(exercise, trace, verdict, Diagnosis(), None, origin)
         return replace(feedback, message=NOT_BEGUN_MESSAGE, begun=False)
-    explanation = explain(trace, verdict, reference)
+    explanation = told_apart_by_text(explain(trace, verdict, reference), exercise, origin)
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]
-    locations, texts = _with_missing_parentheses(exercise, explanation, locations, texts, origin)
+    locations, texts = _with_unmade_calls(exercise, explanation, locations, texts, origin)
     differences = [
         clearest_difference(mistake, explanation, trace, verdict, reference)
         for mistake in explanation.mistakes
@@ -91,8 +88,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         diagnosis = replace(diagnosis, exception_apart=True)
     line = _line_to_show(locations, evidence)
     feedback = _make_feedback(exercise, trace, verdict, diagnosis, line, origin)
-    is_explained = explanation.pasted or (explanation.mistakes and not explanation.unexplained)
-    if verdict.status == "passed" or trace.load_failure is not None or is_explained:
+    if verdict.status == "passed" or trace.load_failure is not None or diagnosis.explains_all:
         return feedback
     return _with_signature_difference(feedback, exercise, origin)
 
@@ -178,7 +174,15 @@ def _make_diagnosis(
         named = NamedMistake.of(mistake.shown_alternatives, scenario_titles, text.explain)
         ids = tuple(m.id for m in mistake.alternatives)
         right = right_lines(exercise, mistake)
-        named = replace(named, ids=ids, symptom=text.symptom, difference=difference, right_lines=right)
+        titles_told = (text.title,) if text.title else named.titles
+        named = replace(
+            named,
+            ids=ids,
+            titles=titles_told,
+            symptom=text.symptom,
+            difference=difference,
+            right_lines=right,
+        )
         return named if location is None else _at_location(named, location, origin)
 
     nearest = explanation.nearest_mistake
@@ -195,24 +199,24 @@ def _make_diagnosis(
     )
 
 
-def _with_missing_parentheses(
+def _with_unmade_calls(
     exercise: Exercise,
     explanation: Explanation,
     locations: Sequence[Location | None],
     texts: Sequence[TrueText],
     origin: Origin,
 ) -> tuple[list[Location | None], list[TrueText]]:
-    """Return the locations and texts, changed for each mistake that is only a call without parentheses (`opt.step`).
+    """Return the locations and texts, changed for each mistake that is only a call which is not made (`uncalled`).
 
-    Its location becomes the line of that call, and its text begins with a sentence about the parentheses.
+    Its location becomes the line that keeps the call from being made, and its text begins with a sentence about that.
     """
     new_locations, new_texts = [*locations], [*texts]
     for index, mistake in enumerate(explanation.mistakes):
-        uncalled = uncalled_method(exercise, mistake, origin)
-        if uncalled is not None:
-            text = texts[index]
-            new_locations[index] = Location(uncalled.line)
-            new_texts[index] = replace(text, explain=f"{uncalled.in_words()} {text.explain}".rstrip())
+        unmade = unmade_call(exercise, mistake, origin)
+        if unmade is not None:
+            explain = f"{unmade.sentence} {texts[index].explain}".rstrip()
+            new_locations[index] = Location(unmade.line)
+            new_texts[index] = replace(texts[index], explain=explain, title=unmade.title)
     return new_locations, new_texts
 
 
@@ -309,6 +313,8 @@ def _make_feedback(
         if not is_raise_of_named_mistake:
             line = failure.line
     place = origin.place(line)
+    error = f"{failure.type}: {failure.message}" if failure else None
+    raised = failure is not None and failure.own
     printing = _printing_scenario(exercise, trace, verdict)
     return Feedback(
         lesson=exercise.lesson,
@@ -316,14 +322,14 @@ def _make_feedback(
         title=exercise.title,
         status=verdict.status,
         checks=verdict.checks,
-        message=message_for(verdict, diagnosis),
+        message=played_message(verdict.status, diagnosis, error=error, raised=raised),
         diagnosis=diagnosis,
         line=place.line if place else None,
         cell=place.cell if place else None,
         source_line=origin.line_text(line),
         file=origin.file,
-        error=f"{failure.type}: {failure.message}" if failure else None,
-        raised=failure is not None and failure.own,
+        error=error,
+        raised=raised,
         notes=tuple(map(origin.warning_with_place, trace.warnings)),
         seconds=trace.seconds,
         kind=exercise.kind,
@@ -362,15 +368,14 @@ def _with_signature_difference(feedback: Feedback, exercise: Exercise, origin: O
         unexplained_checks=feedback.diagnosis.unexplained_checks,
         exception_apart=feedback.diagnosis.exception_apart,
         signature=found.sentence,
-        first_difference=FirstDifference("", SIGNATURE_PLACE, expected=found.right, got=found.yours),
+        first_difference=FirstDifference("", _FIRST_LINE, expected=found.right, got=found.yours),
     )
-    if diagnosis.mistakes:  # message and line stay those of the first mistake
-        return replace(feedback, diagnosis=diagnosis)
+    feedback = with_diagnosis(feedback, diagnosis)
+    if diagnosis.mistakes:  # the line stays that of the first mistake
+        return feedback
     place = origin.place(found.line)
     return replace(
         feedback,
-        diagnosis=diagnosis,
-        message=signature_message(diagnosis.signature, feedback.error),
         line=place.line if place else None,
         cell=place.cell if place else None,
         source_line=origin.line_text(found.line),

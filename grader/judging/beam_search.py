@@ -1,13 +1,14 @@
 """Grow sets of known mistakes, scenario by scenario, until they behave as the learner's program does.
 
 This is a beam search: it keeps a list of candidate sets, the *beam*, and goes through the scenarios that went wrong. In
-each scenario a set stays if the solution with its mistakes behaves as the learner's program does; otherwise it grows by
-one mistake, or by two if one is not enough. It begins with the scenarios in which the known mistakes have the fewest
-different behaviours, because these leave the least choice.
+each scenario a set stays if it *agrees*: if the solution with its mistakes gives the learner's run there. Otherwise it
+grows by one mistake with which it agrees. A scenario in which no set agrees so is *postponed*: it is tried again after
+all others, when the sets are larger, and then with two more mistakes, too. The search begins with the scenarios in
+which the known mistakes have the fewest different behaviours, because these leave the least choice.
 
-A mistake is made in one of its variants, so a set holds variants: at most one of each mistake. "Mistake" below means
-such a variant, unless it says otherwise. A mistake *acts* in a scenario if it changes the scenario when made alone (see
-`agreement_oracle`). A candidate is *idle* in a scenario if none of its mistakes acts there, and *active* otherwise.
+A mistake is made in one of its variants, so a set holds variants, at most one of each mistake. A variant *acts* in a
+scenario if it changes the scenario when made alone (see `agreement_oracle`). A candidate is *idle* in a scenario if
+none of its variants acts there, and *active* otherwise.
 
 Example: mistake `a` changes the scenarios 1 and 2, `b` and `c` change scenario 2 only, and the learner makes `a` and
 `b`. The beam begins with the empty set. In scenario 1, it becomes {a}. In scenario 2, {a} does not agree, and neither
@@ -29,24 +30,25 @@ from grader.judging.reference import Reference
 _MAX_CANDIDATES = 32
 """Maximum number of candidates kept after each scenario."""
 _MAX_EXTENDED_ACTIVE = 8
-"""Maximum number of active candidates that are extended by one mistake in a scenario, if no idle one fits."""
+"""Maximum number of active candidates that are extended by one mistake in a scenario, if no idle one so agrees."""
 _MAX_EXTENDED_ACTIVE_BESIDE_IDLE = 2
-"""The same number, if some extended idle candidate agrees already: active ones cost more plays and are needed less."""
+"""The same maximum if an idle candidate agrees once extended: active ones cost more plays and are needed less then."""
 _MAX_EXTENDED_BY_PAIRS = 2
 """Maximum number of candidates that are extended by two mistakes in a scenario."""
 _MAX_PAIRS = 112
 """Maximum number of pairs of mistakes tried for one candidate in one scenario; the most promising come first.
 
-Each pair takes at least one play. So this is nearly a third of the plays of a whole search (`_MAX_PLAYS` of
-`agreement_oracle`), and a scenario that no pair explains leaves plays for others.
+A pair usually takes one play, and each behaviour one to put the pairs in order. For a driver of cost 1 this is nearly a
+third of the plays of a whole search (`_MAX_PLAYS` of `agreement_oracle`), so a scenario that no pair explains leaves
+plays for others. For dearer drivers, whose searches have fewer plays, the budget itself is the limit.
 """
 _MAX_SCENARIOS_WITHOUT_PAIR = 3
-"""Number of scenarios without a fitting pair after which the empty set is no longer extended by pairs."""
+"""Number of scenarios that no pair explained after which the empty set is no longer extended by pairs."""
 _MAX_PLAYS_WITHOUT_SUCCESS = 64
-"""Number of plays after which no further scenario is begun if none is explained yet.
+"""Number of plays of all searches together after which no further scenario is begun if none is explained yet.
 
 Scenarios that were postponed by then are still tried once more. The most plays that any sample program needed before
-its first scenario was explained is 27.
+its first scenario was explained is 27. Searches for drivers of a high cost have fewer plays anyway.
 """
 _MAX_SAME_MISTAKES = 3
 """Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
@@ -59,7 +61,7 @@ class Candidate:
     """A set of mistakes that may be those of the learner's program."""
 
     mistakes: MistakeSet
-    """The mistakes, each in one variant."""
+    """One variant of each mistake."""
     explained: tuple[str, ...] = ()
     """Names of the scenarios in which it has been found to agree with the learner's program."""
 
@@ -71,14 +73,15 @@ def may_add(variant: MistakeVariant, mistakes: MistakeSet) -> bool:
 
 def _is_allowed(variants: Sequence[MistakeVariant]) -> bool:
     """Return True if the variants are of different mistakes, and not too many for one set."""
-    return len(ids_of(variants)) == len(variants) <= _MAX_MISTAKES
+    return len(variants) <= _MAX_MISTAKES and len(ids_of(variants)) == len(variants)
 
 
 class BeamSearch:
     """Searches for candidates that explain one learner's runs.
 
-    Several searches with more and more variants can be made. Once one has explained a scenario that was not postponed,
-    `_MAX_PLAYS_WITHOUT_SUCCESS` limits neither it nor the next ones.
+    Several searches with more and more variants can be made, which share the plays. As long as none has explained a
+    scenario when it came to it first, they stop together at `_MAX_PLAYS_WITHOUT_SUCCESS`: a later search then begins no
+    scenario, and returns the empty set.
     """
 
     def __init__(self, reference: Reference, oracle: AgreementOracle, wrong: Sequence[str]) -> None:
@@ -87,20 +90,20 @@ class BeamSearch:
         Args:
             reference: the reference of the exercise and seed that was played.
             oracle: compares sets with the learner's runs, and counts the plays.
-            wrong: names of the scenarios in which the learner's run differs from the solution's; without those of
-                which there is no run of the learner.
+            wrong: names of the scenarios that the learner's program was played in and in which its run differs from
+                the solution's.
         """
         self._reference, self._oracle, self._wrong = reference, oracle, wrong
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._has_explained_any = False
 
-    def candidates(self, variants: Sequence[MistakeVariant], *, may_leave_out: bool) -> list[Candidate]:
+    def search(self, variants: Sequence[MistakeVariant], *, may_leave_out: bool) -> list[Candidate]:
         """Return candidates made of these variants, those that explain most first.
 
         Args:
             variants: variants that may be in a set.
             may_leave_out: True: a candidate stays even if it does not explain a scenario. False: if nothing explains a
-                scenario, the result is empty.
+                scenario that was begun, the result is empty.
         """
         acting_in = {
             scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
@@ -135,7 +138,7 @@ class BeamSearch:
             beam: the candidates so far.
             scenarios: the postponed scenarios.
             acting_in: for each scenario, the variants that act in it and may be added.
-            may_leave_out: see `candidates`.
+            may_leave_out: see `search`.
         """
         scenarios_without_pair = 0
         for scenario in scenarios:
@@ -169,14 +172,14 @@ class BeamSearch:
     ) -> list[Candidate]:
         """Return the candidates that agree in this scenario as well, as they are or with one more mistake.
 
-        Empty if none agrees. Otherwise, with `may_leave_out`, those that disagree are kept too, unless better ones
-        take all the room (`_keep_best`).
+        Empty if none agrees: then the caller postpones the scenario. Otherwise, with `may_leave_out`, those that
+        disagree are kept too, unless better ones take all the room (`_keep_best`).
 
         Args:
             beam: the candidates so far.
             scenario: name of the scenario.
             variants: variants that act in it and may be added.
-            may_leave_out: see `candidates`.
+            may_leave_out: see `search`.
         """
         agreeing = [c for c in beam if self._oracle.acting_subset_agrees(c.mistakes, scenario)]
         others = [c for c in beam if not self._oracle.acting_subset_agrees(c.mistakes, scenario)]
@@ -186,8 +189,15 @@ class BeamSearch:
         idle = [c for c in others if c not in active]
         unchanged = [Candidate(c.mistakes, (*c.explained, scenario)) for c in agreeing]
         grown = [extended for c in idle for extended in self._with_one_more(c, scenario, variants)]
-        for candidate in active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]:
-            grown += self._with_one_more(candidate, scenario, variants)
+        few = active[: _MAX_EXTENDED_ACTIVE_BESIDE_IDLE if grown else _MAX_EXTENDED_ACTIVE]
+        # The variants of one behaviour mostly fail together, though their edits may overlap with those of the acting
+        # mistakes in different ways. So one of each behaviour is tried with all candidates before the others, for which
+        # the plays may not suffice.
+        alike = self._oracle.grouped_by_behaviour(variants, scenario).values()
+        first = [group[0] for group in alike]
+        for tried in (first, [variant for variant in variants if variant not in first]):
+            for candidate in few:
+                grown += self._with_one_more(candidate, scenario, tried)
         if not unchanged and not grown:
             return []
         return self._keep_best([*unchanged, *grown, *(others if may_leave_out else ())])
@@ -197,10 +207,12 @@ class BeamSearch:
     ) -> Iterator[Candidate]:
         """Yield the candidate with one more mistake, for each of the variants that makes it agree in this scenario."""
         is_idle = not self._oracle.acting_subset(candidate.mistakes, scenario)
-        failed: set[int] = set()  # behaviours (`Reference.behaviour`) that do not give the learner's run here
+        failing: set[int] = (
+            set()
+        )  # behaviours (`Reference.behaviour`) that do not give the learner's run here
         for variant in variants:
             behaviour = self._reference.behaviour(variant, scenario)
-            if behaviour in failed:
+            if behaviour in failing:
                 continue
             grown = self._with_added(candidate, (variant,), scenario)
             if grown is not None:
@@ -208,7 +220,7 @@ class BeamSearch:
             # Only in an idle candidate do all variants of this behaviour fail with this one. In others, their edits may
             # overlap with those of the acting mistakes in different ways.
             elif is_idle and not self._oracle.acting_subset_agrees(candidate.mistakes | {variant}, scenario):
-                failed.add(behaviour)
+                failing.add(behaviour)
 
     def _with_two_more(
         self, candidate: Candidate, scenario: str, variants: Sequence[MistakeVariant]
@@ -270,7 +282,7 @@ class BeamSearch:
     def _rank(self, candidate: Candidate) -> tuple[int, int, list[int]]:
         """Return a sort key: candidates that explain more scenarios come first, then those with fewer mistakes.
 
-        After that, those come first whose mistakes are earlier in the course file.
+        After that, those come first whose mistakes are earlier in the exercise's TOML.
         """
         positions = sorted(self._positions[variant] for variant in candidate.mistakes)
         return -len(candidate.explained), len(positions), positions

@@ -17,7 +17,7 @@ from grader.submission.syntax import ParseError, parse
 
 _MAX_PERMUTED = 3
 """Maximum number of mistakes that are tried in every possible order (6 for three). More are tried in two orders only,
-that of the course file and its reverse, because four have 24 orders already."""
+that of the exercise's TOML and its reverse, because four have 24 orders already."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class MistakeVariant:
 
     mistake: Mistake
     number: int
-    """Index in `Mistake.programs`: 0 for the *usual* variant, made by the mistake's `edits` in the course file; 1 for
+    """Index in `Mistake.programs`: 0 for the *usual* variant, made by the mistake's `edits`; 1 for
     the first of its `variants`, and so on."""
 
     @cached_property
@@ -36,12 +36,12 @@ class MistakeVariant:
 
     @property
     def edits(self) -> Edits:
-        """Text edits of the solution that make this variant: for the usual one, `edits` in the course file."""
+        """Text edits of the solution that make this variant: for the usual one, `edits` in the exercise's TOML."""
         return self.mistake.programs[self.number]
 
 
 Combination = tuple[MistakeVariant, ...]
-"""Variants of different mistakes that are made together, in the order of the course file."""
+"""Variants of different mistakes that are made together, in the order of the exercise's TOML."""
 
 
 def ids_of(combination: Iterable[MistakeVariant]) -> frozenset[str]:
@@ -50,7 +50,7 @@ def ids_of(combination: Iterable[MistakeVariant]) -> frozenset[str]:
 
 
 def variants_of(exercise: Exercise) -> list[MistakeVariant]:
-    """Return every variant of every known mistake, in the order of the course file."""
+    """Return every variant of every known mistake, in the order of the exercise's TOML."""
     return [MistakeVariant(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
 
 
@@ -77,7 +77,7 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
 
     Args:
         exercise: the exercise whose source is edited.
-        combination: the mistakes, in the order of the course file.
+        combination: the mistakes, in the order of the exercise's TOML.
 
     Raises:
         CourseError: the old text of an edit does not stand exactly once in the solution.

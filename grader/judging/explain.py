@@ -53,27 +53,36 @@ class ExplainedMistake:
     variant: MistakeVariant
     """The variant of it that behaves as the submission does."""
     alternatives: tuple[Mistake, ...]
-    """The mistake and its twins, in the order of the course file: feedback names all of them."""
+    """The mistake and its twins, in the order of the exercise's TOML: feedback names all of them."""
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes when made alone."""
+    unlikely: frozenset[str] = frozenset()
+    """Ids of alternatives that the learner's text speaks against (`twins_by_text`)."""
 
     @property
     def shown_alternatives(self) -> tuple[Mistake, ...]:
-        """The alternatives whose titles feedback shows, usually all of them.
+        """The alternatives whose titles feedback shows, usually all of them but the unlikely ones.
 
         If the edits of one are part of the edits of every other, only that one is shown: it is true whichever of them
         the learner made. Example: a program that divides in neither pass does not divide in the second, so "does not
         divide in the second pass" is true of it, too.
         """
+        likely = tuple(mistake for mistake in self.alternatives if mistake.id not in self.unlikely)
         part_of_all = next(
             (
                 mistake
-                for mistake in self.alternatives
-                if all(set(mistake.edits) <= set(other.edits) for other in self.alternatives)
+                for mistake in likely
+                if all(set(mistake.edits) <= set(other.edits) for other in likely)
             ),
             None,
         )
-        return self.alternatives if part_of_all is None else (part_of_all,)
+        return likely if part_of_all is None else (part_of_all,)
+
+    @property
+    def shown_variant(self) -> MistakeVariant:
+        """The first shown alternative as a variant: `variant`, or the usual one if that is of another alternative."""
+        shown = self.shown_alternatives[0]
+        return self.variant if self.variant.mistake.id == shown.id else MistakeVariant(shown, 0)
 
 
 @dataclass(frozen=True)

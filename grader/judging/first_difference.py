@@ -15,7 +15,7 @@ from grader.judging.compare_runs import Difference
 from grader.observe.play import Scenario
 from grader.observe.trace import Fact, Parameter, Run
 from grader.observe.values import is_none
-from grader.observe.wording import RETURN_TYPES, ordinal, with_ordinals
+from grader.observe.wording import RETURN_TYPES, ordinal, times, with_ordinals
 
 _MAX_FACT_CHARACTERS = 300
 """Maximum number of characters shown of a fact, which in a forged trace may be as long as the whole trace."""
@@ -126,7 +126,7 @@ def _describe_parameters(scenario: Scenario, first: Difference, run: Run, soluti
             return FirstDifference(scenario.title, "매개변수", "크기가 그대로", "크기가 바뀜")
         # The first row is the state at the start.
         expected, got = len(solution.arrays["theta"]) - 1, len(run.arrays["theta"]) - 1
-        return FirstDifference(scenario.title, UPDATE_COUNT, f"{expected}번", f"{got}번", update=update)
+        return FirstDifference(scenario.title, UPDATE_COUNT, times(expected), times(got), update=update)
     row, element = first.index  # `theta` has a row for each state, with all parameters in it
     parameter, position = _parameter_at(run.parameters, element)
     since = "시작할 때부터" if row == 0 else f"{ordinal(row)} 업데이트부터"

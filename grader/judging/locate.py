@@ -114,7 +114,7 @@ def _line_like_variant(
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     with_others = reference.source_with_mistakes(others) if others else None
     if with_others and not mistake.near:
-        # `source_with_mistakes` wants the order of the course file, which `variants` has.
+        # `source_with_mistakes` wants the order of the exercise's TOML, which `variants` has.
         all_variants = tuple(v for v in reference.variants if v == variant or v in others)
         with_all = reference.source_with_mistakes(all_variants)
         if with_all:

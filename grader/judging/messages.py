@@ -1,10 +1,12 @@
-"""Compose `Feedback.message`, the one-line Korean summary in results.json.
+"""Word `Feedback.message`, the one-line Korean summary in results.json.
 
-A message that contains the exception ends in `Feedback.error`: `report/words.headline` cuts that off.
+A message that contains the exception must end in `Feedback.error`, whose line breaks it has as spaces, because
+`report/words.py headline` removes it from there.
 """
 
+from dataclasses import replace
+
 from grader.course.feedback import Diagnosis, Feedback, FirstDifference, Status
-from grader.judging.judge import Verdict
 from grader.observe.wording import one_of
 
 STATUS_MESSAGES: dict[Status, str] = {
@@ -20,29 +22,60 @@ STATUS_MESSAGES: dict[Status, str] = {
 }
 """Beginning of the message for each status, one or two sentences; the exception or a detail may follow it.
 
-For `timeout`, `unreadable` and syntax errors (`error`) it is only the default: the rooms `grading` and `submission`,
-which know more precisely what happened, pass another message to `feedback_without_trace`.
+For feedback without a trace it is only the default: `grading/grade_submission.py` and `grading/in_process.py`, which
+know more precisely what happened, pass `assess.py feedback_without_trace` another message, such as those below, or one
+that begins with it.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""
-SIGNATURE_PLACE = "함수의 첫 줄"
-"""`FirstDifference.what` if the two values are signatures: the function takes other arguments than it should."""
 
 
-def signature_message(complaint: str, error: str | None) -> str:
-    """Return the message for a function that takes other arguments than the exercise says.
+def with_diagnosis(feedback: Feedback, diagnosis: Diagnosis) -> Feedback:
+    """Return the feedback on a function that was played with another diagnosis, and with the message for it."""
+    message = played_message(feedback.status, diagnosis, error=feedback.error, raised=feedback.raised)
+    return replace(feedback, diagnosis=diagnosis, message=message)
+
+
+def without_mistakes(feedback: Feedback) -> Feedback:
+    """Return the feedback without its named mistakes and what is told beside them."""
+    diagnosis = feedback.diagnosis
+    return with_diagnosis(
+        feedback,
+        replace(diagnosis, mistakes=(), unexplained=(), unexplained_checks=(), exception_apart=False),
+    )
+
+
+def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, raised: bool) -> str:
+    """Return the message for a function that was played and is begun.
+
+    It tells the first of these that there is: the named mistakes, a signature that differs, the exception, the first
+    difference, the status. Everything else in a diagnosis, such as a repair, is told by cards only.
 
     Args:
-        complaint: Korean sentence that says how the arguments differ, without its full stop.
-        error: the exception as in `Feedback.error`; None if the function did not raise.
+        status: the function's status.
+        diagnosis: why it is wrong.
+        error: see `Feedback`.
+        raised: see `Feedback`.
     """
-    return f"{complaint}." if error is None else f"{complaint}. {error}"
+    first = diagnosis.first_difference
+    if diagnosis.mistakes:
+        message = _names_of_mistakes(diagnosis)
+    elif diagnosis.signature:
+        message = f"{diagnosis.signature}. {error or ''}"
+    elif raised and error is not None and error.startswith("NotImplementedError:"):
+        message = "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
+    elif error is not None:
+        message = f"{STATUS_MESSAGES[status]} {error}"
+    else:
+        message = STATUS_MESSAGES[status] if first is None else _told(first)
+    return " ".join(message.split())
 
 
 def time_limit_message(seconds: float) -> str:
-    """Return the message for code that ran longer than its limit.
+    """Return the message for code that ran longer than its limit of processor or wall time.
 
-    The limit is processor time in the sandbox, and wall time in a notebook or `grader check`.
+    It is processor time where a sandbox plays the code, and wall time in a notebook or where `grader check` has no
+    sandbox.
     """
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
@@ -50,55 +83,34 @@ def time_limit_message(seconds: float) -> str:
 def only_waited_message(seconds: float) -> str:
     """Return the message for code that reached its limit of wall time, but not that of processor time.
 
-    Such code is not slow: it waits, for example in `sleep`.
+    Such code waits, for example in `sleep`, or it never ends and the machine is so busy that it got little time.
     """
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
-        "`sleep`이나 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
+        "끝나지 않는 반복이나, `sleep`과 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
     )
 
 
 def no_time_left_message(seconds: float) -> str:
-    """Return the message for an exercise that was not played, because its submission had used up its time."""
+    """Return the message for an exercise that was not played, because those before it used up the submission's time."""
     return f"앞의 연습 문제들이 제출물 하나의 제한 시간 {seconds:g}초를 다 써서 실행하지 못했어요."
 
 
-def message_for(verdict: Verdict, diagnosis: Diagnosis) -> str:
-    """Return the message for a function that was played.
-
-    It tells the first of these that there is: the named mistakes, the exception, the first difference, the status. A
-    leftover `raise NotImplementedError` has a message of its own.
-    """
-    if diagnosis.mistakes:
-        titles_of_each = [mistake.titles for mistake in diagnosis.mistakes]
-        if len(titles_of_each) == 1:
-            titles = one_of(titles_of_each[0])
-        else:  # in quotation marks, because a title is a whole sentence
-            titles = " 그리고 ".join(map(_quoted, titles_of_each))
-        return f"{titles} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else titles
-    failure = verdict.failure
-    if failure is not None and failure.own and failure.type == "NotImplementedError":
-        return "`raise NotImplementedError` 줄이 남아 있어요. 다 썼으면 그 줄을 지우고 다시 확인해 보세요."
-    if failure is not None:
-        return f"{STATUS_MESSAGES[verdict.status]} {failure.type}: {failure.message}"
-    first = diagnosis.first_difference
-    return STATUS_MESSAGES[verdict.status] if first is None else _in_one_line(first)
-
-
-def message_without_mistakes(feedback: Feedback) -> str:
-    """Return what the message of this feedback would be if it named no mistakes."""
-    first = feedback.diagnosis.first_difference
-    if feedback.error is not None:
-        return f"{STATUS_MESSAGES[feedback.status]} {feedback.error}"
-    return STATUS_MESSAGES[feedback.status] if first is None else _in_one_line(first)
+def _names_of_mistakes(diagnosis: Diagnosis) -> str:
+    """Return the titles of the named mistakes, and whether there is more."""
+    if len(diagnosis.mistakes) == 1:
+        names = one_of(diagnosis.mistakes[0].titles)
+    else:
+        names = " 그리고 ".join(_quoted(mistake.titles) for mistake in diagnosis.mistakes)
+    return f"{names} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else names
 
 
 def _quoted(titles: tuple[str, ...]) -> str:
-    """Return the titles of mistakes that behave alike, each in quotation marks."""
+    """Return the title of one mistake, or those of twins, each in quotation marks, because it is a whole sentence."""
     return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
-def _in_one_line(first: FirstDifference) -> str:
+def _told(first: FirstDifference) -> str:
     """Return a first difference as `SGD · 첫 번째 반환값 · 내 코드: 0.3 · 정답: 0.4`."""
     what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
     return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"

@@ -28,7 +28,7 @@ class FoundMistakes:
     """The smallest sets of known mistakes that behave as the learner's program does, and what they explain."""
 
     combinations: tuple[Combination, ...] = ()
-    """Equally good sets, each in the order of the course file; empty if no scenario could be explained."""
+    """Equally good sets, each in the order of the exercise's TOML; empty if no scenario could be explained."""
     explained: tuple[str, ...] = ()
     """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
     unexplained: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class _Search:
         for variants, may_leave_out in rounds:
             if len(found.explained) == len(self.wrong):
                 break
-            candidates = self._beam_search.candidates(variants, may_leave_out=may_leave_out)
+            candidates = self._beam_search.search(variants, may_leave_out=may_leave_out)
             self.oracle.release_reserve()
             chosen = self._chooser.choose(candidates)
             self.oracle.hold_back_reserve()

@@ -71,7 +71,7 @@ class Reference:
 
     @cached_property
     def variants(self) -> list[MistakeVariant]:
-        """Every variant of every known mistake, in the order of the course file."""
+        """Every variant of every known mistake, in the order of the exercise's TOML."""
         return variants_of(self.exercise)
 
     @cached_property
@@ -196,7 +196,8 @@ class Reference:
         if source not in self._programs:
             module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
-            mentioned = set(re.findall(r"\w+", source)) - {"__name__"}
+            # Its own name neither: a program that fails to load would pass for the solution.
+            mentioned = set(re.findall(r"\w+", source)) - {"__name__", self.exercise.name}
             names = self._solution_program.names
             module.__dict__.update({name: value for name, value in names.items() if name in mentioned})
             program = load_program(source, name=module.__name__, into=module)

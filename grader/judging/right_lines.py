@@ -1,62 +1,104 @@
-"""Find the lines of the solution that a known mistake changes: what its repair writes.
+"""Return the lines that the solution has where the program of a known mistake differs from it.
 
 Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`. The right
-line is the former; the card shows it with the last hint.
+line is the former.
+
+The third hint of a page (`report/hold_back.py`) shows these lines, and the last one of `hint` (`report/hint_ladder.py`)
+if it is one whole line; `uncalled.py` looks for method calls in all of them. They are the solution's own: repairs
+(`judging/repair/`) are edits of the learner's program instead.
 """
 
 import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 from textwrap import dedent
 
 from grader.course.course import Exercise
-from grader.judging.edits import MistakeVariant, variant_source
+from grader.judging.edits import variant_source
 from grader.judging.explain import ExplainedMistake
 from grader.judging.solution import exercise_source
+from grader.submission.syntax import DEFINITIONS, definitions, first_line, last_line
 
 _MAX_LINES = 4
 """Maximum number of lines that are shown; more would be the answer."""
+_GAP = "..."
+"""Stands between two lines that are not neighbours in the solution."""
+
+
+@dataclass(frozen=True)
+class _Code:
+    """The lines of a definition without docstrings, comments and empty lines."""
+
+    lines: tuple[str, ...]
+    header_size: int
+    """Number of lines before the body: decorators, and the `def` or `class` with all its parameters."""
 
 
 def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...]:
-    """Return the solution's lines in place of those that make the mistake, without comments.
+    """Return the solution's lines where the mistake's program differs, as learners see them.
 
-    Empty if the mistake only adds lines or replaces many, or if feedback names several mistakes that behave alike.
+    If that program has the same lines, only in other places, their neighbours come with them, because the lines alone
+    would not show where they belong. Docstrings, comments and empty lines are left out, and `...` stands between lines
+    that are not neighbours.
+
+    Empty if the mistake only adds lines, if there would be more than `_MAX_LINES`, or if other mistakes that are shown
+    with it behave alike (`shown_alternatives`).
     """
     if len(mistake.shown_alternatives) > 1:
         return ()
-    # The variant that explains the runs may be of another mistake, which behaves like the one that feedback names.
-    made, named = mistake.variant, mistake.shown_alternatives[0]
-    variant = made if made.mistake.id == named.id else MistakeVariant(named, 0)
-    return _replaced_lines(exercise_source(exercise), variant_source(exercise, variant))
+    right, wrong = _codes(exercise, mistake)
+    shown = _changed(right, wrong)
+    if {right.lines[index].strip() for index in shown} <= {line.strip() for line in wrong.lines}:
+        beside = {index + step for index in shown for step in (-1, 1)}
+        # The header tells nothing about where a line belongs.
+        shown |= {index for index in beside if right.header_size <= index < len(right.lines)}
+    return tuple(_with_gaps(right, sorted(shown))) if len(shown) <= _MAX_LINES else ()
+
+
+def changed_lines(exercise: Exercise, mistake: ExplainedMistake) -> list[str]:
+    """Return all lines of the solution, however many, that the mistake's program does not have at their place."""
+    right, wrong = _codes(exercise, mistake)
+    return [right.lines[index] for index in sorted(_changed(right, wrong))]
+
+
+def _codes(exercise: Exercise, mistake: ExplainedMistake) -> tuple[_Code, _Code]:
+    """Return the code of the solution and of the program with the mistake that feedback names first."""
+    right, wrong = exercise_source(exercise), variant_source(exercise, mistake.shown_variant)
+    return _code(right, exercise.name), _code(wrong, exercise.name)
 
 
 @cache
-def _replaced_lines(right: str, wrong: str) -> tuple[str, ...]:
-    """Return the lines of code of `right` that `wrong` lacks; empty if there are more than `_MAX_LINES`.
-
-    If `wrong` has all of them, only in other places, each comes with the lines before and after it, because a line
-    alone would not show where it belongs.
-    """
-    right_code, wrong_code = _code_lines(right), _code_lines(wrong)
-    changes = SequenceMatcher(None, right_code, wrong_code, autojunk=False).get_opcodes()
-    missing = {index for kind, start, end, _, _ in changes if kind != "equal" for index in range(start, end)}
-    if missing and {right_code[index].strip() for index in missing} <= {line.strip() for line in wrong_code}:
-        # Line 0 is the `def`, which tells nothing.
-        beside = {index + step for index in missing for step in (-1, 1)}
-        missing |= {index for index in beside if 1 <= index < len(right_code)}
-    code = [right_code[index] for index in sorted(missing)]
-    return tuple(dedent("\n".join(code)).splitlines()) if len(code) <= _MAX_LINES else ()
+def _changed(right: _Code, wrong: _Code) -> frozenset[int]:
+    """Return the indices of the lines of `right` that `wrong` has not at their place. Lines that it adds have none."""
+    matcher = SequenceMatcher(None, right.lines, wrong.lines, autojunk=False)
+    changes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
+    return frozenset(index for start, end in changes for index in range(start, end))
 
 
-def _code_lines(text: str) -> list[str]:
-    """Return the lines of a definition without docstrings, comments and empty lines."""
-    left_out: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            left_out.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    return [
-        line
-        for number, line in enumerate(text.splitlines(), start=1)
-        if number not in left_out and line.strip() and not line.lstrip().startswith("#")
-    ]
+@cache
+def _code(source: str, name: str) -> _Code:
+    """Return the code of a source that defines `name`."""
+    lines = source.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column].rstrip()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, DEFINITIONS) and ast.get_docstring(node) is not None:
+            first, last = node.body[0].lineno, last_line(node.body[0])
+            lines[first - 1 : last] = [""] * (last - first + 1)
+    header = lines[: first_line(definitions(source)[name].body[0]) - 1]
+    return _Code(tuple(filter(str.strip, lines)), len(list(filter(str.strip, header))))
+
+
+def _with_gaps(code: _Code, indices: list[int]) -> Iterator[str]:
+    """Yield these lines without their common indentation, and a mark between those that are not neighbours."""
+    lines = dedent("\n".join(code.lines[index] for index in indices)).splitlines()
+    for number, line in enumerate(lines):
+        if number > 0 and indices[number] > indices[number - 1] + 1:
+            yield line[: len(line) - len(line.lstrip())] + _GAP
+        yield line

@@ -36,6 +36,19 @@ def exercise_source(exercise: Exercise) -> str:
     return _definition_source(exercise.lesson, exercise.name)
 
 
+def task_text(exercise: Exercise) -> str:
+    """Return what the learner is asked to write: the first lines of the definition, and its docstring.
+
+    Raises:
+        CourseError: the solution does not define it.
+    """
+    source = exercise_source(exercise)
+    definition = definitions(source)[exercise.name]
+    first = definition.body[0]
+    end = last_line(first) if ast.get_docstring(definition) else first_line(first) - 1
+    return "\n".join(source.splitlines()[:end])
+
+
 @cache
 def solution_source(lesson: str) -> str:
     """Return the lesson's solution as the text of one program, read as submissions are read. Cached.

@@ -5,7 +5,7 @@ What a mistake's code does stays true whatever else is wrong. What happened does
 (`course.conditions`). The condition is checked here on the learner's runs; if it does not hold, the sentence is left
 out.
 
-The *usual* program of a mistake is the solution with the mistake's `edits` in the course file; other ways to make the
+The *usual* program of a mistake is the solution with the mistake's `edits`; other ways to make the
 mistake are in its `variants`.
 
 A condition is one or more of these pieces, joined by ` and `. FIELD is the name of an array or fact of a run, such as
@@ -57,6 +57,8 @@ class TrueText:
     """The mistake's explanation without the sentences that are not true of the run."""
     symptom: str
     """Those of its sentences that say what happened in the run, without what the code does; empty if there are none."""
+    title: str = ""
+    """Title in place of the mistake's own, where that is not true of this code; empty: its own."""
 
 
 def true_explanation(

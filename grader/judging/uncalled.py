@@ -1,41 +1,42 @@
-"""Find a method call that the learner wrote without its parentheses: the line `opt.step` does nothing.
+"""Find a method call that the learner wrote, but that is never made.
 
-Such a program behaves as one with the known mistake that lacks the call. So this is looked for only where such a
-mistake explains the program.
+Either its parentheses are missing (the line `opt.step` does nothing), or it stands behind a `return` in the same block,
+so that its line is never reached. Such a program behaves as one with the known mistake that lacks the call. So this is
+looked for only where such a mistake explains the program.
 """
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from grader.course.course import Exercise
 from grader.judging.explain import ExplainedMistake
 from grader.judging.origin import Origin
-from grader.judging.right_lines import right_lines
-from grader.submission.syntax import definition_of
+from grader.judging.right_lines import changed_lines
+from grader.submission.syntax import Definition, definition_of
 
 _CALLED = re.compile(r"\.(\w+)\(")
 """Matches a method call in a line of code; the group is the method's name."""
+_LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
+"""Statements behind which nothing of the same block is reached, with their keywords."""
 
 
 @dataclass(frozen=True)
-class UncalledMethod:
-    """A statement of the learner's that names a method and does not call it."""
+class UnmadeCall:
+    """A call that the learner wrote and that is never made."""
 
     line: int
-    """Line of the program, from 1."""
-    code: str
-    """The statement: `opt.step`."""
-
-    def in_words(self) -> str:
-        """Return a Korean sentence on why nothing happened there."""
-        return f"`{self.code}` 뒤에 괄호가 없어서 불리지 않았어요."
+    """Line of the program to point at, from 1."""
+    sentence: str
+    """Korean sentence on why the call is not made."""
+    title: str = ""
+    """Korean title in place of the mistake's, which says that the call is missing; empty: the mistake's is true."""
 
 
-def uncalled_method(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> UncalledMethod | None:
-    """Return the first statement that names, without calling it, a method whose call the mistake lacks.
-
-    None if there is no such statement.
+def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> UnmadeCall | None:
+    """Return the first call of a method whose call the mistake lacks, and that is not made; None if there is none.
 
     Args:
         exercise: the exercise that was judged.
@@ -43,12 +44,34 @@ def uncalled_method(exercise: Exercise, mistake: ExplainedMistake, origin: Origi
         origin: the learner's code.
     """
     definition = definition_of(origin.source, exercise.name)
-    missing_calls = set(_CALLED.findall("\n".join(right_lines(exercise, mistake))))
-    for node in ast.walk(definition) if definition is not None else ():
+    if definition is None:
+        return None
+    missing_calls = set(_CALLED.findall("\n".join(changed_lines(exercise, mistake))))
+    for node in ast.walk(definition):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Attribute)
             and node.value.attr in missing_calls
         ):
-            return UncalledMethod(node.lineno, ast.unparse(node.value))
+            code = ast.unparse(node.value)
+            return UnmadeCall(node.lineno, f"`{code}` 뒤에 괄호가 없어서 불리지 않았어요.")
+    for leaving, call in _calls_never_reached(definition):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in missing_calls:
+            word = _LEAVES[type(leaving)]
+            return UnmadeCall(
+                leaving.lineno,
+                f"`{ast.unparse(call)}` 줄이 `{word}` 뒤에 있어서 실행되지 않았어요.",
+                title=f"`{word}` 뒤에 있는 줄은 실행되지 않아요",
+            )
     return None
+
+
+def _calls_never_reached(definition: Definition) -> Iterator[tuple[ast.stmt, ast.Call]]:
+    """Yield each call that stands behind a leaving statement of its block, with that statement."""
+    for parent in ast.walk(definition):
+        for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
+            rest = (
+                [*dropwhile(lambda node: type(node) not in _LEAVES, block)] if isinstance(block, list) else []
+            )
+            for dead in rest[1:]:
+                yield from ((rest[0], node) for node in ast.walk(dead) if isinstance(node, ast.Call))

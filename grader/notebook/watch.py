@@ -21,6 +21,7 @@ from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading.own_file import OwnFile
+from grader.judging.solution import task_text
 from grader.learner.earned import PassNotes, pass_notes, recorded_check
 from grader.learner.next_section import next_exercise
 from grader.learner.progress import Progress
@@ -193,6 +194,9 @@ class Watch:
                 self._leave()
             else:
                 self._skip()
+        elif key == "t" and self._current is not None:
+            self._messages = [task_text(self._current)]
+            self._draw()
         elif key == "d" and self._feedback is not None:
             self._shown = self._shown % len(_parts(self._feedback)) + 1
             self._draw()
@@ -291,7 +295,7 @@ class Watch:
         def listen() -> None:
             while not over.wait(_LOOK_EVERY / 1000):
                 self._waiting += self._pressed()
-                if "h" in self._waiting or "d" in self._waiting:
+                if {*"htd"} & {*self._waiting}:
                     status.update(f"{_CHECKING} 끝나면 보여 드려요.")
                 if any(key in _ENDING for key in self._waiting) or self._is_saved():
                     if _ABANDON is not None:
@@ -352,7 +356,8 @@ class Watch:
             rest = _parts(self._feedback)[self._shown :]
             more = (_KEYS_OF_PARTS[rest[0]] if rest else "d 접기",)
         onward = "n 다음 파일" if self._current is None else "n 다음 문제"
-        return "  ".join((onward, "h 힌트", *more, "r 다시 확인", "q 끝내기"))
+        asked = ("t 문제", "h 힌트") if self._current is not None else ()
+        return "  ".join((onward, *asked, *more, "r 다시 확인", "q 끝내기"))
 
     def _draw_feedback(self, feedback: Feedback) -> None:
         told = without_clues(as_chosen(feedback, self._file.parent))
@@ -384,7 +389,7 @@ class Watch:
 
 
 Part = Callable[[Console, Feedback], None]
-_KEYS_OF_PARTS: dict[Part, str] = {print_checks: "d 자세히", print_figures: "d 잰 것"}
+_KEYS_OF_PARTS: dict[Part, str] = {print_checks: "d 자세히", print_figures: "d 측정값"}
 """Parts of a feedback below its summary -> the key that adds it to what is shown."""
 
 

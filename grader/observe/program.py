@@ -10,7 +10,7 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -157,7 +157,7 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
             raised_by_program = code.co_code[traceback.tb_lasti] == _RAISE
         traceback = traceback.tb_next
     try:
-        message = without_addresses(str(error)[:_MESSAGE_LIMIT])
+        message = _without_outer_functions(without_addresses(str(error)[:_MESSAGE_LIMIT]))
         if frame is not None and program.owns(frame.f_code.co_filename):
             message += _suggestion(error, frame)
     except Exception:  # a hostile __str__ or __dir__
@@ -181,9 +181,21 @@ def _suggestion(error: BaseException, frame: FrameType) -> str:
         return ""
     public = sorted(name for name in known if isinstance(name, str) and not name.startswith("_"))
     near = difflib.get_close_matches(wanted, public, n=1, cutoff=_NEAR)
-    return f". Did you mean: '{near[0]}'?" if near else ""
+    if not near and type(error) is NameError:
+        near = _longer_or_shorter(wanted, frame.f_locals)
+    return f". {DID_YOU_MEAN}'{near[0]}'?" if near else ""
 
 
+def _longer_or_shorter(wanted: str, variables: Iterable[str]) -> list[str]:
+    """Return the only variable that begins as the name does, or the other way round: `scheduler` for `sched`."""
+    alike = [one for one in variables if one.startswith(wanted) or wanted.startswith(one)]
+    return alike if len(alike) == 1 and min(len(wanted), len(alike[0])) >= _SHORTEST else []
+
+
+DID_YOU_MEAN = "Did you mean: "
+"""Stands before the suggested name in the message of an exception."""
+_SHORTEST = 3
+"""Letters that two names must share at their beginning (`opt` and `optimizer`)."""
 _NEAR = 0.75
 """Similarity from which a name is suggested: one letter off in four (`logits` for `logit`, `zero_grd`)."""
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -193,6 +205,14 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 def without_addresses(text: str) -> str:
     """Remove object addresses and names of temporary folders from a text, so that it is the same on every run."""
     return _TEMPORARY.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
+
+
+def _without_outer_functions(text: str) -> str:
+    """Remove the names of the functions in which a function was defined: `fit.<locals>.step()` is `step()`.
+
+    The functions that the driver passes in are called in the learner's code by their own names.
+    """
+    return re.sub(r"\b[\w.]+\.<locals>\.", "", text)
 
 
 _TEMPORARY = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")

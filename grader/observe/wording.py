@@ -77,6 +77,11 @@ def one_of(titles: Sequence[str]) -> str:
     return titles[0] if len(titles) == 1 else " 또는 ".join(f"「{title}」" for title in titles)
 
 
+def times(count: int) -> str:
+    """Return how often something happened: `3번`."""
+    return f"{count}번"
+
+
 def yes_or_no(answer: bool) -> str:
     """Return the answer as a fact says it: `예` or `아니요`."""
     return "예" if answer else "아니요"

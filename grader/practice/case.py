@@ -9,16 +9,18 @@ import builtins
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import ndiff
+from difflib import SequenceMatcher, ndiff
 from functools import cache
 
 from grader.course.conditions import unconditional_text
 from grader.course.course import Exercise, Mistake
 from grader.grading import SEED
+from grader.grading.time_limit import time_limit
 from grader.judging.edits import Combination, MistakeVariant, variants_of
 from grader.judging.reference import Reference, cached_reference
 from grader.judging.solution import exercise_source, solution_with_needed_imports
 from grader.judging.true_sentences import explanations_of_combined_mistakes
+from grader.observe.play import TimeLimit
 from grader.practice.culprits import Fault, find_culprits
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 
@@ -26,6 +28,10 @@ _MOST_LINES = 24
 """Maximum lines of a function that is handed out, without its docstring: it should be readable in a minute."""
 _MOST_LINES_OF_CLASS = 50
 """Maximum lines of a class, whose methods are read one by one; each method is as short as a function."""
+_MOST_SECONDS = 5
+"""Maximum time of the plays that tell whether one mended program is right."""
+_MOST_PLACES = 2
+"""Maximum separate places that one mistake changes, if it can be made so: a line that moved changes two."""
 _TRIES = 12
 """Maximum draws until one holds. Nearly all hold at once."""
 
@@ -102,6 +108,28 @@ def _definition(source: str) -> ast.FunctionDef | ast.ClassDef:
     return definition
 
 
+@cache
+def length(exercise: Exercise) -> int:
+    """Return the number of lines of the exercise's solution, without docstrings."""
+    return _length(_definition(exercise_source(exercise)))
+
+
+@cache
+def is_scattered(exercise: Exercise, id_: str) -> bool:
+    """Return True if every way to make this mistake changes more than `_MOST_PLACES` places of the solution."""
+    known = cached_reference(exercise.name, SEED)
+    ways = (variant for variant in known.variants if variant.mistake.id == id_)
+    return all(_places(known, variant) > _MOST_PLACES for variant in ways)
+
+
+def _places(known: Reference, variant: MistakeVariant) -> int:
+    """Return how many separate places of the solution a mistake changes."""
+    plain = disguised(exercise_source(known.exercise), {}).splitlines()
+    broken = disguised(known.sources[variant.name], {}).splitlines()
+    codes = SequenceMatcher(None, plain, broken, autojunk=False).get_opcodes()
+    return sum(code[0] != "equal" for code in codes)
+
+
 def _length(definition: ast.FunctionDef | ast.ClassDef) -> int:
     """Return the number of lines without docstrings."""
     docstrings = [
@@ -131,7 +159,9 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
         id_: [
             variant
             for variant in variants_of(exercise)
-            if variant.mistake.id == id_ and not _contains_another_mistake(exercise, variant)
+            if variant.mistake.id == id_
+            and not _contains_another_mistake(exercise, variant)
+            and (_places(known, variant) <= _MOST_PLACES or is_scattered(exercise, id_))
         ]
         for id_ in ids
     }
@@ -194,14 +224,17 @@ def _drawn(known: Reference, chosen: Combination, chance: random.Random) -> Case
 
 
 def _mends(known: Reference, chosen: Combination, text: str) -> bool:
-    """Return True if a program is right wherever these mistakes show."""
+    """Return True if a program is right; the scenarios in which these mistakes show are played first."""
+    showing = {
+        name: any(known.behaviour(variant, name) for variant in chosen)
+        for name in (s.name for s in known.exercise.driver.scenarios)
+    }
+    names = sorted(showing, key=lambda name: not showing[name])
     try:
-        ast.parse(text)
-    except SyntaxError:
+        with time_limit(_MOST_SECONDS):
+            return all(known.reproduces(text, name, known.solution_run(name)) for name in names)
+    except TimeLimit:  # a loop without its end
         return False
-    scenarios = (s.name for s in known.exercise.driver.scenarios)
-    showing = (name for name in scenarios if any(known.behaviour(variant, name) for variant in chosen))
-    return all(known.reproduces(text, name, known.solution_run(name)) for name in showing)
 
 
 def _near(known: Reference, chosen: Combination, right: str) -> frozenset[str]:

@@ -76,7 +76,7 @@ def _handed_out(exercise: str | None, real: bool, more: bool) -> Shown:
     head: list[str] = []
     if exercise is not None or real or more or _state.coming is None:
         _state.open = None
-        _state.coming = visits(date.today(), random.Random(), exercise=exercise, real=real, more=more)
+        _state.coming = visits(date.today(), random.Random, exercise=exercise, real=real, more=more)
         head = [] if real or exercise else [opening(date.today())]
     if _state.open is None:
         _state.open = next(_state.coming, None)

@@ -3,7 +3,6 @@
 It is judged like a file in `grader check`.
 """
 
-import ast
 import re
 import tempfile
 import textwrap
@@ -12,10 +11,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
-from grader.course.course import Course, Exercise
-from grader.course.exercise_cell import exercise_of
+from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
+from grader.judging.solution import exercise_source, task_text
 from grader.observe.wording import with_particle
 from grader.practice.best_times import Best, BestTimes
 from grader.practice.typed_body import as_body
@@ -33,20 +32,12 @@ def signature_and_docstring(exercise: Exercise) -> str:
     Raises:
         CommandError: the exercise is a class, which is too long for a drill.
     """
-    starter = _starter(load_course(), exercise)
-    (definition,) = (
-        node
-        for node in ast.parse(starter).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == exercise.name
-    )
-    if isinstance(definition, ast.ClassDef):
+    if exercise_source(exercise).lstrip().startswith("class "):
         raise CommandError(
             f"{with_particle(f'`{exercise.name}`', '은/는')} 클래스라 드릴로 쓰기에는 길어요. "
             '함수를 하나 골라 주세요. 예: 노트북에서는 `drill("accumulate")`, 터미널에서는 `grader drill accumulate`'
         )
-    has_docstring = ast.get_docstring(definition) is not None
-    last = definition.body[0].end_lineno if has_docstring else definition.body[0].lineno - 1
-    return "\n".join(starter.splitlines()[definition.lineno - 1 : last]) + "\n"
+    return task_text(exercise) + "\n"
 
 
 def blank(exercise: Exercise) -> str:
@@ -133,9 +124,3 @@ def set_aside_note(times: BestTimes) -> str:
     if times.set_aside is None:
         return ""
     return f"지난 드릴 기록을 읽을 수 없어 다른 이름으로 옮겨 두었어요: {times.set_aside}. 기록은 처음부터 다시 쌓여요."
-
-
-def _starter(course: Course, exercise: Exercise) -> str:
-    """Return the exercise's cell of the learner's notebook, as it is handed out."""
-    part = course.lesson(exercise.lesson).part_of(exercise.name)
-    return next("".join(cell["source"]) for cell in part.cells() if exercise_of(cell) == exercise.name)

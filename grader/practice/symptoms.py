@@ -11,12 +11,15 @@ from grader.grading import SEED
 from grader.judging.compare_runs import find_difference
 from grader.judging.first_difference import describe_first_difference
 from grader.judging.reference import Reference, cached_reference
+from grader.observe.wording import times, yes_or_no
 from grader.practice.case import Case
 
 _CHOICES = 4
 """Number of choices offered, if as many different symptoms are found."""
 _FEWEST = 3
 """With fewer choices than this, no question is asked."""
+_NUMBER = re.compile(r"\d+|\w+ 번째")
+_FIRST_TIMES = {"첫 번째", "두 번째"}
 _MOST_PLAYS = 16
 """Maximum number of other programs run to find wrong choices."""
 
@@ -50,7 +53,7 @@ def question(case: Case, chance: random.Random) -> Question | None:
         return None
     others: list[str] = []
     for other in _others(known, case, chance):
-        if _without_exception_type(other) != _without_exception_type(right) and other not in others:
+        if all(_differ_in_words(other, chosen) for chosen in (right, *others)):
             others.append(other)
         if len(others) == _CHOICES - 1:
             break
@@ -63,9 +66,15 @@ def question(case: Case, chance: random.Random) -> Question | None:
     return Question(case.exercise.driver[case.scenario].title, choices, answer)
 
 
-def _without_exception_type(symptom: str) -> str:
-    """Strip what nobody can tell without running the code: the type of an exception."""
-    return re.sub(r" \(\w+\)$", "", symptom)
+def _differ_in_words(one: str, other: str) -> bool:
+    """Return True if two symptoms can be told apart without running the code.
+
+    The type of an exception, which element of a list is meant, and numbers cannot: the scenario's sizes are not shown.
+    Only the first and the second time can: what a step leaves behind goes wrong in the next one.
+    """
+    one, other = (re.sub(r" \((?:\w+|\w+ 번째)\)", "", text) for text in (one, other))
+    numbers = {*_NUMBER.findall(one)} ^ {*_NUMBER.findall(other)}
+    return _NUMBER.sub("", one) != _NUMBER.sub("", other) or (one != other and numbers <= _FIRST_TIMES)
 
 
 def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str]:
@@ -106,7 +115,7 @@ def symptom_in_words(first: FirstDifference) -> str:
     if first.tensor is not None:
         return first.what
     if first.what == UPDATE_COUNT:  # counts how often parameters moved, not the calls that a learner can see
-        moved = "한 번도 움직이지 않아요" if first.got == "0번" else f"{first.got} 움직여요"
+        moved = "한 번도 움직이지 않아요" if first.got == times(0) else f"{first.got} 움직여요"
         return f"매개변수가 올바른 코드에서는 {first.expected} 움직이는데, 이 코드에서는 {moved}"
     if first.expected == NO_EXCEPTION:
         return f"{first.what}에서 예외가 나요 ({first.got.partition(':')[0]})"
@@ -117,9 +126,9 @@ def symptom_in_words(first: FirstDifference) -> str:
 
 def _compared(first: FirstDifference) -> str:
     """Return a Korean comparison of the expected with the observed value."""
-    if {first.expected, first.got} == {"예", "아니요"}:
+    if {first.expected, first.got} == {yes_or_no(True), yes_or_no(False)}:
         yes, no = "그래요", "그렇지 않아요"
-        right, here = (yes, no) if first.expected == "예" else (no, yes)
+        right, here = (yes, no) if first.expected == yes_or_no(True) else (no, yes)
         return f"올바른 코드에서는 {right}. 이 코드에서는 {here}"
     expected, got = _number(first.expected), _number(first.got)
     if expected is None or got is None or (expected.is_integer() and got.is_integer()):

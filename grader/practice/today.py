@@ -11,7 +11,7 @@ from datetime import date
 
 from grader.course.course import Course, Exercise
 from grader.learner.progress import Progress
-from grader.practice.case import Case, draw, draw_pair, is_short
+from grader.practice.case import Case, draw, draw_pair, is_scattered, is_short, length
 from grader.practice.schedule import Appointment, appointments, day_of
 
 MINUTES = 5
@@ -21,6 +21,8 @@ MOST_DUE = 5
 """Mistakes that come back on one day; what is due beyond them waits for the next."""
 _PAIRS = 0.25
 """Share of new cases that have two mistakes at once."""
+_ALONE = 3
+"""Number of cases with one mistake before the first with two."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def today(learner: Progress, course: Course, on: date, *, more: bool = False) ->
     """
     every = appointments(learner.events, course)
     open_ = {exercise.name for exercise in candidates(learner, course)}
-    open_ |= {event.what.partition("/")[0] for event in learner.events if event.kind == "clinic"}
+    open_ |= {what.partition("/")[0] for what in closed_cases(learner)}
     mine = [appointment for appointment in every if appointment.exercise in open_]
     due = [appointment for appointment in mine if appointment.due <= on]
     later = [appointment.due for appointment in mine if appointment.due > on]
@@ -88,22 +90,33 @@ def returning(appointment: Appointment, course: Course, chance: random.Random) -
 
 
 def new_case(
-    among: list[Exercise], met: Collection[tuple[str, str]], chance: random.Random, *, pairs: bool = True
+    among: list[Exercise], met: Collection[tuple[str, str]], chance: random.Random, *, seen: int
 ) -> Case | None:
     """Draw a mistake that was not met yet, or any if all were; None if nothing can be drawn.
+
+    The first case comes from the shortest exercise; each one that was seen lets one more in, the next longer.
 
     Args:
         among: exercises to draw from.
         met: (exercise, mistake id) of the mistakes that are scheduled already.
         chance: draws.
-        pairs: make a case of two mistakes at times.
+        seen: number of mistakes that the learner has closed in the clinic so far.
     """
-    for exercise in chance.sample(among, len(among)):
-        if pairs and chance.random() < _PAIRS and (case := draw_pair(exercise, chance)) is not None:
+    by_length = sorted(among, key=length)
+    within, beyond = by_length[: 1 + seen], by_length[1 + seen :]
+    for exercise in [*chance.sample(within, len(within)), *beyond]:
+        is_pair = seen >= _ALONE and chance.random() < _PAIRS
+        if is_pair and (case := draw_pair(exercise, chance)) is not None:
             return case
         ids = [mistake.id for mistake in exercise.mistakes]
-        unmet = [id_ for id_ in ids if (exercise.name, id_) not in met]
-        for id_ in chance.sample(unmet or ids, len(unmet or ids)):
+        unmet = [id_ for id_ in ids if (exercise.name, id_) not in met] or ids
+        # One that changes many places looks like several mistakes: it comes after all others.
+        for id_ in sorted(chance.sample(unmet, len(unmet)), key=lambda id_: is_scattered(exercise, id_)):
             if (case := draw(exercise, [id_], chance)) is not None:
                 return case
     return None
+
+
+def closed_cases(learner: Progress) -> set[str]:
+    """Return the mistakes that the learner has closed in the clinic, each as exercise/mistake."""
+    return {event.what for event in learner.events if event.kind == "clinic"}

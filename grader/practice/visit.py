@@ -1,7 +1,7 @@
 """Follow one case from when it is handed out until it is solved: the learner's answers, the replies, the record."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
@@ -19,7 +19,16 @@ from grader.practice.pointing import on_wrong_line
 from grader.practice.real_bugs import RealBug, case_of, load_real_bugs
 from grader.practice.schedule import appointments
 from grader.practice.symptoms import Question, question
-from grader.practice.today import MINUTES, MOST_DUE, Today, candidates, new_case, returning, today
+from grader.practice.today import (
+    MINUTES,
+    MOST_DUE,
+    Today,
+    candidates,
+    closed_cases,
+    new_case,
+    returning,
+    today,
+)
 from grader.report.plain_text import one_line
 
 _ASKED, _AFTER_TRIES, _AT_ONCE = 1, 2, 3
@@ -172,9 +181,15 @@ def still_wrong(feedback: Feedback) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def draws_of(on: date) -> random.Random:
+    """Return the draws for the day's next case: the same until a case is closed, so that one left open comes again."""
+    closed = sum(event.kind == "clinic" for event in Progress.load().events)
+    return random.Random(f"{on} {closed}")
+
+
 def visits(
     on: date,
-    chance: random.Random,
+    draws: Callable[[], random.Random],
     *,
     exercise: str | None = None,
     real: bool = False,
@@ -184,7 +199,7 @@ def visits(
 
     Args:
         on: the day.
-        chance: draws.
+        draws: called once for each case, gives what draws it.
         exercise: only cases of this exercise, passed or not.
         real: public bugs instead, those not solved yet first.
         more: new cases even if the day's have been seen.
@@ -195,19 +210,22 @@ def visits(
     """
     course = load_course()
     if real:
-        return (Visit(case_of(bug, course), chance, bug=bug) for bug in _open_bugs(course, exercise))
+        return (Visit(case_of(bug, course), draws(), bug=bug) for bug in _open_bugs(course, exercise))
     if exercise is not None:
-        return _exercise_visits(course.exercise(exercise), course, chance)
-    return _todays_visits(today(Progress.load(), course, on, more=more), course, chance)
+        return _exercise_visits(course.exercise(exercise), course, draws)
+    return _todays_visits(today(Progress.load(), course, on, more=more), course, draws)
 
 
-def _todays_visits(plan: Today, course: Course, chance: random.Random) -> Iterator[Visit]:
+def _todays_visits(plan: Today, course: Course, draws: Callable[[], random.Random]) -> Iterator[Visit]:
     """Yield the cases that are due, then new ones."""
     for appointment in plan.due:
+        chance = draws()
         if (case := returning(appointment, course, chance)) is not None:
             yield Visit(case, chance, met=True)
     for _ in range(plan.fresh):
-        if (case := new_case(candidates(Progress.load(), course), _met(course), chance)) is not None:
+        chance, learner = draws(), Progress.load()
+        seen = len(closed_cases(learner))
+        if (case := new_case(candidates(learner, course), _met(course), chance, seen=seen)) is not None:
             yield Visit(case, chance)
 
 
@@ -216,15 +234,19 @@ def _met(course: Course) -> set[tuple[str, str]]:
     return {(one.exercise, one.mistake) for one in appointments(Progress.load().events, course)}
 
 
-def _exercise_visits(exercise: Exercise, course: Course, chance: random.Random) -> Iterator[Visit]:
+def _exercise_visits(
+    exercise: Exercise, course: Course, draws: Callable[[], random.Random]
+) -> Iterator[Visit]:
     """Return new cases of one exercise; raise `CommandError` if it is too long to be handed out."""
     if not is_short(exercise):
         raise CommandError(
             f"`{exercise.name}` 코드는 클리닉에서 다루기에는 길어요. 다른 함수를 골라 주세요. "
             '예: 노트북에서는 `clinic("accumulate")`, 터미널에서는 `grader clinic accumulate`'
         )
-    drawn = (new_case([exercise], _met(course), chance) for _ in range(_BY_NAME))
-    return (Visit(case, chance) for case in drawn if case is not None)
+    chances = (draws() for _ in range(_BY_NAME))
+    seen = len(closed_cases(Progress.load()))
+    drawn = ((new_case([exercise], _met(course), chance, seen=seen), chance) for chance in chances)
+    return (Visit(case, chance) for case, chance in drawn if case is not None)
 
 
 def _open_bugs(course: Course, exercise: str | None) -> list[RealBug]:

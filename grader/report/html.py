@@ -90,15 +90,17 @@ def feedback_html(
     """
     diagnosis = feedback.diagnosis
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
+    framed = words.framed(feedback)
     card: str = (
         template_environment()
         .get_template("card.html.j2")
         .render(
-            f=feedback,
+            f=framed,
             head=words.headline(feedback),
             accent=GREY if not feedback.begun else _ACCENTS.get(feedback.status, AMBER),
-            where=words.location(feedback),
+            where=words.location(framed),
             error=words.error_text(feedback),
+            error_place="" if framed is feedback else words.place(feedback),
             next_step=words.next_step(feedback),
             pairs=pairs,
             order_title=words.order_title(feedback),

@@ -15,8 +15,9 @@ from typing import Any
 from grader.base.files import write_whole
 from grader.course.feedback import ClassResult, Feedback, SubmissionResult
 from grader.submission.source_file import SourceFile
+from grader.submission.statements import Block, needed_names
 from grader.submission.submission import Submission
-from grader.submission.syntax import definitions
+from grader.submission.syntax import definitions, first_line, last_line, top_level
 
 NAME = "answers.jsonl"
 """Name of the file in the report's folder; one JSON line for each student."""
@@ -63,6 +64,7 @@ def keep_answers(out: Path, submissions: Iterable[Submission], exercises: Iterab
 def _json_line(submission: Submission, exercises: tuple[str, ...]) -> str:
     """Return one student's line. JSON escapes everything but ASCII, lone surrogates included."""
     files: list[SourceFile] = [*submission.files]
+    blocks: dict[str, Block] = {}
     own: dict[str, Any] = {}
     for name in exercises:
         source = submission.source_for(name)
@@ -71,7 +73,9 @@ def _json_line(submission: Submission, exercises: tuple[str, ...]) -> str:
         at = next((i for i, file in enumerate(files) if file is source), len(files))
         if at == len(files):
             files.append(source)
-        own[name] = {"file": at, **_definition(source, name)}
+        if source.name not in blocks:
+            blocks[source.name] = Block((), top_level(source.text), frozenset())
+        own[name] = {"file": at, **_definition(source, name, blocks[source.name])}
     document = {
         "student": submission.student,
         "exercises": own,
@@ -80,16 +84,30 @@ def _json_line(submission: Submission, exercises: tuple[str, ...]) -> str:
     return json.dumps(document)
 
 
-def _definition(source: SourceFile, exercise: str) -> dict[str, Any]:
-    """Return where the definition stands in the program, or its text if it does not parse; and its fingerprint."""
+def _definition(source: SourceFile, exercise: str, block: Block) -> dict[str, Any]:
+    """Return where the definition stands in the program, or its text if it does not parse; and its fingerprints."""
     if source.problem_for(exercise) is not None and (attempt := source.answer(exercise)) is not None:
         text, place = attempt
         texts = text.split("\n")
-        return {"broken": [place.cell, place.line, texts], "digest": _digest(texts)}
+        digest = _digest(texts)
+        return {"broken": [place.cell, place.line, texts], "digest": digest, "judged": digest}
     first, last = source.spans.get(exercise, (1, len(source.places)))
-    texts = source.text.split("\n")[first - 1 : last]
+    lines = source.text.split("\n")
+    texts = lines[first - 1 : last]
     begin, end = source.nearest_place(first), source.nearest_place(last)
-    return {"span": [[begin.cell, begin.line], [end.cell, end.line]], "digest": _digest(texts)}
+    return {
+        "span": [[begin.cell, begin.line], [end.cell, end.line]],
+        "digest": _digest(texts),
+        "judged": _digest([*texts, *_needed(block, exercise, lines), *source.modules.values()]),
+    }
+
+
+def _needed(block: Block, exercise: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the helpers, constants and imports that the definition needs, also through each other."""
+    names = needed_names([block], [exercise])
+    for statement, uses in zip(block.body, block.uses, strict=True):
+        if exercise not in uses.bound and not uses.bound.isdisjoint(names):
+            yield from lines[first_line(statement) - 1 : last_line(statement)]
 
 
 def _digest(texts: Sequence[str]) -> str:
@@ -127,6 +145,7 @@ class Answers:
         self._path = out / NAME
         self._places: dict[str, int] = {}
         self._digests: dict[str, dict[str, str]] = {}
+        self._judged: dict[str, dict[str, str]] = {}
         if not self._path.is_file():
             return
         with self._path.open("rb") as file:
@@ -134,8 +153,10 @@ class Answers:
             for line in iter(lambda: file.readline(_MAX_LINE), b""):
                 with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
                     entry = json.loads(line)
-                    digests = {name: str(own["digest"]) for name, own in entry["exercises"].items()}
-                    self._digests[entry["student"]], self._places[entry["student"]] = digests, start
+                    student, exercises = entry["student"], entry["exercises"].items()
+                    digests = {name: str(own["digest"]) for name, own in exercises}
+                    self._judged[student] = {n: str(own.get("judged", own["digest"])) for n, own in exercises}
+                    self._digests[student], self._places[student] = digests, start
                 start += len(line)
 
     def __bool__(self) -> bool:
@@ -149,8 +170,9 @@ class Answers:
     def fingerprint(self, submission: SubmissionResult | None, exercise: str) -> str:
         """Return the fingerprint of the answer that people judge, as `overrides.csv` has it.
 
-        It is that of the definition, or that of all files where there is none, and for the whole submission. It begins
-        with a word, so that no spreadsheet takes it for a number.
+        It is that of the definition with all that it needs of the program: with another helper it may behave otherwise.
+        Where there is no definition, and for the whole submission, it is that of all files. It begins with a word, so
+        that no spreadsheet takes it for a number.
 
         Args:
             submission: what the student handed in; None for nothing.
@@ -158,7 +180,7 @@ class Answers:
         """
         if submission is None:
             return NOTHING
-        own = self.digest(submission.student, exercise)
+        own = self._judged.get(submission.student, {}).get(exercise, "")
         return f"답:{own}" if own else f"제출:{submission.digest}"
 
     def of(self, student: str, exercise: str) -> Answer | None:

@@ -19,7 +19,9 @@ def clean(text: str, limit: int = 2000) -> str:
     """
     text = _COLORS.sub("", text)
     cut = text[:limit]
-    shown = "".join(_visible(char) for char in cut.replace("\r\n", "\n").expandtabs(4))
+    plain = cut.replace("\r\n", "\n").expandtabs(4)
+    # What is printable has nothing to escape; asking a long text as a whole is many times faster.
+    shown = plain if plain.replace("\n", "").isprintable() else "".join(map(_visible, plain))
     return shown if len(text) <= limit else f"{shown} … ({len(text):,}자 중 {limit:,}자)"
 
 

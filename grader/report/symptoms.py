@@ -3,7 +3,7 @@
 import re
 
 from grader.course.feedback import NO_EXCEPTION, UPDATE_COUNT, Feedback, FirstDifference, NamedMistake
-from grader.observe.wording import particle, yes_or_no
+from grader.observe.wording import particle, times, yes_or_no
 from grader.report import formulas
 from grader.report.plain_text import one_line
 
@@ -49,7 +49,7 @@ def difference_in_words(first: FirstDifference) -> str:
     if first.tensor is not None:
         return what
     if what == UPDATE_COUNT:
-        changed = "한 번도 바뀌지 않았어요" if got == "0번" else f"{got} 바뀌었어요"
+        changed = "한 번도 바뀌지 않았어요" if got == times(0) else f"{got} 바뀌었어요"
         return f"매개변수가 정답에서는 {expected} 바뀌는데, 내 코드에서는 {changed}"
     if NO_EXCEPTION in (got, expected):
         raised = f"예외가 났어요 ({got.partition(':')[0]})"

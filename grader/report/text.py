@@ -200,19 +200,20 @@ def _checks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
 
 
 def _place(feedback: Feedback) -> Iterable[RenderableType]:
-    where, line = words.location(feedback), feedback.source_line
+    framed = words.framed(feedback)
+    where, line = words.location(framed), framed.source_line
     if where and feedback.begun:
         yield _label("내 코드")
         yield _indented(Text(where, _LABEL), 2)
         if line:
             for number, one in enumerate(
-                (line if "\n" in line else line.strip()).split("\n"), start=feedback.line or 0
+                (line if "\n" in line else line.strip()).split("\n"), start=framed.line or 0
             ):
-                before = "" if feedback.line is None else f"{number} | "
+                before = "" if framed.line is None else f"{number} | "
                 yield _indented(Text(f"{before}{plain_text.clean(one.rstrip(), 400)}", "bold"), 2)
     error = words.error_text(feedback)
     if error:
-        yield _label("예외")
+        yield _label("예외" if framed is feedback else f"예외 · {words.place(feedback)}")
         yield _indented(Text(error), 2)
 
 

@@ -4,7 +4,7 @@ The text report and the HTML report both take their sentences from here, so that
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.base.names import listed
 from grader.course.feedback import (
@@ -123,7 +123,8 @@ def headline(feedback: Feedback) -> Headline:
         is_shown_below = feedback.diagnosis.first_difference is not None
         return Headline(mark, DIFFERS, "" if is_shown_below else one_line(feedback.message, 600))
     # `error_text` shows the exception below the headline, so it is cut out of the message here.
-    first, rest = first_sentence(one_line(feedback.message.removesuffix(feedback.error or "").rstrip(), 600))
+    message, error = (" ".join(text.split()) for text in (feedback.message, feedback.error or ""))
+    first, rest = first_sentence(one_line(message.removesuffix(error).rstrip(), 600))
     shown = one_line(feedback.error or "", 600)
     rest = "" if shown.startswith(rest) else rest.removesuffix(shown).rstrip()
     return Headline(mark, first or STATUS_NAMES[feedback.status], rest)
@@ -201,7 +202,7 @@ def evidence_title(feedback: Feedback) -> str:
     diagnosis = feedback.diagnosis
     passed = sum(check.passed for check in feedback.checks)
     parts = {
-        f"항목 {passed}/{len(feedback.checks)}": feedback.status in ("failed", "error"),
+        f"항목 {passed}/{len(feedback.checks)} 통과": feedback.status in ("failed", "error"),
         "처음 갈라지는 곳": diagnosis.mistakes and first_difference_to_show(feedback) is not None,
         "실행 순서": diagnosis.yours or diagnosis.right,
         "업데이트의 재료": diagnosis.recipe is not None,
@@ -467,6 +468,20 @@ def _side_shown(feedback: Feedback) -> str:
     """Return what follows the number of the line that is shown, where something is missing beside it."""
     mistakes = feedback.diagnosis.mistakes
     return _side(mistakes[0]) if mistakes and mistakes[0].line == feedback.line else ""
+
+
+def framed(feedback: Feedback) -> Feedback:
+    """Return the feedback with the place whose code the card frames.
+
+    Where a named mistake explains the exception, that is its line: the line that raised only met what came of it.
+    """
+    mistakes = feedback.diagnosis.mistakes
+    if feedback.error is None or not mistakes or feedback.diagnosis.exception_apart:
+        return feedback
+    first = mistakes[0]
+    if first.line is None or (first.line, first.cell) == (feedback.line, feedback.cell):
+        return feedback
+    return replace(feedback, line=first.line, cell=first.cell, source_line=first.source_line)
 
 
 def location(feedback: Feedback) -> str:

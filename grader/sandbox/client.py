@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from grader.observe.trace import MAX_TRACE_BYTES
-from grader.sandbox.inside import frames
+from grader.sandbox.inside import protocol
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS
 from grader.sandbox.parcels import Parcels, pack_parcel
@@ -52,15 +52,15 @@ _CHUNK_BYTES = 2**16
 """Maximum number of bytes to read at once."""
 _MAX_ACT_CHARS = 40
 """Maximum characters kept of the name of a suspicious act."""
-_STATUS_OF_REASON: dict[frames.KillReason, Status] = {"memory": "memory", "time": "timeout"}
+_STATUS_OF_REASON: dict[protocol.KillReason, Status] = {"memory": "memory", "time": "timeout"}
 """Reason for which the server kills a child -> the status that says so, for reasons with a status of their own."""
-_DETAIL_OF_REASON: dict[frames.KillReason, str] = {
+_DETAIL_OF_REASON: dict[protocol.KillReason, str] = {
     "threads": "너무 많은 스레드",
     "processes": "너무 많은 프로세스",
 }
-"""Reason for which the server kills a child -> the detail of the status `crashed`, for all other reasons but `kill`.
-`kill` is in neither dict: only `close` causes it, when no exercise is being played."""
-_SERVER_GONE: frames.Header = {}
+"""The same for all other reasons -> the detail of the status `crashed`. `requested` is in neither dict: only `close`
+causes it, when no exercise is being played."""
+_SERVER_GONE: protocol.Header = {}
 """Stands for the message about a child's end if there will never be one, because the server is gone itself."""
 
 
@@ -136,9 +136,9 @@ class Child:
         """Number of attempts sent so far."""
         self._last_output = b""
         """The latest piece of printed output."""
-        self._end_message: frames.Header | None = None
+        self._end_message: protocol.Header | None = None
         """The server's message that the child has ended; `_SERVER_GONE` if the server is gone; None while both live."""
-        self._reader = frames.FrameReader(limits.trace_bytes)
+        self._reader = protocol.FrameReader(limits.trace_bytes)
         self._selector = selectors.DefaultSelector()
         self.source: str | None = None
         """Program text of the last `load` if that succeeded; None before the first, and while one is going on."""
@@ -168,7 +168,7 @@ class Child:
             try:
                 fds = (child_channel.fileno(), child_output)
                 with suppress(OSError):  # `wait_until_ready` will notice that the server is gone
-                    frames.send(self._control, {"op": "fork", "bounds": asdict(bounds)}, fds=fds)
+                    protocol.send(self._control, {"op": "fork", "bounds": asdict(bounds)}, fds=fds)
             finally:
                 os.close(child_output)
 
@@ -247,8 +247,8 @@ class Child:
         try:
             if self._end_message is None:
                 self._control.settimeout(_END_SECONDS)
-                frames.send(self._control, {"op": "kill"})
-                self._end_message, _, _ = frames.receive(self._control)
+                protocol.send(self._control, {"op": "kill"})
+                self._end_message, _, _ = protocol.receive_trusted(self._control)
             return self._end_message.get("event") == "gone"
         except (EOFError, OSError, ValueError):
             return False
@@ -266,7 +266,7 @@ class Child:
             )
             self._sent_modules.update(modules)
 
-    def _request_trace(self, header: frames.Header, body: bytes = b"") -> bytes:
+    def _request_trace(self, header: protocol.Header, body: bytes = b"") -> bytes:
         """Send a request to play, and return the body of its answer: the bytes of a trace.
 
         Raises:
@@ -276,10 +276,10 @@ class Child:
         if self._reader.has_pending_bytes:
             raise UnexpectedFrame  # nothing may follow the previous answer, not even a report of a suspicious act
         self._send(header, body, executes_submission=True)
-        answer: frames.Header = {key: header[key] for key in ("exercise", "number") if key in header}
+        answer: protocol.Header = {key: header[key] for key in ("exercise", "number") if key in header}
         return self._wait_for(answer, self._limits.seconds)
 
-    def _send(self, header: frames.Header, body: bytes = b"", *, executes_submission: bool = False) -> None:
+    def _send(self, header: protocol.Header, body: bytes = b"", *, executes_submission: bool = False) -> None:
         """Send a frame to the child.
 
         Args:
@@ -291,10 +291,10 @@ class Child:
         self._channel.settimeout(_SEND_SECONDS)
         with suppress(OSError):  # `_wait_for` will notice that the child or the server is gone
             if executes_submission:
-                frames.send(self._control, {"op": "request", "cpu_seconds": self._limits.cpu_seconds})
-            frames.send(self._channel, header, body)
+                protocol.send(self._control, {"op": "request", "cpu_seconds": self._limits.cpu_seconds})
+            protocol.send(self._channel, header, body)
 
-    def _wait_for(self, answer: frames.Header, seconds: float) -> bytes:
+    def _wait_for(self, answer: protocol.Header, seconds: float) -> bytes:
         """Wait at most `seconds` for the frame with the header `answer`, and return its body.
 
         A frame that has arrived counts even if the child has ended meanwhile, so look for frames first.
@@ -323,7 +323,7 @@ class Child:
             for key, _ in self._selector.select(remaining):
                 self._read_from(key.fileobj)
 
-    def _note_suspicious_act(self, header: frames.Header) -> None:
+    def _note_suspicious_act(self, header: protocol.Header) -> None:
         """Note a report of `sandbox.inside.suspicious_acts`.
 
         Raises:
@@ -337,7 +337,7 @@ class Child:
         acts = self.suspicious_acts.setdefault(self._running_source, [])
         acts.append((act[:_MAX_ACT_CHARS], int(line)))
 
-    def _next_frame(self) -> tuple[frames.Header, bytes] | None:
+    def _next_frame(self) -> tuple[protocol.Header, bytes] | None:
         """Return the next complete frame from the child; None if there is none yet.
 
         Raises:
@@ -345,14 +345,14 @@ class Child:
         """
         try:
             return self._reader.next_frame()
-        except frames.FrameError as error:
+        except protocol.FrameError as error:
             raise NoAnswer("crashed", "읽을 수 없는 답") from error
 
     def _read_from(self, readable: Any) -> None:
         """Read from what the selector found readable, and note if that shows that the child or server is gone."""
         if readable is self._control:
             try:
-                self._end_message, _, _ = frames.receive(self._control)
+                self._end_message, _, _ = protocol.receive_trusted(self._control)
             except (EOFError, OSError):
                 self._end_message = _SERVER_GONE
             self._read_channel()  # what the child wrote before it ended
@@ -402,7 +402,7 @@ class Child:
         with suppress(KeyError):  # it was unregistered before
             self._selector.unregister(closed)
 
-    def _reason_for_end(self, message: frames.Header) -> NoAnswer:
+    def _reason_for_end(self, message: protocol.Header) -> NoAnswer:
         """Return the exception that says why the child ended, according to the server's message about its end."""
         reason, status = message.get("reason"), message.get("status")
         if reason in _STATUS_OF_REASON:

@@ -1,14 +1,17 @@
 """Fork this process to serve as the sandbox's server, which saves the seconds that importing torch again would take.
 
-This is only for checking one's own file: the memory of the forked server holds everything that this process holds,
-answers included. A forked server differs from a started one (`server_command`) in three more ways, which do no harm to
-a file of one's own:
+This is only for checking one's own file, because a forked server differs from a started one (`server_command`):
 
+- Its memory holds everything that this process holds, answers included.
+- It is never isolated: it does not run in bubblewrap, and its children get no namespaces, no /tmp of their own and no
+  filter of system calls. Resource limits and the limits that grader and server watch hold for them, too.
 - It keeps this interpreter's import path and options.
 - Environment variables that are read when a process starts, such as PYTHONHASHSEED and GLIBC_TUNABLES, have no effect.
-- It does not call `isolation.exit_on_hangup`: torch is usually imported already, so it soon reads its control socket.
+- If the grader is killed while the server starts, the server ends only when it comes to read its control socket: it
+  does not call `isolation.exit_on_hangup`. That takes seconds only if this process has not imported torch.
 """
 
+import math
 import os
 import signal
 import socket
@@ -25,8 +28,9 @@ from grader.sandbox.server_command import server_environment
 def can_fork(device: str) -> bool:
     """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread and without a GPU.
 
-    Another thread might hold a lock, which would stay locked for ever in the fork. Where torch sees a GPU, a backward
-    pass starts threads, even on the CPU. After a backward pass with those threads, no fork can run one
+    Another thread might hold a lock, which would stay locked for ever in the fork. Threads that torch's computations
+    have started do no harm: the server computes with one thread (`server.py _warm`). But where torch sees a GPU, a
+    backward pass starts threads even on the CPU, and if this process has run one, no fork of it can run any
     (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
 
     Args:
@@ -46,23 +50,27 @@ def _sees_a_gpu() -> bool:
     return bool(accelerator.is_available())
 
 
-class ForkedProcess:
+_POLL_SECONDS = 0.002
+"""Time between two looks at a process that is to end; it usually ends within milliseconds."""
+
+
+class ForkedServer:
     """A fork of this process that serves. It has what `ServerProcess` needs of `subprocess.Popen`'s interface."""
 
-    def __init__(self, control: socket.socket, errors: IO[bytes], own_folder: str) -> None:
-        """Fork; in the fork, serve on the CPU until the other end of `control` is closed, and never return.
+    def __init__(self, server_end: socket.socket, error_file: IO[bytes], own_folder: str) -> None:
+        """Fork; in the fork, serve on the CPU until the other end of the socket is closed, and never return.
 
         The caller makes sure that `can_fork("cpu")` is true at this moment.
 
         Args:
-            control: the server's end of the control socket.
-            errors: file that receives the server's standard error.
+            server_end: the server's end of the control socket.
+            error_file: receives the server's standard error.
             own_folder: the server's working directory, HOME and TMPDIR.
         """
         self._ended = False
         self.pid = os.fork()
         if self.pid == 0:
-            _become_server(control, errors, own_folder)
+            _become_server(server_end, error_file, own_folder)
 
     def poll(self) -> int | None:
         """Return None while the process runs, then 0, whatever its exit status: `ServerProcess` does not read it."""
@@ -79,7 +87,7 @@ class ForkedProcess:
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
 
-    def wait(self, timeout: float = 60.0) -> None:
+    def wait(self, timeout: float = math.inf) -> None:
         """Wait up to `timeout` seconds for the process to end.
 
         Raises:
@@ -89,23 +97,23 @@ class ForkedProcess:
         while self.poll() is None:
             if time.monotonic() > deadline:
                 raise subprocess.TimeoutExpired("server", timeout)
-            time.sleep(0.002)
+            time.sleep(_POLL_SECONDS)
 
 
-def _become_server(control: socket.socket, errors: IO[bytes], own_folder: str) -> NoReturn:
+def _become_server(server_end: socket.socket, error_file: IO[bytes], own_folder: str) -> NoReturn:
     """Serve in the forked process, with no open files but the control socket and the error file, then exit."""
-    # Everything stands in the `try`: an exception raised outside of it would return to the grader's code, which would
-    # then run twice: in the grader and in its fork.
+    # Everything stands in the `try`: an exception that left this function would go on into the grader's code, in a
+    # second copy of the grader.
     try:
-        # Imported only here, because it needs torch, which a grader that starts its server by the command does without.
+        # Imported only here: it imports torch, which not every process that imports this module needs.
         from grader.sandbox.inside import server
 
         os.setsid()  # Ctrl-C in the terminal must reach only the parent
         os.chdir(own_folder)
         null_device = os.open(os.devnull, os.O_RDWR)
-        os.dup2(control.fileno(), server.CONTROL_FD)
+        os.dup2(server_end.fileno(), server.CONTROL_FD)  # standard input
         os.dup2(null_device, 1)
-        os.dup2(errors.fileno(), 2)
+        os.dup2(error_file.fileno(), 2)
         # This also closes our copy of the parent's end of the socket. As long as a copy is open, the server never sees
         # that the socket was closed.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))

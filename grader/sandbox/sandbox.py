@@ -20,7 +20,7 @@ from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain_probe, probe
 from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status
 from grader.sandbox.forked_server import can_fork
-from grader.sandbox.inside.frames import ServerSetting
+from grader.sandbox.inside.protocol import ServerSettings
 from grader.sandbox.parcels import Parcels
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from grader.sandbox.trace_bounds import refuse_implausible
@@ -124,13 +124,13 @@ class Sandbox:
         # Start the server first: it imports torch while drivers are read here.
         self._server: ServerProcess | None = self._start_server()
         self._parcels = Parcels(lessons)
-        self._setting = ServerSetting(
+        self._settings = ServerSettings(
             preimports=(*self._parcels.imported_libraries(), *preimports),
             device=device,
             isolate=self._isolate,
             visible_folders=bubblewrap.bound_folders_in_tmp(),
         )
-        self._server.send_setting(self._setting)
+        self._server.send_settings(self._settings)
 
     def __enter__(self) -> Self:
         return self
@@ -290,7 +290,7 @@ class Sandbox:
             self.close()
         if self._server is None:
             self._server = self._start_server()
-            self._server.send_setting(self._setting)
+            self._server.send_settings(self._settings)
         try:
             self._server.wait_until_warm()
         except SandboxUnavailable:

@@ -11,9 +11,9 @@ from dataclasses import asdict
 from grader.base.errors import HanstepError
 from grader.base.removal import temporary_folder
 from grader.sandbox import bubblewrap, cgroups
-from grader.sandbox.forked_server import ForkedProcess
-from grader.sandbox.inside import frames
-from grader.sandbox.inside.frames import ServerSetting
+from grader.sandbox.forked_server import ForkedServer
+from grader.sandbox.inside import protocol
+from grader.sandbox.inside.protocol import ServerSettings
 from grader.sandbox.server_command import import_path, python_command, server_environment
 
 _START_SECONDS = 300.0
@@ -44,7 +44,7 @@ class ServerProcess:
         added_packages: Sequence[str] = (),
         forked: bool = False,
     ) -> None:
-        """Start the process and return at once; call `send_setting` next, then `wait_until_warm`.
+        """Start the process and return at once; call `send_settings` next, then `wait_until_warm`.
 
         Args:
             isolate: run it inside bubblewrap.
@@ -64,7 +64,7 @@ class ServerProcess:
             resources.callback(self.control.close)
             with server_end:  # the server has a copy of it
                 if forked:
-                    self._process: ForkedProcess | subprocess.Popen[bytes] = ForkedProcess(
+                    self._process: ForkedServer | subprocess.Popen[bytes] = ForkedServer(
                         server_end, self._errors, own_folder
                     )
                 else:
@@ -85,10 +85,10 @@ class ServerProcess:
             """Descriptor that becomes readable when the process ends (pidfd); None if this system has no such thing."""
             self._resources = resources.pop_all()
 
-    def send_setting(self, setting: ServerSetting) -> None:
-        """Send the server its setting, without waiting until it reads it. Raise nothing if the server is gone."""
+    def send_settings(self, settings: ServerSettings) -> None:
+        """Send the server its settings, without waiting until it reads it. Raise nothing if the server is gone."""
         with suppress(OSError):
-            frames.send(self.control, asdict(setting))
+            protocol.send(self.control, asdict(settings))
 
     @property
     def is_alive(self) -> bool:
@@ -105,7 +105,7 @@ class ServerProcess:
             return
         self.control.settimeout(_START_SECONDS)
         try:
-            frames.receive(self.control)
+            protocol.receive_trusted(self.control)
         except (EOFError, OSError) as error:
             self._process.kill()
             self._process.wait()

@@ -27,7 +27,13 @@ _TOPIC = re.compile(r"#{1,6} |\*\*(?:(?:예측|물음)[ .]|여기에서 쉬어�
 """Beginning of a line that changes the topic: a heading, the next question, an invitation to rest."""
 _KEYS = "Shift+Enter"
 _ITEM = re.compile(r"(\s*)(?:[-*]|(\d+)\.) ")
-_SENTENCES = re.compile(r"(?<=[.?!]) ")
+_SENTENCES = re.compile(r"(?:(?<=[.?!])|(?<=[.?!]\*\*)) ")
+_RUNS = re.compile(r"실행(?:해 보세요|하세요)\.|(?=.*(?:셀|다음)).*실행합니다\.")
+"""A sentence that asks the reader to run something."""
+_NOT_A_CELL = re.compile(r"노트북|터미널|`grader |JupyterLab|\|")
+"""What stands in a sentence that says where to run it, or is about something else than a cell."""
+_CHOOSE_AND_RUN = re.compile(r"고른 다음,? 실행(?:하세요|합니다)\.")
+_THINK_AND_RUN = re.compile(r"(다음|고),? (?:아래를 )?실행(?:하세요|합니다)\.")
 _NOT_YET = "아직 예측을 고르지 않아"
 """Beginning of `reveal`'s output in a notebook that was run without choosing."""
 _DRAWING = re.compile(r'(<img [^>]*)src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)">')
@@ -63,7 +69,7 @@ def part_page(lesson: Lesson, part: Part, head: str) -> PartPage:
     page = PartPage(notebook=copy.deepcopy(learner))
     for cell in learner.cells:
         if cell.cell_type == "markdown":
-            cell.source = _without_keys(cell.source)
+            cell.source = _to_be_read(_without_keys(cell.source))
     page.notebook.cells = list(_cells(page, learner.cells, outputs, lesson, part))
     _insert_head(page.notebook.cells[0], head, lesson, part)
     return page
@@ -149,6 +155,28 @@ def _without_keys(text: str) -> str:
         else:
             kept.append(" ".join(sentence for sentence in _SENTENCES.split(line) if _KEYS not in sentence))
     return "\n".join(kept)
+
+
+def _to_be_read(text: str) -> str:
+    """Return the text as it holds on a page, where outputs are there already and cells are run only in the notebook."""
+    lines, in_code = text.split("\n"), False
+    for number, line in enumerate(lines):
+        in_code ^= line.startswith("```")
+        if not in_code:
+            item = _ITEM.match(line)
+            start = item.end() if item else 0
+            sentences = map(_sentence_to_be_read, _SENTENCES.split(line[start:]))
+            lines[number] = line[:start] + " ".join(sentences)
+    return "\n".join(lines)
+
+
+def _sentence_to_be_read(sentence: str) -> str:
+    sentence = _CHOOSE_AND_RUN.sub("골라 보세요.", sentence)
+    if not _RUNS.search(sentence) or _NOT_A_CELL.search(sentence):
+        return sentence
+    if "셀" not in sentence:
+        return _THINK_AND_RUN.sub(r"\1 아래를 보세요.", sentence)
+    return sentence.replace("새 셀", "노트북의 새 셀", 1) if "새 셀" in sentence else f"노트북에서 {sentence}"
 
 
 def _up_to_next_topic(text: str) -> tuple[str, str]:

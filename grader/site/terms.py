@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
@@ -12,6 +13,8 @@ from grader.course.reading import read_typed
 from grader.paths import asset_path
 
 PAGE = "glossary"
+_CONSONANTS = "ㄱㄱㄴㄷㄷㄹㅁㅂㅂㅅㅅㅇㅈㅈㅊㅋㅌㅍㅎ"
+"""The letter for each first consonant, in the order of Unicode."""
 _NODES_WITHOUT_NOTES = (
     nodes.literal,
     nodes.reference,
@@ -62,18 +65,33 @@ def glossary() -> tuple[Term, ...]:
 
 
 def glossary_page(terms: Iterable[Term]) -> str:
-    """Return the page of all terms in Korean alphabetical order, as Markdown."""
+    """Return the page of all terms as Markdown, Korean words first, with links to where each first letter begins."""
+    ordered = sorted(terms, key=lambda one: (first_letter(one.korean).isascii(), one.korean.lower()))
+    begins = {first_letter(term.korean): term.anchor for term in reversed(ordered)}
+    letters = (f"[{letter}](#{begins[letter]})" for letter in reversed(begins))
     lines = [
         "# 용어집",
         "",
         "이 강의에서 쓰는 말입니다. 레슨에서 점선이 그어진 말에 마우스를 올리거나 탭하면 같은 설명이 나옵니다.",
         "",
+        f"첫 글자로 찾기: {' '.join(letters)}",
+        "",
     ]
-    for term in sorted(terms, key=lambda one: one.korean.lower()):
-        lines += [f"({term.anchor})=", f"## {term.korean}", "", f"*{term.english}*", "", term.note, ""]
+    for term in ordered:
+        lines += [f"({term.anchor})=", f"## {term.korean}", ""]
+        if term.english.lower() != term.korean.lower():
+            lines += [f"*{term.english}*", ""]
+        lines += [term.note, ""]
         if term.aliases:
             lines += [f"다른 이름: {', '.join(term.aliases)}", ""]
     return "\n".join(lines)
+
+
+def first_letter(word: str) -> str:
+    """Return the letter under which a word stands: its first consonant, a double one as a plain one, or `A`."""
+    first = unicodedata.normalize("NFD", word)[0].upper()
+    number = ord(first) - ord("ᄀ")
+    return _CONSONANTS[number] if 0 <= number < len(_CONSONANTS) else first
 
 
 def notes_script(terms: Iterable[Term]) -> str:

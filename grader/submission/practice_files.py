@@ -5,6 +5,7 @@ that it shifts no line numbers. Files of version 0.2.0 have no such comment and 
 """
 
 import ast
+import hashlib
 import re
 from collections.abc import Collection
 
@@ -12,15 +13,25 @@ from grader.submission.practice_cells import Practice, is_blank
 from grader.submission.syntax import ParseError, parse
 
 _MARK = "# grader {}: 이 파일은 답으로 세지 않아요"
-_MARKED = re.compile(_MARK.format("(?P<tool>drill|clinic)"))
+_MARKED = re.compile(_MARK.format("(?P<tool>drill|clinic)") + r"(?: · (?P<print>[0-9a-f]{12}))?")
 _OLD_NAME = re.compile(
     r"(?:.*/)?(?:(?P<tool>clinic)/(?P<case>\w+?)(?:_\d+)?|drill_(?P<drilled>\w+))\.py", re.DOTALL
 )
 
 
 def marked(text: str, tool: str) -> str:
-    """Return the text with a last line that says which tool (`drill` or `clinic`) wrote the file."""
-    return f"{text.rstrip()}\n\n{_MARK.format(tool)}\n"
+    """Return the text with a last line: the tool (`drill` or `clinic`) that wrote the file, and the text's hash."""
+    return f"{text.rstrip()}\n\n{_MARK.format(tool)} · {_fingerprint(text)}\n"
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.rstrip().encode()).hexdigest()[:12]
+
+
+def began_as(text: str, original: str) -> bool:
+    """Return True if the text, edited since, was written as `marked(original, ...)`."""
+    found = (_MARKED.fullmatch(line.strip()) for line in text.split("\n"))
+    return any(mark is not None and mark["print"] == _fingerprint(original) for mark in found)
 
 
 def unmarked(text: str) -> str:

@@ -74,10 +74,10 @@ $$ p \leftarrow p - \eta\, g $$
 | 줄 | 읽는 것 | 만들거나 바꾸는 것 |
 |---|---|---|
 | 업데이트 `opt.step()` | 매개변수, `p.grad`, 학습률 같은 설정, 옵티마이저의 상태 | 매개변수, 옵티마이저의 상태 |
-| 손실 `loss_fn(…)` | 로짓, 정답 | 손실 하나, 그래프의 끝 |
-| 지움 `opt.zero_grad()` | 없음 | 모든 `p.grad`를 지웁니다 |
+| 손실 `loss_fn(…)` | 로짓(logits, 클래스별 점수), 정답 | 손실 하나, 그래프의 끝 |
+| 지우기 `opt.zero_grad()` | 없음 | 모든 `p.grad`를 지웁니다 |
 | 역전파 `loss.backward()` | 계산 그래프와 그 안에 저장된 값(가중치 등) | `p.grad`. 그래프에 저장된 값은 쓰고 나서 해제합니다 |
-| 순전파 `model(…)` | 매개변수, 입력 | 로짓(logits, 클래스별 점수)과 계산 그래프 |
+| 순전파 `model(…)` | 매개변수, 입력 | 로짓과 계산 그래프 |
 
 네 줄은 앞줄이 만든 것을 뒷줄이 읽으므로 순서가 정해집니다. 지우는 줄은 아무것도 읽지 않습니다. 이 줄은 왜 필요할까요? 역전파가 `p.grad`에 값을 어떻게 넣는지에 달려 있습니다.
 
@@ -119,7 +119,7 @@ r"""
 
 약 15분 · ★☆☆
 
-위의 몸풀기를 다시 보지 말고, 표만 보고 다섯 줄의 순서를 정해 씁니다. 몸풀기와 다른 점이 하나 있습니다. 업데이트하기 **전의** 손실을 텐서가 아니라 Python의 `float`로 돌려줍니다. 원소가 하나인 텐서의 값은 `.item()`으로 꺼냅니다. 모델의 모드는 건드리지 않습니다([모드](6_evaluation_and_switches.ipynb)는 나중에 봅니다). `model.train()`과 `model.eval()`은 이 함수를 부르는 쪽이 정합니다.
+위의 몸풀기를 다시 보지 말고, 표만 보고 다섯 줄의 순서를 정해 씁니다. 몸풀기와 다른 점이 하나 있습니다. 업데이트하기 **전의** 손실을 텐서가 아니라 Python의 `float`로 돌려줍니다. 원소가 하나인 텐서의 값은 `.item()`으로 꺼냅니다. 모델의 모드는 건드리지 않습니다([모드](6_evaluation_and_switches.ipynb)는 나중에 봅니다). `model.train()`과 `model.eval()`은 이 함수를 부르는 쪽이 정합니다. 확인할 때는 옵티마이저를 AdamW로 바꾸어 보고, 배치 정규화(batch normalization, 배치의 평균과 분산으로 값을 맞추는 계층)와 드롭아웃(dropout, 값의 일부를 무작위로 0으로 만드는 계층)이 있는 모델도 넣어 봅니다.
 """
 
 
@@ -240,7 +240,7 @@ r"""
 
 # %%
 try:
-    run_lines(["지움", "순전파", "logits.backward()", "업데이트"])
+    run_lines(["지우기", "순전파", "logits.backward()", "업데이트"])
     no_loss = ""
 except RuntimeError as error:
     no_loss = str(error)
@@ -248,7 +248,7 @@ print("logits.backward():", no_loss)
 
 # %% tags=["folded"]
 # 확인: 표의 칸마다 나온 결과와, 로짓에서 출발했을 때의 오류
-assert all("움직임" in found for found in missing["지움"])
+assert all("움직임" in found for found in missing["지우기"])
 assert missing["순전파"][0] == "NameError: name 'logits' is not defined"
 assert missing["손실"][0] == "NameError: name 'loss' is not defined"
 assert all("backward through the graph a second time" in missing[line][1] for line in ["순전파", "손실"])

@@ -189,6 +189,21 @@ def test_exports_that_make_no_sense_are_said(
     assert "Traceback" not in printed
 
 
+def test_a_gradebook_that_excel_has_saved_comes_back_as_what_the_system_reads(
+    ended: Ended, report: Path, tmp_path: Path
+) -> None:
+    gradebook = tmp_path / "grades.csv"
+    gradebook.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,과제 1 (777)\n    Points Possible,,,,,20\n"
+        "이서준,102,20240002,,B,\n",
+        encoding="cp949",
+    )
+    code, said = ended("export", report, "--template", gradebook)
+    assert code == 0
+    assert "받은 표는 cp949예요. LMS가 읽는 UTF-8로 적었어요." in said
+    assert "이서준" in (report / "canvas.csv").read_text(encoding="utf-8-sig")
+
+
 def test_a_gradebook_says_what_changes_and_keeps_what_is_there(
     ended: Ended, report: Path, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,14 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader, TensorDataset
 
 from grader.course.reading import load_course
-from grader.exercises.fixtures.checkpoints import read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import (
+    NOT_A_DICT,
+    OPENED,
+    find_saved_parameters,
+    flat_state,
+    read_checkpoint,
+    scratch_folder,
+)
 from grader.exercises.fixtures.classifiers import Net
 from grader.exercises.fixtures.training import Settings, epoch_loader, settings_for
 from grader.judging.compare_runs import find_difference
@@ -139,20 +147,44 @@ def test_a_config_is_an_instance_of_the_submissions_own_class() -> None:
 def test_checkpoints_are_read_with_suspicion(tmp_path: Path) -> None:
     """A submission's file is opened as data or not at all."""
     path = tmp_path / "best.pt"
-    assert read_checkpoint(path)[1] == "파일이 없음"
-    assert read_checkpoint(tmp_path)[1] == "파일이 없음"
+    assert read_checkpoint(path).how == "파일이 없음"
+    assert read_checkpoint(tmp_path).how == "파일이 없음"
     torch.save({"config": Settings()}, path)
     assert read_checkpoint(path) == ({}, "weights_only=True로 열리지 않음")
     torch.save([1, 2], path)
-    assert read_checkpoint(path) == ({}, "dict가 아님")
+    assert read_checkpoint(path) == ({}, NOT_A_DICT)
     path.write_bytes(bytes(5 * 2**20))
     assert read_checkpoint(path) == ({}, "파일이 너무 큼")
     path.write_bytes(b"half a file")
     assert read_checkpoint(path) == ({}, "weights_only=True로 열리지 않음")
     torch.save({"model": torch.ones(2)}, path)
     content, how = read_checkpoint(path)
-    assert how == "열림"
+    assert how == OPENED
     assert torch.equal(content["model"], torch.ones(2))
+
+
+STRANGE_TENSORS = {
+    "sparse": torch.ones(2, 2).to_sparse(),
+    "without numbers": torch.ones(2, 2, device="meta"),
+    "complex": torch.ones(2, 2, dtype=torch.complex64),
+    "nested": torch.nested.nested_tensor([torch.ones(2), torch.ones(2)]),
+    "of another shape": torch.ones(4),
+    "no tensor": [[1.0, 1.0], [1.0, 1.0]],
+}
+
+
+@pytest.mark.parametrize("name", STRANGE_TENSORS)
+def test_a_saved_tensor_of_another_kind_counts_as_missing(name: str) -> None:
+    """A driver that raised on it would blame the learner's code for an exception of ours."""
+    model = nn.Linear(2, 2)
+    bias = torch.full((2,), 3.0)
+    state = {"weight": STRANGE_TENSORS[name], "bias": bias}
+    vector = flat_state(state, model)
+    assert vector.isnan().tolist() == [True] * 4 + [False] * 2
+    assert torch.equal(vector[4:], bias.double())
+    saved = [*[1.0] * 4, *bias.tolist()]
+    assert find_saved_parameters(state, model, [np.array(saved)]) is None
+    assert find_saved_parameters({**state, "weight": torch.ones(2, 2)}, model, [np.array(saved)]) == 0
 
 
 def test_a_loader_gives_the_next_epoch_only_when_one_was_gone_through() -> None:
@@ -187,7 +219,7 @@ def test_a_whole_model_is_saved_and_refused_like_any_other_object(tmp_path: Path
     """Where the fixtures cannot be imported, pickling must not fail with the name of their module."""
     model = Net([nn.Linear(2, 1)])
     torch.save({"model": model}, tmp_path / "best.pt")
-    assert read_checkpoint(tmp_path / "best.pt")[1] == "weights_only=True로 열리지 않음"
+    assert read_checkpoint(tmp_path / "best.pt").how == "weights_only=True로 열리지 않음"
     copied = copy.deepcopy(model)
     assert type(copied) is Net
     assert torch.equal(copied.layers[0].weight, model.layers[0].weight)

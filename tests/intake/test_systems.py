@@ -79,6 +79,16 @@ def test_canvas_names_ids_lateness_and_attempts(tmp_path: Path) -> None:
     assert "채점하지 않은 것" not in said, "earlier attempts are somebody's"
 
 
+def test_people_who_are_not_named_are_counted_as_people(tmp_path: Path) -> None:
+    rows = "".join(f"2024{n:04},학생{n}\n" for n in range(9))
+    (tmp_path / "roster.csv").write_text(f"학번,이름\n{rows}", encoding="utf-8")
+    folder = tmp_path / "class"
+    (folder / "20240000_학생0").mkdir(parents=True)
+    (folder / "20240000_학생0" / "hw.py").write_text("a = 1\n", encoding="utf-8")
+    found = receive(folder, read_roster(tmp_path / "roster.csv"), ("train_step",))
+    assert any(note.endswith("20240005 학생5 외 3명") for note in found.notes)
+
+
 def test_canvas_writes_the_family_name_first(tmp_path: Path) -> None:
     roster = 'id,name\n77001,Haneul Kim\n77002,"Lee, Seo Jun"\n'
     files = {"kimhaneul_1_2_hw.py": downloads.CODE, "leeseojun_3_4_hw.py": downloads.CODE}

@@ -287,3 +287,43 @@ def test_a_method_without_parentheses_is_told_on_its_line(call: str, mistake: st
     assert feedback.source_line.strip() == named
     assert f"`{named}` 뒤에 괄호가 없어서" in feedback.diagnosis.mistakes[0].explain
     assert not feedback.diagnosis.mistakes[0].before
+
+
+@pytest.mark.parametrize(
+    ("call", "mistake"), [("opt.step()", "missing-step"), ("loss.backward()", "missing-backward")]
+)
+def test_a_line_behind_return_is_not_called_missing(call: str, mistake: str) -> None:
+    """The line is there: the title says why it does nothing, and the card points at the `return`."""
+    exercise = load_course().exercise("train_step")
+    lines = exercise_source(exercise).splitlines()
+    at = next(number for number, line in enumerate(lines) if call in line)
+    source = "\n".join([*lines[:at], "    return loss.item()", *lines[at:]])
+    trace = play(exercise.driver, load_program("import torch\n" + source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    (named,) = feedback.diagnosis.mistakes
+    assert named.id == mistake
+    assert named.titles == ("`return` 뒤에 있는 줄은 실행되지 않아요",)
+    assert f"`{call}` 줄이 `return` 뒤에 있어서" in named.explain
+    assert (named.line, named.before, named.after) == (at + 1, False, False)
+
+
+def test_card_frames_the_mistake_and_tells_where_it_raised() -> None:
+    """The line that raised is right: `backward()` of what `.item()` made a number."""
+    exercise = load_course().exercise("train_step")
+    source = (
+        "def train_step(model, opt, loss_fn, xb, yb):\n"
+        "    opt.zero_grad()\n"
+        "    loss = loss_fn(model(xb), yb).item()\n"
+        "    loss.backward()\n"
+        "    opt.step()\n"
+        "    return loss\n"
+    )
+    trace = play(exercise.driver, load_program(source), seed=SEED)
+    feedback = assess(exercise, trace, cached_reference("train_step", SEED), Origin(None, source))
+    assert (feedback.mistake_ids, feedback.line) == (["detached-loss"], 4)
+    said = " ".join(feedback_text(feedback).split())
+    assert "내 코드 3번째 줄 3 | loss = loss_fn(model(xb), yb).item()" in said
+    assert "예외 · 4번째 줄 AttributeError" in said
+    card = feedback_html(feedback)
+    assert "3번째 줄" in card.split("예외")[0]
+    assert "4번째 줄" in card.split("예외")[1]

@@ -102,6 +102,26 @@ def test_the_gradient_was_added_to_the_old_one() -> None:
     assert [c.acts for c in missing] == [(False, True)] * 2
 
 
+def test_clearing_what_is_empty_is_no_difference() -> None:
+    """The solution of `accumulate` clears at its start too, when `.grad` is still None; leaving that out is right."""
+    source = (
+        "def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):\n"
+        "    for number, (xb, yb) in enumerate(micro_batches, start=1):\n"
+        "        loss_fn(model(xb), yb).backward()\n"
+        "        if number % accum_steps == 0:\n"
+        "            opt.step()\n"
+        "            opt.zero_grad()\n"
+        "    return number // accum_steps\n"
+    )
+    seen = looked(source, "accumulate")[0]
+    assert seen.comparison.wrong, "it does not divide"
+    alone = [column for column in seen.columns if column.acts == (False, True)]
+    assert alone[0].name == "zero_grad"
+    assert alone[0].idle
+    forgets = view(looked(FORGETS))
+    assert [c.idle for c in forgets.columns if c.name == "zero_grad"] == [True, False]
+
+
 def test_it_shows_a_moment_at_which_the_sides_differ() -> None:
     """With `zero_grad` before `step`, it opened at `backward`, after which both sides are equal."""
     cleared = RIGHT.replace("    opt.zero_grad()\n", "").replace(

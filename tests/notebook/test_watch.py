@@ -224,6 +224,21 @@ def test_the_other_mistakes_are_one_key_away(tmp_path: Path) -> None:
     assert "  2." in console.export_text()
 
 
+def test_what_is_asked_is_one_key_away(tmp_path: Path) -> None:
+    file = tmp_path / "hw.py"
+    file.write_text(HEAD + STEP.replace("    opt.zero_grad()\n", ""), encoding="utf-8")
+    console = Console(record=True, width=120, file=StringIO())
+    watch = Watch(file, COURSE, console)
+    watch.look()
+    console.export_text()
+    watch.press("t")
+    said = " ".join(console.export_text().split())
+    promises = COURSE.exercise("train_step").promises
+    assert all(promise.says in said for promise in promises)
+    assert "def train_step(" in said
+    assert "loss.backward()" not in said.rpartition("def train_step(")[2]
+
+
 def test_after_the_last_problem_of_a_file_the_next_file_is_named(tmp_path: Path) -> None:
     passed = {e.name for e in COURSE.lessons[0].exercises} - {"train_step"}
     for name in passed - {"train_step_extras"}:

@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 
 import pytest
 
@@ -15,7 +16,7 @@ from grader.observe.play import play_scenario
 from grader.observe.program import load_program
 from grader.practice.case import Case, draw, draw_pair, is_short
 from grader.practice.disguise import disguised, free_names, other_names, with_name
-from grader.practice.symptoms import question
+from grader.practice.symptoms import _differ_in_words, question
 
 SHORT = [e for e in load_course().exercises.values() if is_short(e)]
 CLASSES = ("TrainConfig", "BestCheckpoint", "Snapshot", "SAM")
@@ -189,6 +190,30 @@ def test_a_question_can_be_answered_by_thinking(drawn: list[Case]) -> None:
         assert "정답보다" not in " ".join(one.choices.values())
         place, _, exception = right.partition("예외가 나요 (")
         assert not exception or not any(text.startswith(f"{place}예외가 나요 (") for text in others)
+
+
+def test_choices_do_not_differ_in_numbers_alone(drawn: list[Case]) -> None:
+    """「이 코드는 3개」 or 「6개」 follows from sizes that nobody was shown."""
+    asked = [found for case in drawn[::6] if (found := question(case, random.Random(2))) is not None]
+    for one in asked:
+        words = [re.sub(r"\d+", "", text) for text in one.choices.values()]
+        assert len(set(words)) == len(words), one.choices
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("그래프 · 올바른 코드는 1개, 이 코드는 3개", "그래프 · 올바른 코드는 1개, 이 코드는 6개", False),
+        ("그레이디언트 (첫 번째) · 남음", "그레이디언트 (세 번째) · 남음", False),
+        ("첫 번째 호출에서 예외가 나요 (TypeError)", "첫 번째 호출에서 예외가 나요 (KeyError)", False),
+        ("두 번째 업데이트부터 달라요", "세 번째 업데이트부터 달라요", False),
+        ("첫 번째 업데이트부터 달라요", "두 번째 업데이트부터 달라요", True),
+        ("이 코드에서는 8번 움직여요", "이 코드에서는 한 번도 움직이지 않아요", True),
+    ],
+)
+def test_what_can_be_told_apart_without_running_the_code(one: str, other: str, told: bool) -> None:
+    assert _differ_in_words(one, other) is told
+    assert not _differ_in_words(one, one)
 
 
 def test_a_single_mistake_comes_without_another() -> None:

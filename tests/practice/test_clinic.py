@@ -9,11 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.data_structures import Point
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
 from prompt_toolkit.output import DummyOutput
 
 from grader import clinic
-from grader.cli.choices import choose
+from grader.cli.choices import _Choice, choose
 from grader.cli.main import run
 from grader.course.reading import load_course
 from grader.judging.solution import exercise_source
@@ -279,6 +281,27 @@ def test_its_file_lies_with_the_lessons_and_is_used_again(
     assert file == tmp_path / "hanstep" / "clinic" / "train_step.py"
 
 
+def test_a_case_that_was_left_open_comes_again_with_what_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "clinic" / "accumulate.py"
+
+    def opened(*keys: str) -> str:
+        typed(monkeypatch, *keys, "q")
+        assert run(["clinic", "accumulate"]) == 0
+        capsys.readouterr()
+        return file.read_text(encoding="utf-8")
+
+    first = opened()
+    assert first == opened()
+    edited = first.replace("def accumulate", "# mine\ndef accumulate")
+    file.write_text(edited, encoding="utf-8")
+    assert opened() == edited
+    assert opened("a") == edited, "closed by asking for the answer"
+    assert "# mine" not in opened()
+
+
 def test_what_is_no_key_is_no_hand_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -342,8 +365,21 @@ def test_every_title_has_a_past() -> None:
     assert [t for t in titles if (ord(in_past(t)[-3]) - 0xAC00) % 28 != 20] == []  # ㅆ
 
 
-def test_line_and_symptom_by_click_in_a_terminal() -> None:
-    """A click, or arrows and Enter, or the line's number; Enter alone chose the first line, which is the `def`."""
+def test_one_click_marks_a_line_and_the_second_chooses_it() -> None:
+    """Who clicked to go to the terminal's window had answered with the line below the pointer."""
+    click = MouseEvent(Point(0, 0), MouseEventType.MOUSE_UP, MouseButton.LEFT, frozenset())
+    choice = _Choice("어느 줄?", {8: "loss = 1", 9: "loss.backward()"})
+    left: list[int | None] = []
+    choice._leave = left.append  # type: ignore[method-assign]
+    for line in (0, 1):
+        choice._clicked(line)(click)
+    assert left == []
+    choice._clicked(1)(click)
+    assert left == [9]
+
+
+def test_line_and_symptom_in_a_terminal() -> None:
+    """Arrows and Enter, or the line's number; Enter alone chose the first line, which is the `def`."""
     options = {8: "loss = 1", 9: "loss.backward()", 10: "opt.step()"}
     for keys, chosen in (
         ("\r\x03", None),

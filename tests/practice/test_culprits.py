@@ -1,12 +1,16 @@
 """Which line of the clinic's code is a right answer, and what is said of the others."""
 
 import random
+from itertools import pairwise
 
 import pytest
 
 from grader.course.reading import load_course
+from grader.grading import SEED
+from grader.judging.reference import cached_reference
+from grader.observe.play import Scenario
 from grader.practice.case import Case, draw
-from grader.practice.culprits import find_culprits
+from grader.practice.culprits import find_culprits, lines_of_code
 from grader.practice.pointing import on_wrong_line
 from grader.practice.visit import Visit
 
@@ -20,7 +24,10 @@ RIGHT = "def f(x):\n    a(x)\n    b(x)\n    c(x)\n    d(x)\n    return x\n"
         ("c a b d", ["a b c d"], {2}, "moved"),  # moving `a` or `b` alone mends nothing
         ("c a b d", ["a b c d", "a c b d"], {2, 3}, "moved"),
         ("a b d", [], {3, 4}, "missing"),
-        ("a b c c d", [], {4, 5}, "wrong"),
+        ("a b d", ["a b d c"], {3, 4, 5}, "missing"),  # `c` may stand in two places
+        ("a b d", ["a b", "a b d", "a b d c"], {3, 4}, "missing"),  # `c` is not needed, wherever it stands
+        ("a b c c d", ["a b c d"], {4, 5}, "wrong"),
+        ("a b c d b", ["a c d b", "a b c d"], {3, 6}, "wrong"),  # either may be removed
         ("a b x d", [], {4}, "wrong"),
         ("a b c x d", [], {5}, "wrong"),
     ],
@@ -46,6 +53,10 @@ def _case(mistake: str) -> Case:
     return case
 
 
+def driver_of(case: Case) -> tuple[Scenario, ...]:
+    return case.exercise.driver.scenarios
+
+
 def _code(case: Case) -> list[str]:
     lines = case.text.splitlines()
     return [lines[line - 1].split(".")[-1].strip() for line in sorted(case.lines)]
@@ -56,12 +67,47 @@ def _code(case: Case) -> list[str]:
     [
         ("step-before-backward", ["step()", "backward()"]),  # `zero_grad()` below them got points
         ("step-after-clearing", ["zero_grad()", "step()"]),
-        ("missing-zero-grad", ["step()"]),
         ("step-twice", ["step()", "step()"]),
     ],
 )
 def test_the_lines_that_the_mistake_names_are_the_answer(mistake: str, code: list[str]) -> None:
     assert _code(_case(mistake)) == code
+
+
+@pytest.mark.parametrize("exercise", ["mend_step", "train_step", "accumulate"])
+def test_beside_every_place_for_a_missing_line_is_an_answer(exercise: str) -> None:
+    """Where `zero_grad()` may stand in four places, only the solution's was accepted.
+
+    Each line of the solution's that the case lacks is put between all its lines, and the whole is played.
+    """
+    known = cached_reference(exercise, SEED)
+    for mistake in known.exercise.mistakes:
+        case = draw(known.exercise, [mistake.id], random.Random(1))
+        if case is None or case.fault != "missing" or case.repair().count("\n"):
+            continue
+        lines, offset = case.program.splitlines(), case.text.count("\n") - case.program.count("\n")
+        code = lines_of_code(case.program)
+        for above, below in pairwise([*code, len(lines) + 1]):
+            text = "\n".join([*lines[: below - 1], case.repair()[2:], *lines[below - 1 :]])
+            if all(known.reproduces(text, s.name, known.solution_run(s.name)) for s in driver_of(case)):
+                beside = {line + offset for line in (above, below) if line in code}
+                assert beside <= case.lines, f"{mistake.id}\n{text}"
+        for line in range(1, min(case.lines)):
+            assert "더 아래예요" in on_wrong_line(case, line, kind=False)
+
+
+def test_a_missing_zero_grad_is_found_at_each_of_its_four_places() -> None:
+    case = _case("missing-zero-grad")
+    offset = case.text.count("\n") - case.program.count("\n")
+    assert {line + offset for line in lines_of_code(case.program)} == case.lines
+
+
+def test_what_does_not_even_load_mends_nothing() -> None:
+    """At a class's top, `self` is no name; the solution that lay there under the same name was played instead."""
+    case = draw(load_course().exercise("Snapshot"), ["forgets-numpy-state"], random.Random(1))
+    assert case is not None
+    load = next(n for n, line in enumerate(case.text.splitlines(), 1) if "def load" in line)
+    assert min(case.lines) > load
 
 
 def test_of_a_wrong_line_something_true_and_helpful_is_said() -> None:

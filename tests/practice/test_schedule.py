@@ -8,8 +8,9 @@ import pytest
 from grader.course.reading import load_course
 from grader.learner.event import LearnerEvent, in_order
 from grader.learner.progress import Progress
+from grader.practice.case import is_scattered
 from grader.practice.schedule import Appointment, appointments
-from grader.practice.today import candidates, today
+from grader.practice.today import candidates, new_case, today
 from grader.practice.visit import closing, opening
 
 COURSE = load_course()
@@ -134,3 +135,31 @@ def test_what_the_clinic_has_shown_comes_back_before_it_has_passed() -> None:
     day = only(*learner.events).due
     assert [one.mistake for one in today(learner, COURSE, day).due] == ["missing-step"]
     assert "train_step" not in [e.name for e in candidates(learner, COURSE)]
+
+
+def test_new_cases_begin_with_the_shortest_exercise_and_one_mistake() -> None:
+    """The first case of a learner's life was 33 lines of `accumulate`."""
+    passed = [COURSE.exercise(name) for name in ("accumulate", "train_step", "mend_step")]
+    for number in range(12):
+        for seen, short in ((0, {"mend_step"}), (1, {"mend_step", "train_step"})):
+            case = new_case(passed, (), random.Random(number), seen=seen)
+            assert case is not None
+            assert case.exercise.name in short
+            assert len(case.mistakes) == 1
+    drawn = [new_case(passed, (), random.Random(number), seen=9) for number in range(24)]
+    assert {case.exercise.name for case in drawn if case is not None} == {e.name for e in passed}
+    assert any(len(case.mistakes) == 2 for case in drawn if case is not None)
+
+
+def test_a_mistake_in_many_places_comes_after_all_others() -> None:
+    exercise = COURSE.exercise("evaluate")
+    scattered = {m.id for m in exercise.mistakes if is_scattered(exercise, m.id)}
+    assert scattered
+    for number in range(8):
+        case = new_case([exercise], (), random.Random(number), seen=0)
+        assert case is not None
+        assert case.mistakes[0].id not in scattered
+    others = {(exercise.name, m.id) for m in exercise.mistakes if m.id not in scattered}
+    last = new_case([exercise], others, random.Random(0), seen=0)
+    assert last is not None
+    assert last.mistakes[0].id in scattered

@@ -399,6 +399,42 @@ def test_name_that_nearly_exists_is_suggested() -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "used", "meant"),
+    [
+        ("opt, scheduler", "sched", "scheduler"),
+        ("opt", "optimizer", "opt"),
+        ("loss_fn, loss_sum", "loss", None),
+    ],
+)
+def test_longer_or_shorter_name_is_suggested_if_it_is_the_only_one(
+    parameters: str, used: str, meant: str | None
+) -> None:
+    program = load_program(f"def f({parameters}):\n    return {used}\n")
+    with pytest.raises(NameError) as raised:
+        program.names["f"](*parameters.split(", "))
+    message = describe_failure(raised.value, program).message
+    assert message.endswith(f"Did you mean: '{meant}'?" if meant else "is not defined")
+
+
+def test_function_that_is_passed_in_has_its_own_name() -> None:
+    """Where a driver defined it is of no use, and hid which argument of it is missing."""
+
+    def make() -> Any:
+        def loss_fn(logits: Any, target: Any) -> None: ...
+
+        return loss_fn
+
+    program = load_program("def f(loss_fn):\n    return loss_fn(1)\n")
+    with pytest.raises(TypeError) as raised:
+        program.names["f"](make())
+    failure = describe_failure(raised.value, program)
+    assert failure.message == "loss_fn() missing 1 required positional argument: 'target'"
+    said = advise(f"TypeError: {failure.message}", "return loss_fn(1)")
+    assert said is not None
+    assert "`target` 인자를 빠뜨렸어요" in said
+
+
+@pytest.mark.parametrize(
     ("line", "near"),
     [("opt.zero_grd()", "zero_grad"), ("opt.params_groups", "param_groups"), ("opt.xyz()", None)],
 )

@@ -97,7 +97,7 @@ def test_a_folded_card_shows_one_mistake_and_no_measurement() -> None:
     for later in ("둘째 설명이에요", "SGD 궤적", "처음 갈라지는 곳", "실행 순서", "업데이트 ="):
         assert later not in shown
         assert later in card.text
-    assert "무엇이 달랐나요: 항목 1/3, 처음 갈라지는 곳, 실행 순서, 업데이트의 재료" in card.text
+    assert "무엇이 달랐나요: 항목 1/3 통과, 처음 갈라지는 곳, 실행 순서, 업데이트의 재료" in card.text
     assert "무엇이 달랐나요" not in page.text
 
 

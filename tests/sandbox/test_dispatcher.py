@@ -78,9 +78,9 @@ import torch
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: find("torch" if name == "triton" else name, *rest)
 from grader.sandbox.inside import server
-from grader.sandbox.inside.frames import ServerSetting
+from grader.sandbox.inside.protocol import ServerSettings
 
-server._warm(ServerSetting(preimports=(), device="cuda", isolate=False, visible_folders=()))
+server._warm(ServerSettings(preimports=(), device="cuda", isolate=False, visible_folders=()))
 torch.cuda._register_triton_kernels()  # as torch does when CUDA starts
 print([name for name, _ in torch._TritonLibrary.ops_table])
 try:

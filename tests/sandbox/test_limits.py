@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from grader.sandbox.client import _DETAIL_OF_REASON, _STATUS_OF_REASON, ONLY_WAITED, Limits
-from grader.sandbox.inside.frames import KillReason
+from grader.sandbox.inside.protocol import KillReason
 from grader.sandbox.sandbox import NO_TIME_LEFT, Job, Sandbox
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.neighbour import LIMITS, NEIGHBOUR, ONE_PROCESS, RIGHT, SEED, content, run
@@ -107,4 +107,4 @@ def test_a_file_that_ends_its_process_is_loaded_again_for_the_rest(sandbox: Sand
 def test_each_reason_for_killing_a_child_is_reported() -> None:
     """One that is forgotten would be reported as an end by a signal: out of time or out of memory."""
     assert not _STATUS_OF_REASON.keys() & _DETAIL_OF_REASON.keys()
-    assert {*_STATUS_OF_REASON, *_DETAIL_OF_REASON} == {*get_args(KillReason)} - {"kill"}
+    assert {*_STATUS_OF_REASON, *_DETAIL_OF_REASON} == {*get_args(KillReason)} - {"requested"}

@@ -207,6 +207,17 @@ def test_lines_break_between_words(opened: Opened) -> None:
     assert broken == []
 
 
+def test_code_in_a_sentence_is_nearly_as_large_as_its_text_and_on_its_line(opened: Opened) -> None:
+    """It was 81 % of the text."""
+    page = opened(FIRST)
+    found = page.evaluate("""() => [...document.querySelectorAll('article p > code.literal')].map((code) => {
+      const style = getComputedStyle(code), around = getComputedStyle(code.parentElement);
+      return [parseFloat(style.fontSize) / parseFloat(around.fontSize), style.verticalAlign];
+    })""")
+    assert found
+    assert all(share >= 0.92 and align == "baseline" for share, align in found)
+
+
 def test_a_fingers_copy_button_covers_no_code(opened: Opened) -> None:
     page = opened(FIRST, width=390)
     over, below = page.evaluate("""() => {

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from grader.report.plain_text import JOINER
+from grader.site.part_page import _to_be_read
 from tests.site.built import ADDRESSES, Page
 from tests.site.made_course import LANDING, made_course
 
@@ -116,6 +117,34 @@ def test_a_page_does_not_speak_of_a_notebooks_keys(made: Path) -> None:
     )
     assert "<ol start=" not in Page(made / f"{PAGES[0]}.html").source
     assert "한 줄을 더합니다." in told
+
+
+@pytest.mark.parametrize(
+    ("in_the_notebook", "on_the_page"),
+    [
+        (
+            "한 줄이 빠졌습니다. 그 줄을 써 넣고 두 셀을 다시 실행해 보세요.",
+            "한 줄이 빠졌습니다. 노트북에서 그 줄을 써 넣고 두 셀을 다시 실행해 보세요.",
+        ),
+        (
+            "**먼저 해 보세요.** 아래 두 셀을 실행하고, 몇 번 더 실행합니다.",
+            "**먼저 해 보세요.** 노트북에서 아래 두 셀을 실행하고, 몇 번 더 실행합니다.",
+        ),
+        (
+            "- 통과했으면 새 셀에서 `x()`를 실행해 보세요.",
+            "- 통과했으면 노트북의 새 셀에서 `x()`를 실행해 보세요.",
+        ),
+        ("**읽고, 고른 다음, 실행하세요.** 짧습니다.", "**읽고, 골라 보세요.** 짧습니다."),
+        ("몇일까요? 적어 본 다음 실행하세요.", "몇일까요? 적어 본 다음 아래를 보세요."),
+        ("답을 정하고 아래를 실행하세요.", "답을 정하고 아래를 보세요."),
+        ("`grader xray`를 실행해 보세요.", "`grader xray`를 실행해 보세요."),
+        ("- c: 안쪽을 한 번만 실행합니다.", "- c: 안쪽을 한 번만 실행합니다."),
+        ("```\n셀을 실행해 보세요.\n```", "```\n셀을 실행해 보세요.\n```"),
+    ],
+)
+def test_a_page_asks_to_run_nothing_on_itself(in_the_notebook: str, on_the_page: str) -> None:
+    """「두 셀을 다시 실행해 보세요」 stood on a page without cells."""
+    assert _to_be_read(in_the_notebook) == on_the_page
 
 
 def test_the_first_page_asks_its_question_and_leads_to_the_part_that_asks_it(made: Path) -> None:

@@ -1,9 +1,11 @@
 """Where a word of the glossary carries its note."""
 
+import re
+
 import pytest
 from docutils import nodes
 
-from grader.site.terms import glossary, note_first_uses
+from grader.site.terms import first_letter, glossary, glossary_page, note_first_uses
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,23 @@ def test_only_the_technical_sense_is_linked(text: str, linked: list[str]) -> Non
     note_first_uses(document, glossary(), "glossary.html")
     assert [link.astext() for link in paragraph.findall(nodes.reference)] == linked
     assert paragraph.astext() == text
+
+
+def test_the_glossary_begins_with_korean_words_and_links_to_each_first_letter() -> None:
+    """It opened with DDP, and one had to scroll through it to find a word."""
+    page = glossary_page(glossary())
+    titles = re.findall(r"(?m)^## (.+)$", page)
+    letters = [first_letter(title) for title in titles]
+    assert letters == sorted(letters, key=lambda letter: (letter.isascii(), letter))
+    assert not letters[0].isascii()
+    jumps = re.findall(r"\[(.)\]\(#(term-[a-z0-9-]+)\)", page.split("## ")[0])
+    assert [letter for letter, _ in jumps] == list(dict.fromkeys(letters))
+    for letter, anchor in jumps:
+        assert page.split(f"({anchor})=\n## ")[1].startswith(titles[letters.index(letter)])
+
+
+def test_a_word_that_is_the_same_in_english_stands_once() -> None:
+    same = [term for term in glossary() if term.english.lower() == term.korean.lower()]
+    assert same
+    page = glossary_page(glossary())
+    assert all(f"*{term.english}*" not in page for term in same)

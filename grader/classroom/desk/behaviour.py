@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from grader.course.feedback import Feedback, SubmissionResult
 from grader.report import words
-from grader.report.plain_text import without_code_marks
+from grader.report.plain_text import one_line, without_code_marks
 
 UNREADABLE = "읽을 수 없는 파일"
 UNDER_ANOTHER_NAME = "이름이 다른 함수를 냈어요"
+_MOST_OF_ERROR = 80
+"""Maximum characters of an exception in a group's headline."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def behaviour_key(feedback: Feedback) -> str:
 def _behaviour(feedback: Feedback) -> Hashable:
     diagnosis = feedback.diagnosis
     first = diagnosis.first_difference
-    explained = bool(diagnosis.mistakes) and not diagnosis.unexplained
+    explained = _is_explained(feedback)
     where = None if first is None else (first.scenario, first.what, first.update, first.tensor)
     values = None if first is None or explained else (first.expected, first.got)
     return (
@@ -69,6 +71,11 @@ def _behaviour(feedback: Feedback) -> Hashable:
     )
 
 
+def _is_explained(feedback: Feedback) -> bool:
+    """Return True if the mistakes named explain all that is wrong."""
+    return bool(feedback.diagnosis.mistakes) and not feedback.diagnosis.unexplained
+
+
 def groups_of(submissions: Sequence[SubmissionResult], exercise: str) -> list[Group]:
     """Return the groups of an exercise: most frequent first, passed and missing answers last."""
     found: dict[str, tuple[Feedback, list[int]]] = {}
@@ -86,7 +93,7 @@ def _place(group: Group) -> int:
 
 
 def _title(feedback: Feedback) -> str:
-    """Return one Korean line: the mistakes, or where an unnamed one shows first."""
+    """Return one Korean line: the mistakes, or where an unnamed one shows first, and an unexplained exception."""
     if feedback.status == "unreadable":  # each has a file and a reason of its own
         return UNREADABLE
     if feedback.other_name:
@@ -94,6 +101,8 @@ def _title(feedback: Feedback) -> str:
     summary, first = words.summary(feedback), feedback.diagnosis.first_difference
     if summary == words.DIFFERS and first is not None:
         summary = words.first_place(first)
+    if feedback.error and feedback.begun and not _is_explained(feedback):
+        summary += f" · {one_line(feedback.error, _MOST_OF_ERROR)}"
     return without_code_marks(summary)
 
 

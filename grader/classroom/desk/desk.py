@@ -6,10 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from grader.base.errors import HanstepError
 from grader.classroom.desk import rubric
 from grader.classroom.desk.behaviour import Group, feedback_on, groups_of, status_of
 from grader.classroom.desk.changes import Changes, DeskError, Edit, Edited
+from grader.classroom.desk.moment import Moments
 from grader.classroom.desk.people import People
 from grader.classroom.desk.programs import MOST_NAMES, program
 from grader.classroom.desk.rubric import Measured
@@ -36,6 +36,7 @@ class _Loaded:
     result: ClassResult
     people: People
     answers: Answers
+    moments: Moments
     groups: dict[str, list[Group]] = field(default_factory=dict)
 
 
@@ -94,7 +95,7 @@ class Desk:
             "has_code": bool(loaded.answers),
             "exercises": exercises,
             "again": self._written.again_as_a_whole(),
-            "problem": self._problem(),
+            "problem": loaded.moments.now().problem,
             "version": self.version(),
         }
 
@@ -213,7 +214,7 @@ class Desk:
         name, rule, students = self._meant(request)
         standing = self._standing()
         if standing is None:
-            raise DeskError(self._problem())
+            raise DeskError(self._loaded.moments.now().problem)
         measured = standing.measured("" if name == WHOLE else name)
         score = rubric.checked_score(_text(request, "score"), measured.full)
         text = rubric.checked_text(_text(request, "text"), needed=True)
@@ -370,7 +371,8 @@ class Desk:
         answers = Answers(self._out)
         people = People(result, answers)
         people.anonymous = self._anonymous
-        return _Loaded(result, people, answers)
+        moments = Moments(self._out, self._names, self._read_rules, result, people, answers)
+        return _Loaded(result, people, answers, moments)
 
     def _current(self) -> _Loaded:
         """Return the class, loaded again if it has been graded or marked since."""
@@ -381,7 +383,11 @@ class Desk:
 
     @property
     def _written(self) -> Written:
-        return Written(self._out, self._loaded.result, self._loaded.people)
+        return self._loaded.moments.now().written
+
+    def _standing(self) -> Standing | None:
+        """Return where the marks stand; None if the files given by hand cannot be used."""
+        return self._loaded.moments.now().standing
 
     def _graded(self) -> list[str]:
         there = {f.exercise for s in self._loaded.result.submissions for f in s.all_feedback}
@@ -410,26 +416,6 @@ class Desk:
         return {group for group, is_seen in seen.items() if is_seen}
 
     # ---- marks and lines ------------------------------------------------------------------------------
-
-    def _standing(self) -> Standing | None:
-        """Return where the marks stand; None if the files given by hand cannot be used."""
-        try:
-            return self._computed_standing()
-        except HanstepError:
-            return None
-
-    def _computed_standing(self) -> Standing:
-        loaded = self._loaded
-        rules = replace(self._read_rules(), answers=loaded.answers)
-        return Standing(loaded.result, loaded.people, rules, self._names, self._changes.read(OVERRIDES))
-
-    def _problem(self) -> str:
-        """Return why the files given by hand cannot be used, in Korean; empty if they can."""
-        try:
-            self._computed_standing()
-        except HanstepError as error:
-            return str(error)
-        return ""
 
     def _labels(self, name: str, groups: Sequence[Group], standing: Standing | None) -> list[str]:
         if standing is None:

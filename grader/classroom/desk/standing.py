@@ -45,6 +45,7 @@ class Standing:
         self._rules = replace(rules, policy=rules.policy or Policy())  # so that everybody gets a mark
         self._lines = [line for line in lines if not people.is_stale(line) and not is_change(line.score)]
         self._marked = marked(result, self._rules, names)
+        self._found: dict[str, Measured] = {}
 
     @property
     def full(self) -> float:
@@ -54,8 +55,12 @@ class Standing:
 
     def measured(self, exercise: str) -> Measured:
         """Return the points before marks by hand for the exercise, or for the whole submission if it is empty."""
-        if not exercise:
-            return self._measured_whole()
+        if exercise not in self._found:
+            found = self._measured_exercise(exercise) if exercise else self._measured_whole()
+            self._found[exercise] = found
+        return self._found[exercise]
+
+    def _measured_exercise(self, exercise: str) -> Measured:
         policy = self._rules.policy or Policy()
         found: dict[int, float] = {}
         unread: set[int] = set()

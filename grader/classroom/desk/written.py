@@ -1,17 +1,15 @@
 """What has been written by hand about a class: equal lines together, and what is in doubt about them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from grader.base.errors import HanstepError
 from grader.classroom.desk import rubric
 from grader.classroom.desk.people import People
 from grader.classroom.desk.rubric import Measured
 from grader.course.feedback import ClassResult
-from grader.gradebook.hand_files import HAND_FILES, HandFile, HandLine, Sheet
+from grader.gradebook.hand_files import HandLine, Sheet
 from grader.gradebook.overrides import is_whole
 
 WHOLE = "전체"
@@ -21,10 +19,17 @@ _REUSED = 30
 
 
 class Written:
-    """The lines of `overrides.csv` and `comments.csv` beside a graded class; each call reads them anew."""
+    """The lines of `overrides.csv` and `comments.csv` beside a graded class."""
 
-    def __init__(self, out: Path, result: ClassResult, people: People) -> None:
-        self._out, self._result, self._people = out, result, people
+    def __init__(self, sheets: Mapping[str, Sheet], result: ClassResult, people: People) -> None:
+        """Take the lines.
+
+        Args:
+            sheets: what the files say, by name; empty if one cannot be read, which is told as a problem.
+            result: the graded class.
+            people: the same class, as the desk knows it.
+        """
+        self._sheets, self._result, self._people = sheets, result, people
 
     def students(self, name: str, *, stale: bool = False) -> set[int]:
         """Return the students about whose answer something is written; with `stale`, about an earlier answer."""
@@ -40,11 +45,8 @@ class Written:
         return [line for line in self.lines() if self._people.is_stale(line)]
 
     def lines(self) -> list[HandLine]:
-        """Return all lines; none if a file cannot be read, which is told as a problem."""
-        try:
-            return [line for file in HAND_FILES.values() for line in file.read(self._out).lines]
-        except HanstepError:
-            return []
+        """Return all lines."""
+        return [line for sheet in self._sheets.values() for line in sheet.lines]
 
     def doubtful(self) -> tuple[Counter[str], Counter[str]]:
         """Return how many lines fit no more, and how many judged an earlier answer, by exercise."""
@@ -60,8 +62,7 @@ class Written:
     def about(self, name: str, measured: Measured | None) -> list[dict[str, Any]]:
         """Return what has been written about an exercise: equal lines together, with those that are in doubt."""
         told = []
-        for file in HAND_FILES.values():
-            sheet = file.read(self._out)
+        for file, sheet in self._sheets.items():
             found: dict[tuple[str, str, str], list[HandLine]] = {}
             for line in sheet.lines:
                 if line.exercise == name or (name == WHOLE and is_whole(line.exercise)):
@@ -70,7 +71,7 @@ class Written:
         return told
 
     def _entry(
-        self, name: str, sheet: Sheet, file: HandFile, lines: Sequence[HandLine], measured: Measured | None
+        self, name: str, sheet: Sheet, file: str, lines: Sequence[HandLine], measured: Measured | None
     ) -> dict[str, Any]:
         """Return lines that say the same: whom they are about, and what is in doubt about them."""
         people, first = self._people, lines[0]
@@ -83,7 +84,7 @@ class Written:
             meant = rubric.meant_by(first.rule, self._result.submissions, name)
             missing = rubric.yet_to_get(sheet, people, meant, first, measured)
         return {
-            "file": file.name,
+            "file": file,
             "exercise": first.exercise,
             "score": first.score,
             "text": first.text,
@@ -99,6 +100,5 @@ class Written:
 
     def earlier_texts(self, name: str) -> list[str]:
         """Return reasons and comments written before, those about this exercise first."""
-        lines = [line for file in HAND_FILES.values() for line in file.read(self._out).lines]
-        ordered = sorted(lines, key=lambda line: line.exercise != name)
+        ordered = sorted(self.lines(), key=lambda line: line.exercise != name)
         return list(islice(dict.fromkeys(line.text for line in ordered), _REUSED))

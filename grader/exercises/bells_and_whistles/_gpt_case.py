@@ -1,4 +1,4 @@
-"""Make the arguments of one call of `train_gpt`: a tiny GPT, batches, and norm limits that clip some of its updates."""
+"""Make the arguments of one call of `train_gpt`: a tiny GPT, batches, and a `max_norm` that clips some updates."""
 
 import math
 from collections.abc import Sequence

@@ -142,7 +142,7 @@ def _all_warmup(stage: Stage) -> None:
 
 
 _UNKNOWN_DECAYS = ("exponential", "polynomial", "cosine_with_restarts", "COSINUS", "constant", "lin", "")
-"""Some resemble a known decay, for programs that compare only the first letters, or ask `decay in "cosine linear"`."""
+"""Some resemble a known decay, for programs that compare only the first letters, or test `decay in "cosine linear"`."""
 
 
 def _record_refusal(stage: Stage, step: int, decay: str, place: str) -> None:

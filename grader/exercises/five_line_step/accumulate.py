@@ -4,7 +4,7 @@ Promises of the exercise, and the scenarios that check them:
     one update for each window, on the window's mean gradient: `sgd`, `float32`, `adamw`
     a shorter last window is averaged over the micro-batches that it has: `short`, `edges`
     any iterable will do, a generator too: `generator`
-    `max_norm` clips once for each window, and 0.0 is a limit too: `clip`, `zero-norm`
+    `max_norm` clips once for each window, 0.0 too: `clip`, `zero-norm`
     `accum_steps` below 1 raises a ValueError: `refuses`, `refuses-empty`
     no gradients are left at the end: `leftover`; modes and output as in any exercise: `modes`, `quiet`
     the number of updates is returned: `returns`
@@ -49,7 +49,7 @@ dividing by the window's size.
 """
 
 _CLIPS, _NEVER_CLIPS = 0.15, 50.0
-"""`max_norm` as a share of the first window's gradient norm. `_CLIPS` clips every window, and so would a limit four
+"""`max_norm` as a share of the first window's gradient norm. `_CLIPS` clips every window, and so would one four
 times as high; `_NEVER_CLIPS` clips none.
 """
 
@@ -89,7 +89,7 @@ add_usual(driver, lambda stage: _case(stage, 2).watch(states=False), _call_in_tw
 
 @driver.scenario("clip", "max_norm", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Make two calls, one with a limit at which clipping acts, one with a limit at which it never does.
+    """Make two calls, one with a `max_norm` at which clipping acts, one with a `max_norm` at which it never does.
 
     A program that clips each micro-batch, or clips before dividing, moves differently in the first call. A gradient of
     the wrong scale shows in the second call only, because clipping hides the scale.
@@ -103,9 +103,9 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Make one call with a limit of 0, at which no parameter may move.
+    """Make one call with `max_norm=0.0`, at which no parameter may move.
 
-    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    A program that tests `if max_norm:` does not clip at zero, and moves the parameters.
     """
     case = _case(stage, 2).watch()
     case.call(case.data, 2, max_norm=0.0)
@@ -230,8 +230,8 @@ def _adamw(stage: Stage) -> None:
     norm = _norm_of_first_window(case)
     generator = (batch for batch in case.data[5:8])
     parts = ((case.data[:5], 3, _CLIPS * norm), (generator, 2, _NEVER_CLIPS * norm), (case.data[8:], 1, None))
-    for part, accum_steps, limit in parts:
-        stage.recorder.returned(case.call(part, accum_steps, max_norm=limit))
+    for part, accum_steps, max_norm in parts:
+        stage.recorder.returned(case.call(part, accum_steps, max_norm=max_norm))
         stage.recorder.append_fact("그레이디언트가 남음", stage.recorder.gradients_left())
         scale_rates(case.opt, 0.8)
 

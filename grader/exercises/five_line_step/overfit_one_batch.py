@@ -131,7 +131,7 @@ def _stops(stage: Stage) -> None:
 
 @driver.scenario("equal", "손실이 target과 똑같을 때", check="stops")
 def _equal(stage: Stage) -> None:
-    """Return exactly the target as the second loss. A program that asks `<` instead of `<=` goes on."""
+    """Return exactly the target as the second loss. A program that tests `<` instead of `<=` goes on."""
     _call_with_scripted_losses(stage, target=1.5)
 
 

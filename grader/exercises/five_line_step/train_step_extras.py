@@ -1,7 +1,7 @@
 """Driver of `train_step_extras`, which is `train_step` with optional clipping and an optional scheduler.
 
 Promises of the exercise, and the scenarios that check them:
-    `max_norm` limits the joint norm of the gradients, and 0.0 is a limit too: `clip`, `zero-norm`, `both`
+    `max_norm` clips the joint norm of the gradients, 0.0 too: `clip`, `zero-norm`, `both`
     the scheduler is stepped once, after the update: `schedule`, `both`
     without them, a plain step: `plain`, `float32`, `modes`
     the loss before the update, as a float: `returns`; nothing is printed: `quiet`
@@ -54,7 +54,7 @@ def _step(case: Case, data: Sequence[Batch]) -> Any:
     return case.call(*data[0], max_norm=0.1, scheduler=case.scheduler)
 
 
-def _limits(case: Case) -> tuple[float | None, ...]:
+def _max_norms(case: Case) -> tuple[float | None, ...]:
     """Return a `max_norm` for each of five batches: it clips, is too high to clip, clips, is None, clips."""
     norm = gradient_norm(case.model, case.loss_fn, case.data[0])
     return BELOW_LARGEST * norm, 50.0 * norm, 0.3 * norm, None, 0.4 * norm
@@ -72,15 +72,15 @@ def _clip(stage: Stage) -> None:
     A program that clips by value, each parameter alone, after the update or never makes other updates.
     """
     case = _case(stage).watch()
-    for batch, limit in zip(case.data, _limits(case), strict=True):
-        case.call(*batch, max_norm=limit)
+    for batch, max_norm in zip(case.data, _max_norms(case), strict=True):
+        case.call(*batch, max_norm=max_norm)
 
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Make one call with a limit of 0, at which no parameter may move.
+    """Make one call with `max_norm=0.0`, at which no parameter may move.
 
-    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    A program that tests `if max_norm:` does not clip at zero, and moves the parameters.
     """
     case = _case(stage).watch()
     case.call(*case.data[0], max_norm=0.0)
@@ -113,8 +113,8 @@ def _both(stage: Stage) -> None:
     A program in which clipping and scheduler exclude each other (`elif`) differs only where both are given.
     """
     case = _case(stage, momentum_sgd, _gamma(stage.env)).watch()
-    for batch, limit in zip(case.data, _limits(case), strict=True):
-        stage.recorder.returned(case.call(*batch, max_norm=limit, scheduler=case.scheduler))
+    for batch, max_norm in zip(case.data, _max_norms(case), strict=True):
+        stage.recorder.returned(case.call(*batch, max_norm=max_norm, scheduler=case.scheduler))
     stage.recorder.fact("scheduler.step()의 횟수", case.scheduler.last_epoch)
 
 
@@ -143,8 +143,8 @@ def _returns(stage: Stage) -> None:
     """
     for number in range(3):
         case = _case(stage, gamma=0.5 if number == 2 else None, salt=f"model {number}")
-        limit = 0.1 if number == 1 else None
-        stage.recorder.returned(case.call(*case.data[0], max_norm=limit, scheduler=case.scheduler))
+        max_norm = 0.1 if number == 1 else None
+        stage.recorder.returned(case.call(*case.data[0], max_norm=max_norm, scheduler=case.scheduler))
 
 
 add_usual(driver, lambda stage: _case(stage, gamma=0.5), _step, checks={"quiet": "plain"})

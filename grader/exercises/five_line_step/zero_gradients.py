@@ -76,7 +76,7 @@ def _not_finite(stage: Stage) -> None:
 def _balanced(stage: Stage) -> None:
     """Clear gradients whose numbers sum to zero.
 
-    A program that asks whether `p.grad.sum()` is zero clears none: each gradient here sums to exactly zero.
+    A program that tests whether `p.grad.sum()` is zero clears none: each gradient here sums to exactly zero.
     """
     model = _model_after_backward(stage.env)
     for parameter in model.parameters():

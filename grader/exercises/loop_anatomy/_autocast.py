@@ -1,4 +1,4 @@
-"""Note the precisions that autocast asks for during forward passes, losses and backward passes."""
+"""Note the precisions to which autocast is set during forward passes, losses and backward passes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from grader.observe.trace import Fact
 
 
 class AutocastNotes:
-    """The precisions that autocast asked for in each part of a step: forward pass, loss, backward pass.
+    """The precisions to which autocast was set in each part of a step: forward pass, loss, backward pass.
 
     For each precision, the notes hold its name and the product of two random numbers, computed in that precision. The
     product is the witness for `Recorder.claim`: it follows from the seed, so it proves that the code ran.
@@ -27,7 +27,7 @@ class AutocastNotes:
         self._factors = torch.rand(2, 1, 1, generator=env.generator("factors")) + 1.0
 
     def note(self, part: str, device_type: str) -> None:
-        """Note the precision that autocast asks for at this moment, under the Korean name of a part of the step."""
+        """Note the precision to which autocast is set at this moment, under the Korean name of a part of the step."""
         is_on = torch.is_autocast_enabled(device_type)
         dtype = str(torch.get_autocast_dtype(device_type)).removeprefix("torch.") if is_on else "꺼짐"
         one, other = self._factors.to(device_type)
@@ -48,7 +48,7 @@ class AutocastNotes:
 
 
 class AutocastNet(Net):
-    """A net that notes what autocast asks for, but computes in float64, which autocast leaves alone.
+    """A net that notes the precision to which autocast is set, but computes in float64, which autocast leaves alone.
 
     `fixtures.classifiers.initialize` makes its parameters float64. With the 8 significant bits of bfloat16, right
     programs that add up gradients in different orders would end far apart: a difference in the last bit of a float32
@@ -71,7 +71,7 @@ class AutocastNet(Net):
 
 
 def noting_loss(loss_fn: LossFn, notes: AutocastNotes) -> LossFn:
-    """Return a loss function that also notes the precision that autocast asks for while it runs."""
+    """Return a loss function that also notes the precision to which autocast is set while it runs."""
 
     def noted(output: Tensor, target: Tensor) -> Tensor:
         notes.note("손실", output.device.type)

@@ -61,7 +61,7 @@ def epoch_of_weights(model: ScriptedNet, content: Mapping[str, Any]) -> str:
 
 
 def record_score(recorder: Recorder, content: Mapping[str, Any]) -> None:
-    """Record the saved score, rounded to six digits because right programs differ in the last ones."""
+    """Record the saved score, rounded to six decimal places because right programs differ in the last ones."""
     score = content.get("score")
     recorder.fact("score", round(score, 6) if type(score) is float else as_fact(score))
 

@@ -1,6 +1,10 @@
-"""The model, data, scalers and bodies of scenarios that the drivers of `amp_step` and `amp_accumulate` share."""
+"""The model, data, scalers and bodies of scenarios that the drivers of `amp_step` and `amp_accumulate` share.
 
-from collections.abc import Callable, Iterable, Sequence
+A body takes the exercise's name, and the positional arguments of each call after the loss function: a batch, or a
+window of micro-batches. Its scenario needs `atol=AMP_ATOL`.
+"""
+
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -13,12 +17,13 @@ from grader.exercises.fixtures.classifiers import (
     HIDDEN,
     Batch,
     LossFn,
+    Modes,
     batches,
     gradient_norm,
     initialize,
-    last_layer_to_eval,
     loss_function,
     scale_rates,
+    set_modes,
     sgd,
 )
 from grader.exercises.loop_anatomy._autocast import AutocastNet, noting_loss
@@ -26,22 +31,26 @@ from grader.observe.play import Env, Problem, Stage
 from grader.observe.wording import with_particle
 
 AMP_ATOL = 2e-6
-"""Absolute tolerance for arrays; right programs differ by less. Adding in another order in float32 makes a difference
-of 1e-7, and a scale that is a power of two makes none. In float64, a hand-written clip without torch's 1e-6 makes up to
-about 2e-6.
+"""Absolute tolerance for arrays. Clipping by hand without torch's 1e-6 is right too (measured: 7e-8 apart), and so are
+sums in another order (1e-7 in float32). A scale that is a power of two makes no difference.
+
+`CLIP_ATOL` of `fixtures.classifiers` is wider, for norms that are summed in float32; those here are summed in float64.
 """
 
 NEVER_CLIPS = 1e6
-"""A `max_norm` above any ordinary gradient's norm: clipping is asked for, and changes nothing."""
+"""A `max_norm` above any ordinary gradient's norm: such a call clips, and changes nothing."""
+
+_ORDINARY_SCALE = 2.0**8
+"""A scaler's first scale where nothing is to overflow."""
 
 
 def make_layers() -> list[nn.Module]:
-    """Return the layers of every model in the two exercises."""
+    """Return new layers for one model; they are alike in all models of the two exercises."""
     return [nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)]
 
 
 def autocast_net(env: Env) -> AutocastNet:
-    """Return a model that notes what autocast asks for and computes in float64."""
+    """Return a model that notes the precision to which autocast is set, and computes in float64."""
     net = AutocastNet(make_layers(), env)
     initialize(net, env, "model")
     return net
@@ -61,45 +70,47 @@ def grad_scaler(env: Env, **settings: Any) -> torch.amp.GradScaler:
 
 
 def initial_gradient_norm(env: Env, batch: Batch) -> float:
-    """Return the L2 norm of the batch's gradient at the initial weights of `autocast_net`, measured on a second net."""
+    """Return the L2 norm of the batch's gradient at the initial weights of `autocast_net`, measured on an equal net."""
     return gradient_norm(autocast_net(env), loss_function(env), batch)
 
 
-def update_with_limits(
+def call_with_max_norms(
     stage: Stage,
     name: str,
     problem: Problem,
     opt: Optimizer,
-    calls: Iterable[Sequence[Any]],
-    limits: Iterable[float | None],
+    arguments_of_calls: Iterable[Sequence[Any]],
+    max_norms: Iterable[float | None],
     *,
     dtype: torch.dtype,
     scaler: torch.amp.GradScaler | None,
 ) -> None:
     """Call the learner's function once for each `max_norm`; the learning rates fall from call to call.
 
-    The model is in train and eval mode in turn. It has neither BatchNorm nor dropout, so a right update is the same in
-    both. With a scaler, its scale after each call is recorded.
+    The caller watches the model (`Recorder.watch`). With a scaler, its scale after each call is recorded, too.
+
+    The model is in train mode in the first call, in eval mode in the second, and so on. It has neither BatchNorm nor
+    dropout, so a right update is the same in both.
 
     Args:
         stage: the scenario's stage.
         name: name of the exercise.
         problem: the model and the loss function.
         opt: the optimizer of the problem's model.
-        calls: for each call, the positional arguments after the loss function.
-        limits: for each call, `max_norm`.
-        dtype: the precision to ask for.
-        scaler: the scaler to give, or None.
+        arguments_of_calls: for each call, the positional arguments after the loss function.
+        max_norms: for each call, its `max_norm`.
+        dtype: the `dtype` of all calls.
+        scaler: the `scaler` of all calls; may be None.
     """
     scales = []
-    for number, (arguments, limit) in enumerate(zip(calls, limits, strict=True)):
-        problem.model.train(number % 2 == 0)
+    for index, (arguments, max_norm) in enumerate(zip(arguments_of_calls, max_norms, strict=True)):
+        problem.model.train(index % 2 == 0)
         stage.recorder.call(
             stage.student(name),
             *(problem.model, opt, problem.loss_fn, *arguments),
             dtype=dtype,
             scaler=scaler,
-            max_norm=limit,
+            max_norm=max_norm,
         )
         scale_rates(opt, 0.8)
         if scaler is not None:
@@ -108,85 +119,89 @@ def update_with_limits(
         stage.recorder.array("배율", scales)
 
 
-def update_with_limit_zero(
+def call_with_zero_max_norm(
     stage: Stage, name: str, problem: Problem, arguments: Sequence[Any], *, with_scaler: bool
 ) -> None:
-    """Call the learner's function with `max_norm=0.0`, which must leave all parameters where they are.
+    """Watch a model, and call the learner's function with `max_norm=0.0`, which must leave its parameters as they are.
 
-    A program that asks `if max_norm:` does not clip at zero, and moves them.
+    A program that tests `if max_norm:` does not clip at zero, and moves them.
     """
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt)
-    scaler = grad_scaler(stage.env, init_scale=2.0**8) if with_scaler else None
+    scaler = grad_scaler(stage.env, init_scale=_ORDINARY_SCALE) if with_scaler else None
     dtype = torch.float16 if with_scaler else torch.bfloat16
-    update_with_limits(stage, name, problem, opt, [arguments], [0.0], dtype=dtype, scaler=scaler)
+    call_with_max_norms(stage, name, problem, opt, [arguments], [0.0], dtype=dtype, scaler=scaler)
 
 
-def record_autocast_precisions(
-    stage: Stage, call: Callable[[nn.Module, LossFn, torch.dtype, Any], None]
-) -> None:
-    """Record which precision autocast asks for during forward pass, loss and backward pass.
+def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
+    """Record the precision to which autocast is set during forward pass, loss and backward pass.
 
     There are four calls: bfloat16 without a scaler, float16 with one, bfloat16 with one that is disabled, bfloat16 with
-    one that is enabled. A program that concludes from a scaler that float16 is wanted differs in the last ones.
-
-    Args:
-        stage: the scenario's stage.
-        call: calls the learner's function with a model, a loss function, a precision, and a scaler or None.
-    """
-    env, recorder = stage.env, stage.recorder
-    disabled, enabled = grad_scaler(env, enabled=False), grad_scaler(env, init_scale=2.0**8)
-    cases = (
-        (torch.bfloat16, None, ""),
-        (torch.float16, grad_scaler(env, init_scale=2.0**8), ""),
-        (torch.bfloat16, disabled, "(꺼 둔 스케일러)"),
-        (torch.bfloat16, enabled, "(켜 둔 스케일러)"),
-    )
-    for dtype, scaler, remark in cases:
-        model = autocast_net(env)
-        call(model, noting_loss(loss_function(env), model.notes), dtype, scaler)
-        for part in ("순전파", "손실", "역전파"):
-            name = f"{str(dtype).removeprefix('torch.')}{remark}"
-            asked = f"{with_particle(name, '을/를')} 청한 {part}의 autocast"
-            recorder.claim(asked, model.notes.fact(part), model.notes.witness(part))
-
-
-_OVERFLOW_MARK = 100
-"""Number that is added to the labels of samples whose loss is to be infinite; real labels are smaller."""
-
-
-def with_infinite_loss(batch: Batch) -> Batch:
-    """Return the batch with marked labels, for which `record_updates_and_scales` makes the loss infinite."""
-    return batch[0], batch[1] + _OVERFLOW_MARK
-
-
-def record_updates_and_scales(
-    stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, max_norm: float | None = None
-) -> None:
-    """Call the learner's function in float16, with each of these arguments; record updates and scales.
+    one that is enabled. A program that concludes from a scaler that float16 is wanted differs in the third and fourth.
 
     Args:
         stage: the scenario's stage.
         name: name of the exercise.
-        calls: for each call, the positional arguments after the loss function. The loss is infinite for batches that
-            `with_infinite_loss` has marked.
-        max_norm: given to each call.
+        arguments: the positional arguments of each call after the loss function.
     """
-    loss_fn = loss_function(stage.env)
+    env, recorder = stage.env, stage.recorder
+    for dtype, scaler, remark in (
+        (torch.bfloat16, None, ""),
+        (torch.float16, grad_scaler(env, init_scale=_ORDINARY_SCALE), ""),
+        (torch.bfloat16, grad_scaler(env, enabled=False), "(꺼 둔 스케일러)"),
+        (torch.bfloat16, grad_scaler(env, init_scale=_ORDINARY_SCALE), "(켜 둔 스케일러)"),
+    ):
+        model = autocast_net(env)
+        loss_fn = noting_loss(loss_function(env), model.notes)
+        recorder.call(
+            stage.student(name), *(model, sgd(model), loss_fn, *arguments), dtype=dtype, scaler=scaler
+        )
+        for part in ("순전파", "손실", "역전파"):
+            given = f"{str(dtype).removeprefix('torch.')}{remark}"
+            title = f"{with_particle(given, '을/를')} 청한 {part}의 autocast"
+            recorder.claim(title, model.notes.fact(part), model.notes.witness(part))
+
+
+_INFINITE_MARK = 100
+"""Number that is added to the labels of samples whose loss is to be infinite; real labels are smaller."""
+
+
+def marked_for_infinite_loss(batch: Batch) -> Batch:
+    """Return the batch with marked labels, for which `record_infinite_losses` makes the loss infinite."""
+    return batch[0], batch[1] + _INFINITE_MARK
+
+
+def _infinite_where_marked(loss_fn: LossFn) -> LossFn:
+    """Return a loss function that is infinite for batches with marked labels, and `loss_fn` for others."""
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
-        infinite = bool((target >= _OVERFLOW_MARK).any())
-        return loss_fn(output, target % _OVERFLOW_MARK) * (torch.inf if infinite else 1.0)
+        is_infinite = bool((target >= _INFINITE_MARK).any())
+        return loss_fn(output, target % _INFINITE_MARK) * (torch.inf if is_infinite else 1.0)
 
-    model = autocast_net(stage.env)
+    return loss
+
+
+def record_infinite_losses(
+    stage: Stage, name: str, arguments_of_calls: Sequence[Sequence[Any]], *, max_norm: float | None = None
+) -> None:
+    """Watch a model, call the learner's function in float16 on it, and record the scale after each call.
+
+    Args:
+        stage: the scenario's stage.
+        name: name of the exercise.
+        arguments_of_calls: for each call, the positional arguments after the loss function. The loss is infinite for
+            batches of `marked_for_infinite_loss`.
+        max_norm: the `max_norm` of all calls.
+    """
+    model, loss_fn = autocast_net(stage.env), _infinite_where_marked(loss_function(stage.env))
     opt = sgd(model)
-    scaler = grad_scaler(stage.env, init_scale=2.0**8)
+    scaler = grad_scaler(stage.env, init_scale=_ORDINARY_SCALE)
     stage.recorder.watch(model, opt)
     scales = []
-    for arguments in calls:
+    for arguments in arguments_of_calls:
         stage.recorder.call(
             stage.student(name),
-            *(model, opt, loss, *arguments),
+            *(model, opt, loss_fn, *arguments),
             dtype=torch.float16,
             scaler=scaler,
             max_norm=max_norm,
@@ -195,38 +210,38 @@ def record_updates_and_scales(
     stage.recorder.array("배율", scales)
 
 
-def record_returned(stage: Stage, name: str, calls: Sequence[Sequence[Any]], *, with_scaler: bool) -> None:
+def record_returned(
+    stage: Stage, name: str, arguments_of_calls: Sequence[Sequence[Any]], *, with_scaler: bool
+) -> None:
     """Record what calls return: in float16 with a scaler, or in bfloat16 without one.
 
-    Each call gets a model of its own, so that wrong updates do not show. `calls` holds the positional arguments of each
-    after the loss function.
+    Each call gets a model of its own, so that a wrong update does not change what the next call returns.
     """
-    for arguments in calls:
+    for arguments in arguments_of_calls:
         model = autocast_net(stage.env)
+        # Any scale but 1 shows a loss that is returned before it is unscaled.
+        scaler = grad_scaler(stage.env, init_scale=2.0**6) if with_scaler else None
         value = stage.recorder.call(
             stage.student(name),
             *(model, sgd(model), loss_function(stage.env), *arguments),
             dtype=torch.float16 if with_scaler else torch.bfloat16,
-            scaler=grad_scaler(stage.env, init_scale=2.0**6) if with_scaler else None,
+            scaler=scaler,
         )
         stage.recorder.returned(value)
 
 
 def record_modes_left(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
-    """Call the learner's function twice, and record the modes that it leaves.
+    """Call the learner's function with two models, and record the modes in which it leaves them.
 
-    Only the last layer of the first model is in eval mode, and all of the second model.
+    Of the first model, only the last layer is in eval mode; the second is wholly in eval mode. These facts are the same
+    for every seed and for a function that does nothing, so the scenario must share its check with one that records
+    numbers.
     """
-    for training in (True, False):
-        model = autocast_net(stage.env)
-        last_layer_to_eval(model)
-        if not training:
-            model.eval()
+    for mode, given in ((Modes.LAST_EVAL, "학습"), (Modes.ALL_EVAL, "평가")):
+        model = set_modes(autocast_net(stage.env), mode)
         stage.recorder.call(
             stage.student(name),
             *(model, sgd(model), loss_function(stage.env), *arguments),
             dtype=torch.bfloat16,
         )
-        stage.recorder.fact(
-            f"{'학습' if training else '평가'} 모드로 준 모델의 모드", [m.training for m in model.modules()]
-        )
+        stage.recorder.fact(f"{given} 모드로 준 모델의 모드", [m.training for m in model.modules()])

@@ -113,7 +113,7 @@ def first_gradient_norm(case: TrainingCase) -> float:
 
 
 def record_autocast(stage: Stage, case: TrainingCase) -> None:
-    """Record the precisions that autocast asked for in the passes of training and validation and in backward passes."""
+    """Record the precisions to which autocast was set in training, validation and backward passes."""
     notes = case.model.notes
     for name in ("학습 순전파", "검증 순전파", "역전파"):
         stage.recorder.claim(f"{name}의 autocast", notes.fact(name), notes.witness(name))
@@ -149,9 +149,9 @@ def _epochs(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _clipping(stage: Stage, call_train: CallTrain) -> None:
-    """Train with a limit at which clipping acts.
+    """Train with a `max_norm` at which clipping acts.
 
-    The limit is below the norm of the first gradient, so at least the first update is clipped. A program that does not
+    It is below the norm of the first gradient, so at least the first update is clipped. A program that does not
     clip, or clips by value, leaves other weights.
     """
     case = training_case(stage.env, STEADY, (3,), samples=9)
@@ -171,7 +171,7 @@ def _ended(stage: Stage, call_train: CallTrain) -> None:
 def _seed(stage: Stage, call_train: CallTrain) -> None:
     """Train a model with dropout for one epoch, first with the case's seed, which is drawn, then with seed 0.
 
-    A program that does not seed, or asks `if cfg.seed:`, gets other dropout masks.
+    A program that does not seed, or tests `if cfg.seed:`, gets other dropout masks.
     """
     for with_seed_0 in (False, True):
         case = training_case(stage.env, STEADY, (3,), samples=6, layers=dropout_layers)
@@ -324,7 +324,7 @@ def _old_file(stage: Stage, call_train: CallTrain, *, name: str) -> None:
             run_unwatched(stage, call_train, case, path)
         stage.recorder.fact(
             "저장된 가중치",
-            epoch_of_weights(case.model, read_checkpoint(path, allowed_classes=[Settings])[0]),
+            epoch_of_weights(case.model, read_checkpoint(path, allowed_classes=[Settings]).content),
         )
 
 

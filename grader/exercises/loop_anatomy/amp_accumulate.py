@@ -8,32 +8,31 @@ Promises of the exercise, and the scenarios that check them:
     the window's mean loss, as a float: `returns`, `returns-scaled`; modes stay: `modes`
     one micro-batch's graph at a time: `memory`
 
-The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`). Its inputs are
+The model computes in float64 and only notes the precision to which autocast is set (`AutocastNet`). Its inputs are
 numbers that every precision holds exactly, because casting them early is no mistake.
 """
 
 from itertools import islice
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from grader.exercises.fixtures.classifiers import Batch, LossFn, concatenated, loss_function, sgd
+from grader.exercises.fixtures.classifiers import Batch, concatenated, loss_function, sgd
 from grader.exercises.fixtures.memory import record_window_memory
 from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     NEVER_CLIPS,
     autocast_net,
+    call_with_max_norms,
+    call_with_zero_max_norm,
     exactly_representable_batches,
     grad_scaler,
     initial_gradient_norm,
+    marked_for_infinite_loss,
     record_autocast_precisions,
+    record_infinite_losses,
     record_modes_left,
     record_returned,
-    record_updates_and_scales,
-    update_with_limit_zero,
-    update_with_limits,
-    with_infinite_loss,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -78,8 +77,8 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     calls = [(window,) for window in windows]
     first_two = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
-    limits = (*first_two, 50.0 * norm, 0.3 * norm)
-    update_with_limits(stage, "amp_accumulate", problem, opt, calls, limits, dtype=dtype, scaler=scaler)
+    max_norms = (*first_two, 50.0 * norm, 0.3 * norm)
+    call_with_max_norms(stage, "amp_accumulate", problem, opt, calls, max_norms, dtype=dtype, scaler=scaler)
 
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
@@ -93,12 +92,12 @@ def _bf16(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Make one call with a limit of 0, at which no parameter may move.
+    """Make one call with `max_norm=0.0`, at which no parameter may move.
 
-    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    A program that tests `if max_norm:` does not clip at zero, and moves the parameters.
     """
     window = _windows(stage.env)[0]
-    update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=False)
+    call_with_zero_max_norm(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=False)
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
@@ -115,11 +114,11 @@ def _fp16(stage: Stage) -> None:
 def _zero_norm_scaled(stage: Stage) -> None:
     """Do the same as in `zero-norm`, with a scaler and a single micro-batch.
 
-    A program with a branch for each may ask `if max_norm:` in one of them only. Whatever is wrongly done at each
+    A program with a branch for each may test `if max_norm:` in one of them only. Whatever is wrongly done at each
     micro-batch is done once here, and shows in `fp16` only.
     """
     window = _windows(stage.env)[0][:1]
-    update_with_limit_zero(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=True)
+    call_with_zero_max_norm(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=True)
 
 
 _FIRST_SCALE = 2.0**40
@@ -157,7 +156,7 @@ def _overflow(stage: Stage) -> None:
 def _overflow_and_ordinary(env: Env) -> list[tuple[list[Batch]]]:
     """Return the arguments of two calls: a window with one micro-batch of infinite loss, then an ordinary window."""
     first, second, *_ = _windows(env)
-    return [([first[0], with_infinite_loss(first[1]), *first[2:]],), (second,)]
+    return [([first[0], marked_for_infinite_loss(first[1]), *first[2:]],), (second,)]
 
 
 @driver.scenario("infinite-loss", "손실이 inf인 마이크로 배치", check="overflow", atol=AMP_ATOL)
@@ -166,17 +165,17 @@ def _infinite_loss(stage: Stage) -> None:
 
     A program that skips only the micro-batch whose loss is infinite updates on the others, and keeps the scale.
     """
-    record_updates_and_scales(stage, "amp_accumulate", _overflow_and_ordinary(stage.env))
+    record_infinite_losses(stage, "amp_accumulate", _overflow_and_ordinary(stage.env))
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 구간", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """Do the same as in `infinite-loss`, with a limit for the norm.
+    """Do the same as in `infinite-loss`, with a `max_norm`.
 
     A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here.
     """
     calls = _overflow_and_ordinary(stage.env)
-    record_updates_and_scales(stage, "amp_accumulate", calls, max_norm=NEVER_CLIPS)
+    record_infinite_losses(stage, "amp_accumulate", calls, max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
@@ -186,13 +185,7 @@ def _precision(stage: Stage) -> None:
     It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
     window = _windows(stage.env)[1]
-
-    def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
-        stage.recorder.call(
-            stage.student("amp_accumulate"), model, sgd(model), loss_fn, window, dtype=dtype, scaler=scaler
-        )
-
-    record_autocast_precisions(stage, call)
+    record_autocast_precisions(stage, "amp_accumulate", (window,))
 
 
 @driver.scenario("returns", "반환값", atol=AMP_ATOL)
@@ -234,8 +227,8 @@ def _memory(stage: Stage) -> None:
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt, states=False)
     meter = stage.recorder.measure_memory(problem.model)
-    calls, limits = [(window,)], [None]
-    update_with_limits(
-        stage, "amp_accumulate", problem, opt, calls, limits, dtype=torch.bfloat16, scaler=None
+    calls, max_norms = [(window,)], [None]
+    call_with_max_norms(
+        stage, "amp_accumulate", problem, opt, calls, max_norms, dtype=torch.bfloat16, scaler=None
     )
     record_window_memory(stage, meter, _MICRO_BATCH_SIZE)

@@ -8,20 +8,17 @@ Promises of the exercise, and the scenarios that check them:
     the loss before the update, as a float: `returns`, `returns-scaled`; modes stay: `modes`
     no deprecated functions (a promise of the lesson): `deprecated`
 
-The model computes in float64 and only notes the precision that autocast asks for (`AutocastNet`). Its inputs are
+The model computes in float64 and only notes the precision to which autocast is set (`AutocastNet`). Its inputs are
 numbers that every precision holds exactly, because casting them early is no mistake. In `overflow` and `rounding`, the
-model is an ordinary one in float32, which computes in the precision that autocast asks for.
+model is an ordinary one in float32, which computes in the precision to which autocast is set.
 """
 
 import math
-from typing import Any
 
 import torch
-from torch import nn
 
 from grader.exercises.fixtures.classifiers import (
     Batch,
-    LossFn,
     Net,
     batches,
     initialize,
@@ -33,17 +30,17 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     AMP_ATOL,
     NEVER_CLIPS,
     autocast_net,
+    call_with_max_norms,
+    call_with_zero_max_norm,
     exactly_representable_batches,
     grad_scaler,
     initial_gradient_norm,
     make_layers,
+    marked_for_infinite_loss,
     record_autocast_precisions,
+    record_infinite_losses,
     record_modes_left,
     record_returned,
-    record_updates_and_scales,
-    update_with_limit_zero,
-    update_with_limits,
-    with_infinite_loss,
 )
 from grader.observe.play import Driver, Env, Problem, Stage
 
@@ -84,8 +81,10 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     first_two = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
-    limits = (*first_two, 50.0 * norm, 0.3 * norm, 0.2 * norm)
-    update_with_limits(stage, "amp_step", problem, opt, problem.batches, limits, dtype=dtype, scaler=scaler)
+    max_norms = (*first_two, 50.0 * norm, 0.3 * norm, 0.2 * norm)
+    call_with_max_norms(
+        stage, "amp_step", problem, opt, problem.batches, max_norms, dtype=dtype, scaler=scaler
+    )
 
 
 @driver.scenario("bf16", "bfloat16, 스케일러 없이", atol=AMP_ATOL, problem=_problem)
@@ -100,12 +99,12 @@ def _bf16(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="bf16", atol=AMP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Make one call with a limit of 0, at which no parameter may move.
+    """Make one call with `max_norm=0.0`, at which no parameter may move.
 
-    A program that asks `if max_norm:` does not clip at zero, and moves the parameters.
+    A program that tests `if max_norm:` does not clip at zero, and moves the parameters.
     """
     problem = _problem(stage.env)
-    update_with_limit_zero(stage, "amp_step", problem, problem.batches[0], with_scaler=False)
+    call_with_zero_max_norm(stage, "amp_step", problem, problem.batches[0], with_scaler=False)
 
 
 @driver.scenario("fp16", "float16과 스케일러", atol=AMP_ATOL, problem=_problem)
@@ -121,10 +120,10 @@ def _fp16(stage: Stage) -> None:
 def _zero_norm_scaled(stage: Stage) -> None:
     """Do the same as in `zero-norm`, with a scaler.
 
-    A program with a branch for each may ask `if max_norm:` in one of them only.
+    A program with a branch for each may test `if max_norm:` in one of them only.
     """
     problem = _problem(stage.env)
-    update_with_limit_zero(stage, "amp_step", problem, problem.batches[0], with_scaler=True)
+    call_with_zero_max_norm(stage, "amp_step", problem, problem.batches[0], with_scaler=True)
 
 
 @driver.scenario("overflow", "오버플로가 난 스텝", atol=AMP_ATOL)
@@ -161,17 +160,17 @@ def _infinite_loss(stage: Stage) -> None:
     A program that returns early when the loss is infinite never lowers the scale.
     """
     first, second = exactly_representable_batches(stage.env, (4, 4))
-    record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second])
+    record_infinite_losses(stage, "amp_step", [marked_for_infinite_loss(first), second])
 
 
 @driver.scenario("overflow-clipped", "클리핑을 청했을 때 오버플로가 난 스텝", check="overflow", atol=AMP_ATOL)
 def _overflow_clipped(stage: Stage) -> None:
-    """Do the same as in `infinite-loss`, with a limit for the norm.
+    """Do the same as in `infinite-loss`, with a `max_norm`.
 
     A program that lets the clip raise at an infinite norm (`error_if_nonfinite`) ends here.
     """
     first, second = exactly_representable_batches(stage.env, (4, 4))
-    record_updates_and_scales(stage, "amp_step", [with_infinite_loss(first), second], max_norm=NEVER_CLIPS)
+    record_infinite_losses(stage, "amp_step", [marked_for_infinite_loss(first), second], max_norm=NEVER_CLIPS)
 
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
@@ -181,13 +180,7 @@ def _precision(stage: Stage) -> None:
     It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
     (batch,) = exactly_representable_batches(stage.env, (4,))
-
-    def call(model: nn.Module, loss_fn: LossFn, dtype: torch.dtype, scaler: Any) -> None:
-        stage.recorder.call(
-            stage.student("amp_step"), model, sgd(model), loss_fn, *batch, dtype=dtype, scaler=scaler
-        )
-
-    record_autocast_precisions(stage, call)
+    record_autocast_precisions(stage, "amp_step", batch)
 
 
 @driver.scenario("rounding", "낮은 정밀도로 계산한 한 스텝", check="bf16", atol=AMP_ATOL)

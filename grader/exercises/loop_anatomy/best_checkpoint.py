@@ -222,7 +222,7 @@ def _ties(stage: Stage) -> None:
 def _zero(stage: Stage) -> None:
     """Give a first score of 0.
 
-    A program that starts with a best score of 0, or asks `if score:`, does not save 0.0.
+    A program that starts with a best score of 0, or tests `if score:`, does not save 0.0.
     """
     _record_each_update(stage, [0.0, -_rising_scores(stage.env, 1)[0]])
 
@@ -413,7 +413,7 @@ def _crash(stage: Stage) -> None:
 
         with full_disk(student):
             _call_allowing_os_error(recorder, save)
-        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path)[1])
+        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path).how)
         recorder.call(save)
         _record_file(recorder, path, run, weights_at_updates, "다시 저장한 뒤")
         with full_disk(student):

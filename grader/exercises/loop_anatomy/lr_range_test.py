@@ -240,7 +240,7 @@ def _squared_error(output: Tensor, target: Tensor) -> Tensor:
 def _inf(stage: Stage) -> None:
     """Let the third loss overflow to infinity; the second is large but finite.
 
-    A program that asks only for NaN, or ends at any large loss, returns another number of losses.
+    A program that tests only for NaN, or ends at any large loss, returns another number of losses.
     """
     _record_overflow(stage, 1e60, _squared_error)
 
@@ -249,7 +249,7 @@ def _inf(stage: Stage) -> None:
 def _minus_inf(stage: Stage) -> None:
     """Let the loss overflow to minus infinity.
 
-    A program that asks `loss == inf` or `loss > limit` goes on at -inf.
+    A program that tests `loss == inf` or `loss > limit` goes on at -inf.
     """
     _record_overflow(stage, 0.0, lambda output, target: -_squared_error(output, target))
 

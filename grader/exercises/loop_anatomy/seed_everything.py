@@ -72,7 +72,7 @@ def _streams(stage: Stage) -> None:
 def _zero(stage: Stage) -> None:
     """Draw from each of the global generators after the seed 0.
 
-    A program that asks `if seed:` does not seed with 0.
+    A program that tests `if seed:` does not seed with 0.
     """
     _record_repetitions(stage, _global_draws(stage), first_seed=0, more_calls=1)
 

@@ -25,7 +25,13 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from grader.exercises.fixtures.checkpoints import flat_state, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import (
+    NOT_A_DICT,
+    OPENED,
+    flat_state,
+    read_checkpoint,
+    scratch_folder,
+)
 from grader.exercises.fixtures.classifiers import (
     Batch,
     MakeOptimizer,
@@ -431,7 +437,7 @@ def _file(stage: Stage) -> None:
     with scratch_folder() as folder:
         with _recorded_changes(stage, run):
             stage.recorder.call(_make_snapshot(stage, run).save, str(folder / "run.state"))
-        how = read_checkpoint(folder / "run.state")[1]
-        # `read_checkpoint` also says if the file holds no dict. Here any layout is right, so such a file is opened too.
-        stage.recorder.fact("weights_only=True로 연 파일", "열림" if how == "dict가 아님" else how)
+        how = read_checkpoint(folder / "run.state").how
+        # Here any layout of the file is right, so it need not hold a dict.
+        stage.recorder.fact("weights_only=True로 연 파일", OPENED if how == NOT_A_DICT else how)
         stage.recorder.fact("파일의 수", len([*folder.iterdir()]))

@@ -97,13 +97,13 @@ def _calls(stage: Stage) -> None:
 def _scaled(stage: Stage) -> None:
     """Give an Accelerator that scales, and record the gradients that each update reads.
 
-    The limit is above the true norm and below the scaled one, so a program that clips or steps without the Accelerator
+    `max_norm` is above the true norm and below the scaled one, so a program that clips or steps without the Accelerator
     uses gradients that its scaler has scaled. The weights are not compared: AdamW hides a scale. There is one update,
     so that gradients which are not cleared make no difference.
     """
     case = training_case(stage.env, STEADY, (3,))
-    limit = 20 * first_gradient_norm(case)
-    case = replace(case, settings=replace(case.settings, max_norm=limit))
+    max_norm = 20 * first_gradient_norm(case)
+    case = replace(case, settings=replace(case.settings, max_norm=max_norm))
 
     def call(stage: Stage, case: TrainingCase, path: str | Path, **_: Any) -> Any:
         return _train_and_count(stage, case, path, scale=2.0**16)[0]

@@ -28,7 +28,7 @@ _FIELDS = (
 """Names of the fields of a TrainConfig."""
 
 _NOT_FIELDS = ("to_dict", "from_toml", "__doc__")
-"""Names that a config has as attributes, but that must be refused as keys of a file. A program that asks `hasattr`
+"""Names that a config has as attributes, but that must be refused as keys of a file. A program that tests `hasattr`
 accepts them."""
 
 
@@ -121,7 +121,7 @@ def _round_trip(saved: Any) -> str:
             torch.save({"config": saved}, folder / "config.pt")
         except Exception:
             return "torch.save가 실패함"
-        return read_checkpoint(folder / "config.pt")[1]
+        return read_checkpoint(folder / "config.pt").how
 
 
 @driver.scenario("toml", "TOML 파일")
@@ -147,7 +147,7 @@ def _toml(stage: Stage) -> None:
 def _toml_zero(stage: Stage) -> None:
     """Read a file whose values are zero.
 
-    A program that asks `if value:` takes a zero in the file for a missing value.
+    A program that tests `if value:` takes a zero in the file for a missing value.
     """
     recorder = stage.recorder
     cls: Any = stage.student("TrainConfig")

@@ -3,7 +3,7 @@
 Promises of the exercise, and the scenarios that check them:
     one SAM update for each window; both passes see all its micro-batches: `sgd`, `ones`, `adamw`, `float32`
     a short last window is averaged over its own micro-batches: `leftover`, `leftover-losses`
-    the gradient of the update is clipped once, to a limit of zero too: `clip`, `zero-norm`
+    the gradient of the update is clipped once, to a norm of zero too: `clip`, `zero-norm`
     micro-batches may come from a generator, and there may be none: `generator`, `empty`
     the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
     the return value lists each window's mean loss at w: `returns`, `return-types`
@@ -80,9 +80,9 @@ def _ones(stage: Stage) -> None:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Clip to a limit that always acts in the first call, and to one that never acts in the second.
+    """Clip with a `max_norm` that always acts in the first call, and with one that never acts in the second.
 
-    A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The first limit is so low
+    A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The first is so low
     (0.15 of the norm) that it acts under any scale of the gradient. The second call is there because clipping hides a
     wrong scale, such as a missing division by the length of the window.
     """
@@ -94,9 +94,9 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Clip to a limit of zero, under which AdamW only decays.
+    """Clip with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program asks `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip.
     """
     case = _case(stage, [_SIZE] * 2, adamw)
     case.call(case.data, 2, max_norm=0.0)
@@ -162,9 +162,9 @@ def _together(stage: Stage) -> None:
     """
     case = _case(stage, [_SIZE] * 10, momentum_sgd)
     last_layer_to_eval(case.model)
-    limit = 0.15 * window_norm(case, case.data[:3])
+    max_norm = 0.15 * window_norm(case, case.data[:3])
     for part in (case.data[:5], case.data[5:]):
-        case.call((batch for batch in part), 3, max_norm=limit)
+        case.call((batch for batch in part), 3, max_norm=max_norm)
         scale_rates(case.opt, 0.8)
 
 

@@ -3,7 +3,7 @@
 Promises of the exercise, and the scenarios that check them:
     one SAM update for each window, as on its concatenated batch: `sizes`, `momentum`, `float32`
     a short last window is averaged over its own samples: `leftover`
-    the gradient of the update is clipped once, in a short window and to a limit of zero too: `clip`, `clip-leftover`,
+    the gradient of the update is clipped once, in a short window and to a norm of zero too: `clip`, `clip-leftover`,
         `zero-norm`
     micro-batches may come from a generator, and there may be none: `generator`, `empty`
     gradients from before the call are not used: `stale`
@@ -86,10 +86,10 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Clip to a limit that always acts in the first call, and to one that never acts in the second.
+    """Clip with a `max_norm` that always acts in the first call, and with one that never acts in the second.
 
     A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The scenario `clip` of
-    `sam_accumulate` says why there are two limits.
+    `sam_accumulate` says why there are two.
     """
     case = _case(stage, _SIZES)
     norm = window_norm(case, case.data[:3])
@@ -99,9 +99,9 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Clip to a limit of zero, under which AdamW only decays.
+    """Clip with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program asks `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip.
     """
     case = _case(stage, _SIZES[:2], adamw)
     case.call(case.data, 2, max_norm=0.0)
@@ -141,7 +141,7 @@ def _empty(stage: Stage) -> None:
 
 @driver.scenario("clip-leftover", "짧은 마지막 구간의 클리핑", check="clip", atol=CLIP_ATOL)
 def _clip_leftover(stage: Stage) -> None:
-    """Clip to a limit that acts in the whole window and in the short one.
+    """Clip with a `max_norm` that acts in the whole window and in the short one.
 
     A wrong program clips whole windows only.
     """

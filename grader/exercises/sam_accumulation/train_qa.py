@@ -52,7 +52,7 @@ from grader.observe.values import as_number, items_of, type_name
 driver = Driver("train_qa", cost=1.8)  # whole trainings, some of them of seven epochs
 
 _NO_CLIP = 1e3
-"""A limit that no gradient reaches."""
+"""A `max_norm` that no gradient reaches."""
 
 
 def _problem(env: Env) -> Problem:
@@ -153,7 +153,7 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("default-clip", "max_norm의 기본값", check="clip", atol=CLIP_ATOL)
 def _default_clip(stage: Stage) -> None:
-    """Train without `max_norm`, so that the limit is 1.0; the scaled logits make gradients that exceed it.
+    """Train without `max_norm`, so that it is 1.0; the scaled logits make gradients that exceed it.
 
     A wrong program has another default, or does not clip then.
     """
@@ -162,9 +162,9 @@ def _default_clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Train with a limit of zero, under which AdamW only decays.
+    """Train with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program asks `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip.
     """
     _train(stage, make_qa_case(stage.env, 2), adamw, epochs=1, max_norm=0.0)
 
@@ -337,8 +337,8 @@ def _checkpoint(stage: Stage) -> None:
     case = make_qa_case(stage.env, 2)
 
     def record_saved_epoch(path: Path) -> None:
-        state, readable = read_checkpoint(path)
-        stage.recorder.fact("체크포인트", readable)
+        state, how = read_checkpoint(path)
+        stage.recorder.fact("체크포인트", how)
         number = find_saved_parameters(state, case.model, case.model.weights_scored)
         epoch = "알 수 없음" if number is None else f"에폭 {number}"
         stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
@@ -356,7 +356,7 @@ def _checkpoint_tie(stage: Stage) -> None:
     case = _make_tied_case(stage)
 
     def record_saved_epoch(path: Path) -> None:
-        state, _ = read_checkpoint(path)
+        state = read_checkpoint(path).content
         stamp = as_number(state.get("stamp"))
         stamps = case.model.stamps_scored
         epoch = f"에폭 {stamps.index(stamp)}" if stamp in stamps else "알 수 없음"

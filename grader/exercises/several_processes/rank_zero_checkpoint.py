@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from grader.exercises.fixtures.checkpoints import flat_state, read_checkpoint, scratch_folder
+from grader.exercises.fixtures.checkpoints import OPENED, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import adamw, batches, fixture_loss, mlp
 from grader.exercises.fixtures.stand_ins import replaced
 from grader.exercises.several_processes._group import groups_of
@@ -65,7 +65,7 @@ class _SavingRanks:
             self.states_before[rank] = torch.get_rng_state()
             call()
             self.numbers_after[rank] = torch.rand(3).tolist()
-            self.file_opened_on_return.append(read_checkpoint(self.path)[1] == "열림")
+            self.file_opened_on_return.append(read_checkpoint(self.path).how == OPENED)
 
         with several_ranks(_RANKS, is_reversed=is_reversed) as world:
             arguments = [
@@ -75,7 +75,7 @@ class _SavingRanks:
 
     def file_content(self) -> dict[str, Any]:
         """Return the dict in the file; an empty one if the file cannot be read."""
-        return read_checkpoint(self.path)[0]
+        return read_checkpoint(self.path).content
 
     def record_seeded_numbers(self) -> None:
         """Record numbers that depend on the seed, for scenarios whose facts are the same for every seed.
@@ -97,7 +97,7 @@ def _content(stage: Stage) -> None:
     """Read the file. A wrong program saves the wrapper, whose names begin with `module.`, or other keys."""
     with _saving_ranks(stage) as ranks:
         ranks.save()
-        stage.recorder.fact("파일", read_checkpoint(ranks.path)[1])
+        stage.recorder.fact("파일", read_checkpoint(ranks.path).how)
         content = ranks.file_content()
         stage.recorder.fact("키", [*sorted(str(key) for key in content)])
         state = content.get("model")

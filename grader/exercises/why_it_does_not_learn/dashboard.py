@@ -293,7 +293,7 @@ def _no_grad(stage: Stage) -> None:
 def _modes(stage: Stage) -> None:
     """Put the model in eval mode and one of its layers in train mode, or the other way round.
 
-    A wrong program asks the model for its mode, and not the layer.
+    A wrong program reads the mode of the model, not that of the layer.
     """
     for is_training, name in ((True, "학습"), (False, "평가")):
         model = LayeredNet(stage.env)

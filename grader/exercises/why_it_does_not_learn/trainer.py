@@ -4,7 +4,7 @@ Promises of the exercise, and the scenarios that check them:
     one update for each window, on the gradient of the mean loss over its samples: `windows`, `plain`, `float32`
     a short last window updates too: `short`
     gradients of other windows, or from before, do not count: `windows`, `before`
-    all gradients of an update are clipped together, once: `clip`; a limit of 0 is one: `zero-limit`
+    all gradients of an update are clipped together, once: `clip`; `max_norm=0.0` clips, too: `zero-limit`
     the scheduler is stepped once an update, after the optimizer: `schedule`
     training passes in train mode: `train-mode`; one graph at a time: `graphs`, `memory`
     `evaluate` in eval mode, without a graph, and each module's mode restored: `eval-mode`; in `fit` too: `fit-modes`
@@ -97,7 +97,7 @@ def _windows(stage: Stage) -> None:
 def _plain(stage: Stage) -> None:
     """Train with the defaults, for a number of epochs that follows from the seed.
 
-    A program that needs a scheduler or a limit, or trains one epoch, differs.
+    A program that needs a scheduler or a `max_norm`, or trains one epoch, differs.
     """
     case = trainer_case(stage, (4, 3), adamw).watch()
     fit(case, case.data, 2 + stage.env.number("epochs") % 2)
@@ -126,21 +126,21 @@ add_usual(
 
 @driver.scenario("clip", "그레이디언트가 큰 학습", check="clip", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Train with a limit far below the norm of each micro-batch's gradient.
+    """Train with a `max_norm` far below the norm of each micro-batch's gradient.
 
     A program that clips every micro-batch, or each parameter by itself, turns the update.
     """
     case = trainer_case(stage, _WINDOWS)
-    limit = 0.2 * min(gradient_norm(case.model, case.loss_fn, batch) for batch in case.data)
+    max_norm = 0.2 * min(gradient_norm(case.model, case.loss_fn, batch) for batch in case.data)
     case.watch()
-    fit(case, case.data, accum_steps=2, max_norm=limit)
+    fit(case, case.data, accum_steps=2, max_norm=max_norm)
 
 
 @driver.scenario("zero-limit", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_limit(stage: Stage) -> None:
-    """Train with a limit of 0, where AdamW's weight decay alone moves the parameters.
+    """Train with `max_norm=0.0`, where AdamW's weight decay alone moves the parameters.
 
-    A program that asks `if max_norm:` does not clip.
+    A program that tests `if max_norm:` does not clip.
     """
     case = trainer_case(stage, (4, 3), adamw).watch()
     fit(case, case.data, max_norm=0.0)

@@ -13,7 +13,7 @@ from grader.experiments.five_line_step.data import Batch, digits, loss_fn, make_
 from grader.experiments.vectors import flat
 
 LINES = {
-    "지움": "opt.zero_grad()",
+    "지우기": "opt.zero_grad()",
     "순전파": "logits = model(xb)",
     "손실": "loss = loss_fn(logits, yb)",
     "역전파": "loss.backward()",
@@ -134,7 +134,7 @@ def clears_before_use(order: str) -> bool:
     """Return True if gradients are cleared between being computed and being used, as steps follow each other."""
     names = order.split(" → ")
     after_backward = names[names.index("역전파") :] + names
-    return after_backward.index("지움") < after_backward.index("업데이트")
+    return after_backward.index("지우기") < after_backward.index("업데이트")
 
 
 def symptom(lines: Iterable[str], *, first: Iterable[str] | None = None) -> str:

@@ -1,6 +1,5 @@
 """Fill the marks of a class into a table that a learning system exported, without losing what stands there."""
 
-import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -10,6 +9,8 @@ from grader.base.tables import Table
 from grader.base.workbook import is_workbook
 from grader.gradebook.export.rows import Row
 
+UTF_8, UTF_8_WITH_MARK = "utf-8", "utf-8-sig"
+"""Encodings that Canvas and Moodle write and read."""
 EXCUSED = "EX"
 """What Canvas writes and reads for a student who need not hand in."""
 _KEPT_EXCUSED, _KEPT_SCORE = "면제(EX)", "이미 있는 점수"
@@ -38,13 +39,17 @@ class Filled:
     left_out: tuple[str, ...]
     """Students who are not in the table."""
     changes: tuple[Change, ...] = ()
-    has_mark: bool = False
-    """True if the mark of UTF-8 stands before the text: without it, Excel on a Korean Windows misreads Hangul."""
+    encoding: str = UTF_8
+    """Encoding of the table as it was given."""
 
     @property
     def data(self) -> bytes:
-        """The file's bytes, in UTF-8, which Canvas and Moodle expect."""
-        return (codecs.BOM_UTF8 if self.has_mark else b"") + self.text.encode("utf-8", "replace")
+        """The file's bytes, in UTF-8, which Canvas and Moodle expect.
+
+        A mark of UTF-8 stands before them unless the table was UTF-8 without one: Excel on a Korean Windows, which
+        saves cp949, misreads Hangul without it.
+        """
+        return self.text.encode(UTF_8 if self.encoding == UTF_8 else UTF_8_WITH_MARK, "replace")
 
 
 @dataclass
@@ -96,10 +101,10 @@ class Filling:
             ReadError: the table's file has become unreadable meanwhile.
         """
         data = read_bytes(self.table.path)
-        text, has_mark = ("", True) if is_workbook(data) else decode_unchanged(data)
+        text, encoding = ("", UTF_8_WITH_MARK) if is_workbook(data) else decode_unchanged(data)
         left_out = tuple(row.student or row.person.name for row in rows if id(row) not in self.found)
         filled = with_cells(text, self.table, self.cells)
-        return Filled(filled, left_out, tuple(self.changes), has_mark)
+        return Filled(filled, left_out, tuple(self.changes), encoding)
 
 
 def _why_kept(old: str) -> str:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from grader.course.course import Exercise
 from grader.course.feedback import Diagnosis, Feedback, Remembered, RepairStep
 from grader.judging.judge import judge
-from grader.judging.messages import message_without_mistakes
+from grader.judging.messages import with_diagnosis, without_mistakes
 from grader.judging.origin import Origin
 from grader.judging.reference import Reference
 from grader.judging.repair.remembered_state import line_that_could_remember, scenarios_changed_by_reloading
 from grader.judging.repair.search import Repair, Runner, search_repair
 from grader.judging.repair.small_edits import SmallEdit
+from grader.observe.program import DID_YOU_MEAN
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 
@@ -39,11 +40,10 @@ _BUDGET_DIVISOR_WITH_CLUE = 2
 def wants_repair(feedback: Feedback) -> bool:
     """Return True if the code is begun and wrong, and its diagnosis does not explain everything.
 
-    Everything is explained by mistakes that leave nothing unexplained, by a program that was pasted, or by a signature
-    that differs from the exercise's.
+    Where a misspelt name ends the run, the suggested name is the repair.
     """
-    diagnosis = feedback.diagnosis
-    is_explained = diagnosis.mistakes_explain_all or diagnosis.pasted or diagnosis.signature
+    is_misspelt = feedback.error is not None and DID_YOU_MEAN in feedback.error
+    is_explained = feedback.diagnosis.explains_all or is_misspelt
     return feedback.begun and feedback.status in ("failed", "error") and not is_explained
 
 
@@ -117,8 +117,7 @@ def _with_remembered_state(
     # were named may be wrong.
     diagnosis = Diagnosis(first_difference=feedback.diagnosis.first_difference, remembered=remembered)
     return replace(
-        feedback,
-        diagnosis=diagnosis,
+        with_diagnosis(feedback, diagnosis),
         line=remembered.line,
         cell=remembered.cell,
         source_line=origin.line_text(line),
@@ -157,8 +156,7 @@ def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: 
         if len(steps) > 1:  # mistakes are named, and may be right: their line stays
             return result
         # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
-        result = replace(result, diagnosis=replace(result.diagnosis, mistakes=(), unexplained=()))
-        result = replace(result, message=message_without_mistakes(result))
+        result = without_mistakes(result)
     if feedback.error is not None:  # the line to show stays the one that raised
         return result
     source_line = origin.line_text(repair.edits[0].line)

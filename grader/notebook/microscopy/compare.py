@@ -60,6 +60,8 @@ class Column:
     right: int
     acts: tuple[bool, bool]
     """(True if the learner's program acts at this position, True if the solution does)."""
+    idle: bool = False
+    """True if what is done here changes nothing, like clearing empty gradients: leaving it out is no mistake."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,17 @@ def columns(yours: Side, right: Side) -> list[Column]:
             j += 1
         moment = learner[i - 1] if both or own else solution[j - 1]
         name = _NAMES.get(moment.kind, moment.kind)
-        found.append(Column(name, moment.call, i - 1, j - 1, (both or own, both or not own)))
+        acts = (both or own, both or not own)
+        sides = ((yours, i - 1), (right, j - 1))
+        idle = all(_is_idle(*side) for side, does in zip(sides, acts, strict=True) if does)
+        found.append(Column(name, moment.call, i - 1, j - 1, acts, idle))
     return found
+
+
+def _is_idle(side: Side, index: int) -> bool:
+    """Return True if clearing or clipping changed nothing at this moment."""
+    kind = side.recording.moments[index].kind
+    return kind in ("zero_grad", "clip") and side.snapshot(index) == side.snapshot(index - 1)
 
 
 def _match_score(one: RecordedMoment, other: RecordedMoment) -> float:
@@ -115,7 +126,7 @@ def _first_parted(yours: Side, right: Side, table: Sequence[Column], start: int)
     def parted(column: Column) -> bool:
         mine, theirs = yours.snapshot(column.yours), right.snapshot(column.right)
         alike = same(mine.values, theirs.values) and same(mine.grads, theirs.grads)
-        return column.acts != (True, True) or not alike
+        return (column.acts != (True, True) and not column.idle) or not alike
 
     return next((i for i in range(start, len(table)) if parted(table[i])), start)
 

@@ -84,7 +84,13 @@ def _view(view: View) -> dict[str, Any]:
         "wrong": view.comparison.wrong,
         "focus": view.comparison.focus,
         "columns": [
-            {"name": c.name, "call": c.call, "when": f"{ordinal(c.call + 1)} 호출", "acts": c.acts}
+            {
+                "name": c.name,
+                "call": c.call,
+                "when": f"{ordinal(c.call + 1)} 호출",
+                "acts": c.acts,
+                "idle": c.idle,
+            }
             for c in view.columns
         ],
         "yours": _frames(view.yours, [c.yours for c in view.columns], [c.acts[0] for c in view.columns]),

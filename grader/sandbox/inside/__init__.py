@@ -1,1 +1,1 @@
-"""The code that runs inside the sandbox: server, child, isolation, and the frames that both sides exchange."""
+"""The code that runs inside the sandbox: server, child, isolation, and the protocol between them and the grader."""

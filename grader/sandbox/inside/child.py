@@ -1,6 +1,6 @@
 """Run as a child of the sandbox: load a submission, play the exercises that are asked for, and send back their traces.
 
-Each submission has a child of its own, which a keeper forks (see `sandbox.inside.server`). Where the setting asks for
+Each submission has a child of its own, which a keeper forks (see `sandbox.inside.server`). Where the settings ask for
 isolation, the child first gives up its rights. Then it answers the requests of `grader.sandbox.client` one after the
 other. If a submission raises an exception, the answer says so. If it ends the whole process, there is no answer, and
 the server reports how the child ended.
@@ -19,11 +19,11 @@ from grader.observe.play import play
 from grader.observe.program import Program, describe_failure, load_program
 from grader.observe.trace import Failure, Trace, to_bytes
 from grader.observe.wording import LEAVE_ORIGINALS
-from grader.sandbox.inside import frames, isolation
-from grader.sandbox.inside.frames import ServerSetting
+from grader.sandbox.inside import isolation, protocol
 from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
+from grader.sandbox.inside.protocol import ServerSettings
 from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS, watch_for_suspicious_acts
 
 _CHANNEL_FD = 3
@@ -50,7 +50,7 @@ class ServerObjects:
 
 
 def become_child(
-    setting: ServerSetting, objects: ServerObjects, bounds: Bounds, channel: int, output: int
+    settings: ServerSettings, objects: ServerObjects, bounds: Bounds, channel: int, output: int
 ) -> NoReturn:
     """Turn a freshly forked process into a child: give up rights, then answer requests until the channel is closed.
 
@@ -58,7 +58,7 @@ def become_child(
     the time limit of an attempt; a submission can end it with any status.
 
     Args:
-        setting: the server's setting.
+        settings: the server's settings.
         objects: objects that the server made before it forked.
         bounds: resource limits of this child.
         channel: descriptor of the socket to the grader.
@@ -69,16 +69,16 @@ def become_child(
         os.setsid()  # a session and process group of its own, so that `os.kill(0, …)` does not reach the server
         isolation.die_with_parent()
         _set_up_descriptors(channel, output)
-        if setting.device != "cpu":
+        if settings.device != "cpu":
             import torch
 
             # Start CUDA before `mount_small_tmp_and_hide_proc` hides /proc, which its driver reads.
-            torch.zeros(1, device=setting.device)
-        isolation.set_limits(bounds, limit_address_space=setting.device == "cpu")
-        if setting.isolate:
-            isolation.mount_small_tmp_and_hide_proc(bounds, setting.visible_folders)
-            isolation.drop_rights(uses_gpu=setting.device != "cpu")
-        _serve_requests(socket.socket(fileno=_CHANNEL_FD), objects, setting.device)
+            torch.zeros(1, device=settings.device)
+        isolation.set_limits(bounds, limit_address_space=settings.device == "cpu")
+        if settings.isolate:
+            isolation.mount_small_tmp_and_hide_proc(bounds, settings.visible_folders)
+            isolation.drop_rights(uses_gpu=settings.device != "cpu")
+        _serve_requests(socket.socket(fileno=_CHANNEL_FD), objects, settings.device)
     except EOFError:  # the grader has closed the channel: the usual end
         exit_code = 0
     except BaseException as error:
@@ -104,26 +104,28 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
     A request is a frame; its header names the operation in `op`:
         unpack: unpack the driver of `exercise`; the body is its parcel. There is no answer.
         load: execute the program text in the body. The answer is the event `loaded`.
-        play: play all scenarios of `exercise` with `seed`. The answer's body is the trace of the program loaded last.
+        play: play all scenarios of `exercise` with `seed`. The answer repeats `exercise`; its body is the trace of the
+            program loaded last.
         attempt: execute the program text in the body, if there is one; then play the scenarios `only` of `exercise`
-            with `seed`, both in at most `cpu_seconds` of processor time. The answer's body is the trace.
-            `number` tells attempts apart: the answer repeats it.
+            with `seed`, both in at most `cpu_seconds` of processor time. The answer repeats `exercise`, and `number`,
+            which tells attempts apart; its body is the trace.
 
-    Besides the answers, the child sends the event `ready` at the beginning, and the event `suspicious_act` at any time.
+    Besides the answers, the child sends the event `ready` at the beginning, and at any time the event `suspicious_act`,
+    with its name `act` and the `line` of the program.
 
     Raises:
         EOFError: the grader has closed the channel.
         ValueError: a request has an unknown `op`.
     """
     player = _Player(objects, device)
-    frames.send(channel, {"event": "ready"})
+    protocol.send(channel, {"event": "ready"})
     watch_for_suspicious_acts(
         _FILENAME,
-        lambda act, line: frames.send(channel, {"event": "suspicious_act", "act": act, "line": line}),
+        lambda act, line: protocol.send(channel, {"event": "suspicious_act", "act": act, "line": line}),
         max_reports=MAX_ACT_REPORTS,
     )
     while True:
-        header, body, _ = frames.receive(channel)
+        header, body, _ = protocol.receive_trusted(channel)
         match header["op"]:
             case "unpack":
                 player.add_driver(header["exercise"], body)
@@ -131,7 +133,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
                 _limit_processor_time(_NO_TIME_LIMIT)  # code that ran before may have set the timer itself
                 player.load(body)
                 # Also if loading raised an exception: then the answer to `play` is a trace with that exception.
-                frames.send(channel, {"event": "loaded"})
+                protocol.send(channel, {"event": "loaded"})
             case "play":
                 _limit_processor_time(_NO_TIME_LIMIT)  # as for `load`
                 trace = player.play(header["exercise"], header["seed"])
@@ -147,11 +149,11 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
                 raise ValueError(f"not a request that the grader sends: {other}")
 
 
-def _send_trace(channel: socket.socket, header: frames.Header, trace: bytes) -> None:
+def _send_trace(channel: socket.socket, header: protocol.Header, trace: bytes) -> None:
     """Lift the time limit, flush what was printed, and send the trace."""
     _limit_processor_time(_NO_TIME_LIMIT)
     _flush_output()
-    frames.send(channel, header, trace)
+    protocol.send(channel, header, trace)
 
 
 class _Player:

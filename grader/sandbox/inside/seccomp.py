@@ -24,8 +24,8 @@ from grader.sandbox.inside.system_calls import (
     ALLOWED_FCNTL_COMMANDS,
     ALLOWED_IOCTL_REQUESTS,
     ALLOWED_PRCTL_OPTIONS,
-    CALLS_ON_A_PROCESS,
-    REFUSED_IOCTL_REQUESTS,
+    ONLY_ON_ITSELF_WITH_GPU,
+    REFUSED_IOCTL_REQUESTS_WITH_GPU,
 )
 
 _CLONE_THREAD = 0x00010000  # <linux/sched.h>: the flag of `clone` that makes a thread, not a process
@@ -72,9 +72,9 @@ def install_filter(*, uses_gpu: bool = False) -> None:
     """Apply the filter to every thread of this process, irrevocably.
 
     Args:
-        uses_gpu: True for a process that talks to a GPU, which it does by `ioctl`. So allow every `ioctl` but
-            `REFUSED_IOCTL_REQUESTS`. Such a process has no PID namespace of its own, so allow it `CALLS_ON_A_PROCESS`
-            only on itself.
+        uses_gpu: True for a process that talks to a GPU, which it does by `ioctl`, and that has no PID namespace of its
+            own. So allow every `ioctl` but `REFUSED_IOCTL_REQUESTS_WITH_GPU`, and the calls in
+            `ONLY_ON_ITSELF_WITH_GPU` only on itself.
 
     Raises:
         OSError: the kernel refused it.
@@ -99,9 +99,9 @@ def _filter_for(machine: _Machine, *, uses_gpu: bool) -> list[bytes]:
     if uses_gpu:
         # Before the rules below: the first rule for a call decides.
         instructions += _rule(
-            machine.ioctl, _allow_unless_argument_in(_SECOND_ARGUMENT_AT, REFUSED_IOCTL_REQUESTS)
+            machine.ioctl, _allow_unless_argument_in(_SECOND_ARGUMENT_AT, REFUSED_IOCTL_REQUESTS_WITH_GPU)
         )
-        for name in CALLS_ON_A_PROCESS:
+        for name in ONLY_ON_ITSELF_WITH_GPU:
             own_process = (0, os.getpid())
             instructions += _rule(allowed.pop(name), _allow_if_argument_in(_FIRST_ARGUMENT_AT, own_process))
     for number in allowed.values():

@@ -9,14 +9,14 @@
 Program texts and traces go over the child's own channel, not over the control socket. So nothing of a submission is
 ever in the memory of the server, from which the next child is forked.
 
-On the control socket, the grader first sends the `ServerSetting`, and the server answers with the event `ready`. Then,
+On the control socket, the grader first sends the `ServerSettings`, and the server answers with the event `ready`. Then,
 for one child after the other, the grader sends frames whose header names the operation in `op`:
     fork: fork a child with these `bounds`. Two descriptors come with the frame: the child's channel and its output.
     request: the grader is about to send the child a request that executes code of the submission, for which the child
         may use `cpu_seconds` of processor time from now on.
     kill: kill the child.
 When the child has ended, the server answers with the event `gone`. It has the `reason` for which the server killed the
-child (`frames.KillReason`; None if the child ended by itself), its wait `status` (None if the keeper did not report
+child (`protocol.KillReason`; None if the child ended by itself), its wait `status` (None if the keeper did not report
 it), and the processor time that it used, `cpu`, in seconds.
 """
 
@@ -35,13 +35,13 @@ import types
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from grader.sandbox.inside import frames, isolation
+from grader.sandbox.inside import isolation, protocol
 from grader.sandbox.inside.child import ServerObjects, become_child
 from grader.sandbox.inside.dispatcher import refuse_new_kernels
-from grader.sandbox.inside.frames import KillReason, ServerSetting
 from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
+from grader.sandbox.inside.protocol import KillReason, ServerSettings
 
 CONTROL_FD = 0
 """Descriptor of the server's control socket."""
@@ -65,23 +65,23 @@ are no others. Without it, libraries may start up to eight helpers."""
 def main() -> None:
     """Serve until the control socket is closed."""
     control = socket.socket(fileno=os.dup(CONTROL_FD))
-    header, _, _ = frames.receive(control)
-    setting = ServerSetting(**header)
-    objects = _warm(setting)
+    header, _, _ = protocol.receive_trusted(control)
+    settings = ServerSettings(**header)
+    objects = _warm(settings)
     isolation.stop_exiting_on_hangup(CONTROL_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # becomes the children's standard input
-    frames.send(control, {"event": "ready"})
+    protocol.send(control, {"event": "ready"})
     while True:
         try:
-            header, _, fds = frames.receive(control, max_fds=2)
+            header, _, fds = protocol.receive_trusted(control, max_fds=2)
             if header["op"] == "fork":
-                _supervise_child(control, setting, objects, Bounds(**header["bounds"]), fds)
+                _supervise_child(control, settings, objects, Bounds(**header["bounds"]), fds)
             # A `kill` or `request` that arrives here came too late: its child had ended by itself.
         except EOFError:
             return
 
 
-def _warm(setting: ServerSetting) -> ServerObjects:
+def _warm(settings: ServerSettings) -> ServerObjects:
     """Import and use once everything that a child will need, so that a child starts in milliseconds.
 
     Nothing here may initialize CUDA or start threads, because neither works in a child that is forked afterwards. So
@@ -115,10 +115,10 @@ def _warm(setting: ServerSetting) -> ServerObjects:
         importlib.import_module(module.name)
     trace.to_bytes(trace.Trace())
     _silence_notebook_functions()
-    for name in setting.preimports:
+    for name in settings.preimports:
         with suppress(ImportError):
             importlib.import_module(name)
-    if setting.device != "cpu":
+    if settings.device != "cpu":
         _register_cuda_kernels()
     refuse_new_kernels()
     originals = Originals()
@@ -169,13 +169,13 @@ def _silence_notebook_functions() -> None:
 
 
 def _supervise_child(
-    control: socket.socket, setting: ServerSetting, objects: ServerObjects, bounds: Bounds, fds: list[int]
+    control: socket.socket, settings: ServerSettings, objects: ServerObjects, bounds: Bounds, fds: list[int]
 ) -> None:
     """Fork a keeper, which forks a child; watch the child, kill it when told to, and report how it ended.
 
     Args:
         control: the control socket.
-        setting: the server's setting.
+        settings: the server's settings.
         objects: objects that `_warm` has made.
         bounds: resource limits of the child.
         fds: descriptors of the child's channel and output. The server's copies are closed here.
@@ -190,7 +190,7 @@ def _supervise_child(
         os.close(from_keeper)
         channel, output = fds
         _run_keeper(
-            setting, objects, bounds, server=server, channel=channel, output=output, report_pipe=to_server
+            settings, objects, bounds, server=server, channel=channel, output=output, report_pipe=to_server
         )
     os.close(to_server)
     for fd in fds:
@@ -201,7 +201,7 @@ def _supervise_child(
         if started is not None:
             (child,) = started
             try:
-                reason = _watch_child(control, from_keeper, child, bounds, setting)
+                reason = _watch_child(control, from_keeper, child, bounds, settings)
             finally:
                 # Also on EOFError, when the grader is gone: nobody else would ever end the child.
                 _kill_child(child)
@@ -210,11 +210,11 @@ def _supervise_child(
         os.close(from_keeper)
         os.waitpid(keeper, 0)
     status, cpu = (None, 0.0) if end is None else end
-    frames.send(control, {"event": "gone", "reason": reason, "status": status, "cpu": cpu})
+    protocol.send(control, {"event": "gone", "reason": reason, "status": status, "cpu": cpu})
 
 
 def _watch_child(
-    control: socket.socket, end_report: int, child: int, bounds: Bounds, setting: ServerSetting
+    control: socket.socket, end_report: int, child: int, bounds: Bounds, settings: ServerSettings
 ) -> KillReason | None:
     """Wait until the child has ended or must be killed.
 
@@ -224,7 +224,7 @@ def _watch_child(
             readable when the keeper reports the child's end, or ends itself.
         child: the child's process id.
         bounds: resource limits of the child.
-        setting: the server's setting.
+        settings: the server's settings.
 
     Returns:
         Why the child must be killed; None if it has ended by itself.
@@ -237,9 +237,9 @@ def _watch_child(
     while True:
         ready, _, _ = select.select([control.fileno(), end_report], [], [], _WATCH_SECONDS)
         if control.fileno() in ready:
-            header, _, _ = frames.receive(control)
+            header, _, _ = protocol.receive_trusted(control)
             if header["op"] == "kill":
-                return "kill"
+                return "requested"
             if header["op"] == "request":
                 cpu_limit = isolation.used_cpu_seconds(child) + header["cpu_seconds"]
         if end_report in ready:
@@ -252,7 +252,7 @@ def _watch_child(
             return "memory"
         if status.get("Threads", 1) > isolation.max_threads():
             return "threads"
-        if setting.isolate and sum(name.isdigit() for name in os.listdir("/proc")) > _MAX_PROCESSES:
+        if settings.isolate and sum(name.isdigit() for name in os.listdir("/proc")) > _MAX_PROCESSES:
             return "processes"
 
 
@@ -282,7 +282,7 @@ def _read_record(pipe: int, record: struct.Struct) -> tuple[Any, ...] | None:
 
 
 def _run_keeper(
-    setting: ServerSetting,
+    settings: ServerSettings,
     objects: ServerObjects,
     bounds: Bounds,
     *,
@@ -294,7 +294,7 @@ def _run_keeper(
     """Run as the keeper: fork the child in new namespaces, and report its id and its end.
 
     Args:
-        setting: the server's setting.
+        settings: the server's settings.
         objects: objects that `_warm` has made.
         bounds: resource limits of the child.
         server: the server's process id; the keeper ends with the server.
@@ -305,11 +305,11 @@ def _run_keeper(
     try:
         os.setsid()
         isolation.die_with_parent(server)
-        if setting.isolate:
-            isolation.create_namespaces(own_pids=setting.device == "cpu")
+        if settings.isolate:
+            isolation.create_namespaces(own_pids=settings.device == "cpu")
         child = os.fork()
         if child == 0:
-            become_child(setting, objects, bounds, channel, output)
+            become_child(settings, objects, bounds, channel, output)
         os.write(report_pipe, _PID_RECORD.pack(child))
         os.close(channel)
         os.close(output)

@@ -1,15 +1,16 @@
 """List the system calls that a submission may make: those that Python, torch and their libraries are known to use.
 
-`seccomp` makes a filter of these lists. It refuses every call that is not in `ALLOWED_CALLS`, except that it allows
-`clone` for threads, and `fcntl`, `ioctl` and `prctl` with the arguments in the lists at the end. A refused call fails
-with EPERM, as if the submission had no right to it. (`seccomp` names the two exceptions: `clone3`, and calls for
-another kind of processor.)
+`seccomp` makes a filter of these lists. It allows the calls in `ALLOWED_CALLS`, `clone` for threads, and `fcntl`,
+`ioctl` and `prctl` with the arguments listed below. Any other call fails with EPERM, as if the submission had no right
+to it. Two kinds of calls end otherwise, for reasons that `seccomp` gives: `clone3`, and those for another kind of
+processor.
 
 So a submission cannot
 - start programs or processes,
 - use the network, namespaces or mounts,
 - see the memory of other processes,
-- hold kernel memory that no limit counts (locks, inotify, message queues, shared memory),
+- hold kernel memory that no limit counts (locks, inotify, message queues, shared memory); that of pipes and sockets is
+  limited by the number of open files (`isolation.Bounds`),
 - keep others from using the machine's files (leases).
 
 The lists were written from what these libraries may call, not recorded from runs. If a call is missing, a program that
@@ -17,12 +18,15 @@ needs it fails in the sandbox only: `tests/grading/test_three_ways.py` plays pro
 That calls are refused is tried by submissions in `tests/attacks/`, such as `holds_leases.py`, `leaves_namespaces.py`
 and `connects_by_hand.py`.
 
-The numbers are those of `seccomp_syscall_resolve_name_arch` in libseccomp 2.5.
+The numbers are those of libseccomp 2.5.4; its `scmp_sys_resolver -a aarch64 read` prints the one of `read` on aarch64.
 """
 
 # fmt: off
 ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
-    # Memory. Calls that lock memory or share it between processes are left out.
+    # Each entry: name, number on x86_64, number on aarch64 (None if aarch64 does not have the call).
+    #
+    # Memory. Calls only for locking it or sharing it between processes are left out. What `mmap` locks or shares counts
+    # as the child's memory like any other.
     ("mmap", 9, 222),
     ("munmap", 11, 215),
     ("mprotect", 10, 226),
@@ -54,6 +58,7 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("dup3", 292, 24),
     ("pipe", 22, None),
     ("pipe2", 293, 59),
+    ("eventfd2", 290, 19),
     ("fsync", 74, 82),
     ("fdatasync", 75, 83),
     ("ftruncate", 77, 46),
@@ -68,7 +73,7 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("fchmod", 91, 52),
     ("fchown", 93, 55),
     ("fchdir", 81, 50),
-    # Files by name: everything but /tmp is read-only.
+    # Files by name: everything but /tmp is read-only, so changes of owners, modes and links stay there.
     ("open", 2, None),
     ("openat", 257, 56),
     ("openat2", 437, 437),
@@ -127,7 +132,6 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("epoll_wait_old", 215, None),
     ("epoll_pwait", 281, 22),
     ("epoll_pwait2", 441, 441),
-    ("eventfd2", 290, 19),
     ("nanosleep", 35, 101),
     ("clock_nanosleep", 230, 115),
     ("pause", 34, None),
@@ -153,7 +157,8 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("getcpu", 309, 168),
     ("exit", 60, 93),
     ("exit_group", 231, 94),
-    # Signals, which reach only the child's own PID namespace; without one, see `CALLS_ON_A_PROCESS`.
+    # Signals, which reach only the child's own PID namespace. Where a child has none, because it uses a GPU, see
+    # `ONLY_ON_ITSELF_WITH_GPU`.
     ("rt_sigaction", 13, 134),
     ("rt_sigprocmask", 14, 135),
     ("rt_sigreturn", 15, 139),
@@ -168,7 +173,8 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("setitimer", 38, 103),
     ("getitimer", 36, 102),
     ("restart_syscall", 219, 128),
-    # Time, random numbers, and information about the process and the system.
+    # Time, random numbers, and information about the process and the system. `setrlimit` and `prlimit64` can lower the
+    # limits of `isolation.set_limits`, but not raise them: a child has no right to (`drop_rights`).
     ("clock_gettime", 228, 113),
     ("clock_getres", 229, 114),
     ("gettimeofday", 96, 169),
@@ -210,15 +216,7 @@ ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     ("getpeername", 52, 205),
 )
 # fmt: on
-"""Calls that are allowed, as (name, number on x86_64, number on aarch64); None if aarch64 does not have the call.
-
-They are allowed with any arguments, but where a process uses a GPU, those of `CALLS_ON_A_PROCESS` are not."""
-
-CALLS_ON_A_PROCESS = ("kill", "tkill", "tgkill", "prlimit64", "sched_setaffinity")
-"""Calls that change the process whose id is their first argument (0: the caller), or send it a signal.
-
-They are in `ALLOWED_CALLS` too. A process that uses a GPU has no PID namespace of its own: it sees the ids of other
-processes, so it may make these calls only on itself."""
+"""Calls that are allowed with any arguments, except those of `ONLY_ON_ITSELF_WITH_GPU` where a process uses a GPU."""
 
 # <linux/fcntl.h>
 ALLOWED_FCNTL_COMMANDS = (
@@ -247,11 +245,6 @@ ALLOWED_IOCTL_REQUESTS = (
 """Allowed requests of `ioctl`: ask whether a descriptor is a terminal, how wide it is, and how much can be read; set
 blocking and close-on-exec."""
 
-# <asm-generic/sockios.h>
-REFUSED_IOCTL_REQUESTS = (0x8901, 0x8902)
-"""Requests of `ioctl` (FIOSETOWN, SIOCSPGRP) that name a process to which a socket then sends signals. A process that
-uses a GPU is allowed every request but these."""
-
 # <linux/prctl.h>
 ALLOWED_PRCTL_OPTIONS = (
     3,  # PR_GET_DUMPABLE
@@ -263,3 +256,19 @@ ALLOWED_PRCTL_OPTIONS = (
 )
 """Allowed options of `prctl`: name threads and mappings, and read settings. PR_SET_PDEATHSIG is not allowed: it would
 undo `isolation.die_with_parent`."""
+
+# ---- only for processes that use a GPU: they have no PID namespace of their own, and talk to it by `ioctl` --------
+
+ONLY_ON_ITSELF_WITH_GPU = ("kill", "tkill", "tgkill", "prlimit64", "sched_setaffinity")
+"""Calls of `ALLOWED_CALLS` whose first argument is a process id, and which such a process may make only on itself.
+
+It sees the ids of other processes, which these calls could change or send a signal. 0 is allowed as well: the caller,
+or for `kill` its process group, which the child has for itself (`child.become_child`)."""
+
+# <asm-generic/sockios.h>
+REFUSED_IOCTL_REQUESTS_WITH_GPU = (
+    0x8901,  # FIOSETOWN
+    0x8902,  # SIOCSPGRP
+)
+"""Requests of `ioctl` that name a process to which a socket then sends signals. Such a process is allowed every request
+but these, in place of `ALLOWED_IOCTL_REQUESTS`."""

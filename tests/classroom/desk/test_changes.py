@@ -12,6 +12,7 @@ import pytest
 from grader.base.errors import CommandError
 from grader.classroom.desk.changes import DeskError
 from grader.classroom.desk.desk import Desk
+from grader.cli.class_inputs import account
 from grader.cli.desk import rules_in
 from grader.cli.instructor import mark_again
 from grader.course.feedback import Comment, Person
@@ -252,16 +253,43 @@ def test_a_file_from_elsewhere_does_not_replace_an_evening_at_the_desk(report: P
         mark_again(report, {"overrides.csv": tmp_path / "mine.csv"})
     mark_again(report, {"overrides.csv": report / "overrides.csv"})
     assert text(report) == before
-    # What it says to add is what joins the two: the line that the desk has already is not among it.
     assert "에만 있는 1줄을" in str(refused.value)
-    told = next(line for line in str(refused.value).splitlines() if line.startswith("20260000"))
-    (report / "overrides.csv").write_text(f"{before}{told}\n", encoding="utf-8")
-    result, _ = mark_again(report, {})
+    assert f"grader mark {report} --override {tmp_path / 'mine.csv'} --join" in str(refused.value)
+    result, _ = mark_again(report, {"overrides.csv": tmp_path / "mine.csv"}, join=True)
     first = result.submissions[0].mark
     assert first is not None
     assert "fit: 1/4점을 직접 주었어요. x" in first.reasons
+    assert text(report).startswith(before)  # the line that the desk has already is not added again
+    assert len(text(report).splitlines()) == len(before.splitlines()) + 1
     with pytest.raises(CommandError, match="거기에 모두 있으니 --override를 빼고"):
         mark_again(report, {"overrides.csv": tmp_path / "mine.csv"})
+    assert desk_over(report, account()).undo()["undone"] == "join"
+    assert text(report) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "is_added"),
+    [
+        ("20260000,train_step,3,구두시험", False),  # decides what the desk has added to
+        ("20260000,train_step,+0.5,구두시험", True),
+        ("20260000,전체,90,구두시험", True),
+    ],
+)
+def test_a_table_that_decides_what_the_desk_has_judged_is_not_joined(
+    report: Path, tmp_path: Path, line: str, is_added: bool
+) -> None:
+    desk_over(report).judge({**RULE, "score": "+1", "text": "부분 점수"})
+    before = text(report)
+    (tmp_path / "mine.csv").write_text(f"학번,연습,점수,까닭\n20260000,fit,1,x\n{line}\n", encoding="utf-8")
+    (report / "policy.toml").write_text("out_of = 100\n", encoding="utf-8")
+    given = {"overrides.csv": tmp_path / "mine.csv"}
+    if is_added:
+        mark_again(report, given, join=True)
+        assert len(text(report).splitlines()) == len(before.splitlines()) + 2
+    else:
+        with pytest.raises(DeskError, match="20260000 train_step 3"):
+            mark_again(report, given, join=True)
+        assert text(report) == before
 
 
 def test_the_round_counts_groups_that_were_seen(report: Path) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
-from tests.classroom.desk.pages import Opened, wait
+from tests.classroom.desk.pages import Opened, wait, write
 from tests.report import samples
 from tests.report.test_class_page_in_browser import RULES
 
@@ -166,6 +166,54 @@ def test_what_is_typed_while_a_view_loads_gets_where_it_belongs(opened: Opened) 
     assert all(",-1,xju,묶음:" in line for line in lines)
     assert page.inner_text("#round") == "1/2 묶음"
     page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_group_clicked_while_something_is_written_is_shown_and_judged(opened: Opened) -> None:
+    """What is written reads the list of groups anew; the button that was pressed before then still leads there."""
+    page = opened(samples.large_class(24))
+    page.route("**/api/judge", lambda route: (page.wait_for_timeout(600), route.continue_()))
+    write(page, "+1", "처음 묶음")
+    page.locator("#groups button").nth(1).click()
+    write(page, "-1", "누른 묶음")
+    wait(page, "6명에게 적었어요")
+    expect(page.locator("#title")).to_contain_text("통과")
+    lines = (page.report / "overrides.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert sum(",+1,처음 묶음," in line for line in lines) == 12
+    assert sum(",-1,누른 묶음," in line for line in lines) == 6
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_on_a_phone_the_form_below_the_code_is_one_tap_away_and_leads_back(opened: Opened) -> None:
+    page = opened(samples.large_class(24), width=390)
+    assert page.locator("#text").bounding_box()["y"] > 900
+    page.get_by_role("link", name="적는 칸으로").click()
+    expect(page.get_by_label("점수 s")).to_be_in_viewport()
+    write(page, "+1", "거의 다")
+    wait(page, "12명에게 적었어요")
+    expect(page.locator("#title")).to_be_in_viewport()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.get_by_role("link", name="적는 칸으로")).to_be_hidden()
+
+
+def test_judging_goes_on_while_the_results_are_written(opened: Opened) -> None:
+    page = opened(samples.large_class(24))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/publish", hold)
+    page.get_by_role("button", name="결과에 반영").click()
+    wait(page, "반영하고 있어요")
+    page.locator("#title").focus()
+    page.keyboard.press("j")
+    expect(page.locator("#title")).to_contain_text("통과")
+    write(page, "-1", "그동안")
+    wait(page, "6명에게 적었어요")
+    expect(page.locator("#publish")).to_be_disabled()
+    held[0].continue_()
+    wait(page, "다 반영했어요")
+    expect(page.locator("#publish")).to_be_enabled()
 
 
 def test_keys_work_after_a_scope_was_clicked(opened: Opened) -> None:

@@ -94,6 +94,51 @@ def test_an_unchanged_answer_keeps_its_judgement_whatever_else_changed(desk: Des
     assert entries(desk)["끝처리만 틀림"]["again"] == []
 
 
+WITH_HELPERS = """import math
+from torch import nn
+
+SCALE = 2
+
+
+def scaled(value):
+    return value / SCALE
+
+
+def unused(value):
+    return math.sqrt(value)
+
+
+def train_step(model, opt, loss_fn, xb, yb):
+    loss = scaled(loss_fn(model(xb), yb))
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    return loss.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_another"),
+    [
+        ("value / SCALE", "value", True),
+        ("SCALE = 2", "SCALE = 3", True),  # needed by a helper only
+        ("from torch import nn\n", "", True),  # the definition is the same, and stops now
+        ("math.sqrt(value)", "value**0.5", False),
+        ("import math\n", "import math\nimport os\n", False),
+        ("def scaled(value):\n", "def scaled(value):  \n\n", False),
+    ],
+)
+def test_with_another_helper_it_is_another_answer(
+    tmp_path: Path, old: str, new: str, is_another: bool
+) -> None:
+    """So it is with all that the definition needs, and with nothing else in the file."""
+    assert old in WITH_HELPERS
+    write_class(tmp_path / "out", a_class(), tmp_path, WITH_HELPERS)
+    desk = desk_over(tmp_path / "out")
+    judge(desk, "3", "끝처리만 틀림")
+    hand_in_again(tmp_path, WITH_HELPERS.replace(old, new))
+    assert (marks(tmp_path)["학생1"][0] == 8) is is_another
+    assert len(entries(desk)["끝처리만 틀림"]["again"]) == is_another
+
+
 def test_the_desk_shows_who_handed_in_again_and_keeps_or_removes_one_by_one(
     desk: Desk, tmp_path: Path
 ) -> None:

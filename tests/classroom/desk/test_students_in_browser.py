@@ -63,6 +63,28 @@ def test_who_handed_in_nothing_is_found_and_marked_by_keys(opened: Opened, width
     assert page.told == []
 
 
+def test_who_is_typed_is_opened_however_slow_the_search_is(opened: Opened) -> None:
+    page = opened(a_class())
+    page.keyboard.press("/")
+    page.keyboard.type("학생1")
+    expect(page.locator("#found button")).to_have_count(1)
+    page.route("**/api/find*", lambda route: (page.wait_for_timeout(400), route.continue_()))
+    page.locator("#find").fill("학생5")
+    page.keyboard.press("Enter")
+    page.keyboard.press("s")  # a command again at once
+    page.keyboard.type("2")
+    expect(page.locator("#title")).to_have_text("20260005 학생5")
+    expect(page.locator("#score")).to_have_value("2")
+    expect(page.locator("#score")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("아무도")
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_contain_text("이런 학생이 없어요")
+    expect(page.locator("#find")).to_be_focused()
+    page.unroute_all(behavior="ignoreErrors")
+
+
 def test_a_student_leads_to_each_answer_and_a_judgement_there_is_the_groups(opened: Opened) -> None:
     page = opened(a_class())
     page.get_by_label("학생 찾기").fill("학생2")

@@ -11,7 +11,7 @@ from grader.report.html import feedback_html
 from grader.report.kept_answers import Answers, keep_answers
 from grader.report.results import from_json, write_results
 from grader.submission.submission import read_files
-from tests.classroom.desk.running import desk_over, write_class
+from tests.classroom.desk.running import class_of, desk_over, write_class, wrong
 from tests.report import samples
 
 
@@ -27,6 +27,19 @@ def test_answers_that_behave_alike_are_one_group(tmp_path: Path) -> None:
     assert len(found["programs"]) == 6
     rest = desk.answers("train_step", groups[0]["key"], 18)["programs"]
     assert len(rest) == found["total"] - 18
+
+
+def test_groups_of_one_mistake_are_told_apart_by_an_exception_beside_it(tmp_path: Path) -> None:
+    """Not by one that the mistake explains; a group without a mistake names its exception too."""
+    missing = wrong("train_step", samples.MISSING_ZERO_GRAD)
+    error = "NameError: name 'nn' is not defined"
+    beside = replace(missing, error=error, diagnosis=replace(missing.diagnosis, unexplained=("AdamW",)))
+    explained = replace(missing, error="ValueError: 1")
+    alone = replace(samples.raised(), exercise="train_step", error=error)
+    write_class(tmp_path / "out", class_of((missing,), (beside,), (explained,), (alone,)), tmp_path)
+    titles = sorted(g["title"] for g in desk_over(tmp_path / "out").exercise("train_step")["groups"])
+    mistake = next(title for title in titles if "zero_grad" in title)
+    assert titles == sorted([mistake, mistake, f"{mistake} · {error}", f"코드에서 예외가 났어요 · {error}"])
 
 
 def test_a_group_of_files_that_cannot_be_read_has_no_name_of_one_of_them(tmp_path: Path) -> None:

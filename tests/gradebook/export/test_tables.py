@@ -1,5 +1,6 @@
 """Files for Canvas and Moodle, read back as their own importers read them."""
 
+import codecs
 import csv
 import io
 from dataclasses import replace
@@ -217,6 +218,10 @@ def test_moodles_worksheet_is_filled_in_in_its_own_language(tmp_path: Path) -> N
     assert [line[0] for line in lines] == ["식별자", "참가자 201", "참가자 555", "참가자 777"]
     assert "구두 시험" in lines[1][7]
     assert filled.left_out == ("누구", "박지우")
+    assert (
+        filled.data.decode("utf-8-sig") == filled.text
+    )  # as Moodle reads it, and Excel, which has saved cp949
+    assert filled.data.startswith(codecs.BOM_UTF8)
 
 
 KOREAN_SHEET = (

@@ -2,10 +2,10 @@
 import { act, cardNodes, exerciseItem, foundItem, groupButton, make, programArticle, writtenItem } from "./draw.js";
 
 const at = (id) => document.getElementById(id);
-const state = { room: null, exercise: null, group: null, student: "", programs: [], total: 0, chosen: 0, person: null, scope: null, version: -1 };
+const state = { room: null, exercise: null, group: null, student: "", programs: [], total: 0, chosen: 0, person: null, found: [], scope: null, version: -1 };
 const MISTAKE = "실수:";
 const GROUP = "묶음:";
-const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", keep: "남긴 것", seen: "봤다는 표시", names: "이름 보이기" };
+const UNDONE = { points: "점수", comment: "코멘트", remove: "지운 것", keep: "남긴 것", seen: "봤다는 표시", names: "이름 보이기", join: "합친 표" };
 
 // ---- asking -------------------------------------------------------------------------------------------
 
@@ -86,14 +86,16 @@ function showRound() {
   showGroups();
 }
 
-// Show a group whose button was pressed, unless another exercise has come before its turn.
-async function showPressed(group) {
-  if (state.exercise.groups.includes(group)) await showGroup(group);
+// Show a group whose button was pressed: its list may have been read anew since, or another exercise may have come.
+async function showPressed(name, key) {
+  const group = state.exercise.name === name && state.exercise.groups.find((g) => g.key === key);
+  if (group) await showGroup(group);
 }
 
 function showGroups() {
   const focused = at("groups").contains(document.activeElement);
-  at("groups").replaceChildren(...state.exercise.groups.map((g) => groupButton(g, g === state.group && !state.person, () => attempt(() => showPressed(g)))));
+  const { name, groups } = state.exercise;
+  at("groups").replaceChildren(...groups.map((g) => groupButton(g, g === state.group && !state.person, () => attempt(() => showPressed(name, g.key)))));
   const current = at("groups").querySelector('[aria-current="true"]');
   if (focused) current?.focus();
   current?.scrollIntoView({ block: "nearest" });
@@ -180,6 +182,7 @@ async function find() {
   const text = at("find").value;
   const { students, more } = text.trim() ? await ask("find", { text }) : { students: [], more: 0 };
   if (text !== at("find").value) return;
+  state.found = students;
   const nodes = students.map((s) => foundItem(s, () => { endSearch(); attempt(() => showPerson(s.id)); }));
   if (text.trim() && !students.length) nodes.push(make("li", {}, make("p", {}, "이런 학생이 없어요.")));
   if (more) nodes.push(make("li", {}, make("p", { class: "soft" }, `이 밖에 ${more}명`)));
@@ -187,8 +190,17 @@ async function find() {
   at("found").hidden = !nodes.length;
 }
 
+// Its turn comes after the last search: what is listed then is what was typed.
+async function openFirstFound() {
+  const [first] = state.found;
+  if (!first) return at("find").focus();
+  endSearch();
+  return refreshPerson(first.id);
+}
+
 function endSearch() {
   at("find").value = "";
+  state.found = [];
   at("found").hidden = true;
 }
 
@@ -395,6 +407,18 @@ async function undo() {
   return state.person ? undefined : showGroup(state.group);
 }
 
+async function publish() {
+  tell("모든 결과에 반영하고 있어요. 그동안 계속 채점해도 돼요.", true);
+  at("publish").disabled = true;
+  try {
+    tell((await send("publish")).said);
+  } catch (error) {
+    tell(error.message);
+  } finally {
+    at("publish").disabled = false;
+  }
+}
+
 async function step(by) {
   const groups = state.exercise.groups;
   const next = groups[groups.findIndex((g) => g.key === state.group.key) + by];
@@ -448,15 +472,7 @@ onClick("previous", () => step(-1));
 onClick("see", see);
 onClick("undo", undo);
 onClick("more", showMore);
-onClick("publish", async () => {
-  tell("모든 결과에 반영하고 있어요.", true);
-  at("publish").disabled = true;
-  try {
-    tell((await send("publish")).said);
-  } finally {
-    at("publish").disabled = false;
-  }
-});
+onClick("publish", () => { publish(); }); // begun after what is being written; it takes seconds, and nothing waits for it
 onClick("release", async () => {
   await send("release");
   await showClass();
@@ -465,7 +481,9 @@ onClick("release", async () => {
 });
 at("find").addEventListener("input", () => attempt(find));
 at("find").addEventListener("keydown", (event) => {
-  if (event.key === "Enter") at("found").querySelector("button")?.click();
+  if (event.key !== "Enter") return;
+  at("title").focus(); // at once: the next key is a command again
+  attempt(openFirstFound);
 });
 document.addEventListener("click", (event) => { if (!event.target.closest("search")) at("found").hidden = true; });
 at("exercise").addEventListener("change", () => attempt(() => showExercise(at("exercise").value)));

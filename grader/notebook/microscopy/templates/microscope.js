@@ -183,7 +183,7 @@
         (isOne(view) ? [0] : [0, 1]).forEach((side) => {
           const acts = column.acts[side];
           const chip = make("span", "hsm-chip" + (acts ? " hsm-mono" : " hsm-gone"), acts ? column.name : "없음");
-          if (acts && view.wrong && !column.acts[1 - side]) { chip.classList.add("hsm-alone"); chip.textContent = "≠ " + column.name; }
+          if (acts && view.wrong && !column.acts[1 - side] && !column.idle) { chip.classList.add("hsm-alone"); chip.textContent = "≠ " + column.name; }
           if (i && column.call !== view.columns[i - 1].call) chip.classList.add("hsm-call");
           chip.addEventListener("click", () => { stop(); go(i); });
           strip.append(chip);
@@ -215,7 +215,7 @@
       const scales = { values: reach(view, "values"), grads: reach(view, "grads") };
       pair.forEach((frame, side) => {
         const acts = column.acts[side];
-        said[side].textContent = acts ? plain(frame.caption) : side ? "정답에는 이 순간이 없어요." : "내 코드에는 이 순간이 없어요.";
+        said[side].textContent = acts ? plain(frame.caption) : side ? "정답에는 이 단계가 없어요." : "내 코드에는 이 단계가 없어요.";
         said[side].classList.toggle("hsm-act", acts);
         const frames = side ? view.right : view.yours;
         const before = at ? frames[at - 1] : null;

@@ -4,16 +4,16 @@ import socket
 
 import pytest
 
-from grader.sandbox.inside import frames
+from grader.sandbox.inside import protocol
 
 
 def test_pieces_become_frames() -> None:
     left, right = socket.socketpair()
     with left, right:
-        frames.send(left, {"exercise": "first"}, b"body")
-        frames.send(left, {"exercise": "second"})
+        protocol.send(left, {"exercise": "first"}, b"body")
+        protocol.send(left, {"exercise": "second"})
         data = right.recv(1000)
-    reader = frames.FrameReader(max_body_bytes=10)
+    reader = protocol.FrameReader(max_body_bytes=10)
     found = []
     for byte in data:
         reader.feed(bytes([byte]))
@@ -34,7 +34,7 @@ def test_pieces_become_frames() -> None:
     ],
 )
 def test_what_is_no_frame_is_refused(data: bytes) -> None:
-    reader = frames.FrameReader(max_body_bytes=10)
+    reader = protocol.FrameReader(max_body_bytes=10)
     reader.feed(data)
-    with pytest.raises(frames.FrameError):
+    with pytest.raises(protocol.FrameError):
         reader.next_frame()

@@ -1,4 +1,4 @@
-"""The protocol between grader, server and children: frames, and names that both ends share.
+"""The protocol between grader, server and children: frames, and what is said in them.
 
 A frame is a header, a JSON object, and a body of any bytes. Nothing is pickled, because unpickling can execute code. On
 the wire, two lengths come first:
@@ -6,6 +6,9 @@ the wire, two lengths come first:
     00 00 00 0e  00 00 00 03  {"op": "load"}  x=1
     length of    length of    header          body
     the header   the body
+
+The headers between grader and server are listed in `server.py`, those between grader and child at `child.py
+_serve_requests`.
 """
 
 import json
@@ -20,32 +23,16 @@ _LENGTHS = struct.Struct(">II")
 _MAX_HEADER_BYTES = 64 * 2**10
 """Maximum length of a header from an untrusted side; honest ones have less than a thousand bytes."""
 _CHUNK_BYTES = 2**16
-"""Maximum number of bytes to read at once: `recv` sets aside as much memory as it is asked for.
-
-Of a frame with file descriptors, at most as many bytes are sent together with them, and the rest after them."""
+"""Maximum number of bytes to read at once: `recv` sets aside as much memory as it is asked for. Also the maximum that
+`send` puts into the message with the file descriptors, which may not take a whole large frame."""
 
 Header = dict[str, Any]
-"""The header of a frame. The docstrings of `sandbox.inside.server` and of its neighbour `child._serve_requests` list
-those that are sent."""
-KillReason = Literal["kill", "time", "memory", "threads", "processes"]
-"""For which reason the server killed a child:
-
-    kill: the grader asked for it.
-    time: the child exceeded its limit of processor time.
-    memory: the child exceeded its limit of memory.
-    threads: the child exceeded its limit of threads.
-    processes: all processes of the sandbox together exceeded their limit. Only the child can have started more.
-
-`sandbox.client` says how each but `kill` is reported (`_STATUS_OF_REASON`, `_DETAIL_OF_REASON`).
-"""
+"""The header of a frame."""
 
 
 @dataclass(frozen=True)
-class ServerSetting:
-    """What the server is to prepare, and how it is to isolate children.
-
-    `sandbox.server_process` sends the fields as the header of the first frame; `sandbox.inside.server` reads them.
-    """
+class ServerSettings:
+    """What the server is to prepare, and how it is to isolate children: the header of the first frame."""
 
     preimports: Sequence[str]
     """Modules that drivers and submissions import; the server imports them once, before it forks."""
@@ -54,7 +41,22 @@ class ServerSetting:
     isolate: bool
     """True if the server runs inside bubblewrap; then each child gets namespaces and a filter of system calls."""
     visible_folders: Sequence[str]
-    """Folders below /tmp that must stay visible when a child gets a /tmp of its own."""
+    """Folders below /tmp, such as a virtual environment, that stay visible when a child gets a /tmp of its own."""
+
+
+KillReason = Literal["requested", "time", "memory", "threads", "processes"]
+"""For which reason the server killed a child:
+
+    requested: the grader asked for it.
+    time: the child exceeded its limit of processor time.
+    memory: the child exceeded its limit of memory.
+    threads: the child exceeded its limit of threads.
+    processes: all processes of the sandbox together exceeded their limit. While a child runs, bubblewrap, server and
+        keeper start none, so the child did.
+
+`sandbox.client` says how each is reported (`_STATUS_OF_REASON`, `_DETAIL_OF_REASON`), except for `requested`: then the
+grader has closed the child and wants no report.
+"""
 
 
 class FrameError(ValueError):
@@ -65,10 +67,13 @@ def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequenc
     """Write one frame.
 
     Args:
-        channel: a stream socket; its timeout holds.
+        channel: a stream socket; the caller has set its timeout.
         header: what JSON can hold.
         body: any bytes.
         fds: open file descriptors that the other side receives with the frame.
+
+    Raises:
+        OSError: the other side has closed the channel, or does not read in time (TimeoutError).
     """
     text = json.dumps(header).encode()
     data = _LENGTHS.pack(len(text), len(body)) + text + body
@@ -76,18 +81,22 @@ def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequenc
     channel.sendall(data[sent:])
 
 
-def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, list[int]]:
-    """Read one frame from a side that is trusted; `FrameReader` reads from one that is not.
+def receive_trusted(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, list[int]]:
+    """Read one frame that the server has written or, inside the sandbox, the grader.
+
+    It waits for as many bytes as the frame claims to have. From a child, read by `FrameReader` instead.
 
     Args:
-        channel: a stream socket; its timeout holds.
+        channel: a stream socket; the caller has set its timeout.
         max_fds: maximum number of file descriptors that may come with the frame.
 
     Returns:
         The header, the body, and the file descriptors that came with them.
 
     Raises:
-        EOFError: the other side has closed the channel.
+        EOFError: the other side has closed the channel, before the frame or in the middle of it.
+        OSError: the channel is broken, or the frame does not come in time (TimeoutError).
+        ValueError: the header is not JSON.
     """
     first, fds, _, _ = socket.recv_fds(channel, _LENGTHS.size, max_fds)
     if not first:
@@ -95,7 +104,7 @@ def receive(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, li
     lengths = first + _receive_exactly(channel, _LENGTHS.size - len(first))
     header_size, body_size = _LENGTHS.unpack(lengths)
     header: Header = json.loads(_receive_exactly(channel, header_size))
-    return header, _receive_exactly(channel, body_size), list(fds)
+    return header, _receive_exactly(channel, body_size), fds
 
 
 def _receive_exactly(channel: socket.socket, size: int) -> bytes:
@@ -116,27 +125,14 @@ def _receive_exactly(channel: socket.socket, size: int) -> bytes:
 class FrameReader:
     """Assembles frames from the bytes that an untrusted side wrote.
 
-    `receive` would wait for as many bytes as a frame claims to have. This takes only bytes that have arrived, and
-    refuses a frame as soon as it claims to be too large.
+    It takes only bytes that have arrived (`feed`), and refuses a frame as soon as it claims to be too large
+    (`next_frame`).
     """
 
     def __init__(self, max_body_bytes: int) -> None:
         self._max_body_bytes = max_body_bytes
         self._buffer = bytearray()
-        """Bytes that were fed, without those of the frames returned so far."""
-
-    @property
-    def has_pending_bytes(self) -> bool:
-        """True if bytes were fed that belong to no frame returned so far."""
-        return bool(self._buffer)
-
-    @property
-    def is_overfull(self) -> bool:
-        """True if the buffer exceeds the largest allowed frame: stop feeding and call `next_frame`.
-
-        It then returns a frame or raises FrameError, but never returns None.
-        """
-        return len(self._buffer) > _LENGTHS.size + _MAX_HEADER_BYTES + self._max_body_bytes
+        """Bytes that were fed and belong to no frame returned so far."""
 
     def feed(self, data: bytes) -> None:
         """Add bytes that were read from the channel."""
@@ -166,3 +162,16 @@ class FrameReader:
         body = bytes(self._buffer[header_end:body_end])
         del self._buffer[:body_end]
         return header, body
+
+    @property
+    def has_pending_bytes(self) -> bool:
+        """True if bytes were fed that belong to no frame returned so far."""
+        return bool(self._buffer)
+
+    @property
+    def is_overfull(self) -> bool:
+        """True if the buffer holds more than the largest header and body: call `next_frame` before feeding more.
+
+        `next_frame` then returns a frame or raises FrameError, but never returns None.
+        """
+        return len(self._buffer) > _LENGTHS.size + _MAX_HEADER_BYTES + self._max_body_bytes

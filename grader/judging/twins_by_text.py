@@ -1,0 +1,83 @@
+"""Rule out twins by the learner's text.
+
+Twins are known mistakes that behave alike in every scenario. One whose program keeps a call of the solution that the
+learner never wrote is not what the learner did, if another twin lacks that call, too.
+
+Example: without any clipping, a program that never updates on the short last window behaves as one that clips only that
+window. Its text says which of the two it is: it does not call `clip_grad_norm_`.
+"""
+
+import ast
+from dataclasses import replace
+
+from grader.course.course import Exercise, Mistake
+from grader.judging.edits import MistakeVariant, variant_source
+from grader.judging.explain import ExplainedMistake, Explanation
+from grader.judging.origin import Origin
+from grader.judging.solution import exercise_source
+from grader.submission.syntax import ParseError, parse
+
+
+def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
+    """Return the explanation, in which feedback shows only those twins that keep the fewest calls the learner lacks.
+
+    Args:
+        explanation: what explains the submission.
+        exercise: the exercise that was judged.
+        origin: the learner's code.
+    """
+    written = _names_written(origin.source)
+    if not written:  # nothing can be said of a text that is not there
+        return explanation
+    told = tuple(
+        _with_likely_twins(mistake, exercise, written) if len(mistake.alternatives) > 1 else mistake
+        for mistake in explanation.mistakes
+    )
+    return replace(explanation, mistakes=told)
+
+
+def _with_likely_twins(mistake: ExplainedMistake, exercise: Exercise, written: set[str]) -> ExplainedMistake:
+    lacking = _names_called(exercise_source(exercise)) - written
+
+    def kept(twin: Mistake) -> int:
+        return len(lacking & _names_called(variant_source(exercise, MistakeVariant(twin, 0))))
+
+    fewest = min(map(kept, mistake.alternatives))
+    unlikely = frozenset(twin.id for twin in mistake.alternatives if kept(twin) > fewest)
+    return replace(mistake, unlikely=unlikely)
+
+
+def _names_called(source: str) -> set[str]:
+    """Return the names of all functions and methods that the text calls, except under `if False:`."""
+    nodes = _nodes(source)
+    dead = {
+        id(inner)
+        for node in nodes
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    calls = [node.func for node in nodes if isinstance(node, ast.Call) and id(node) not in dead]
+    return {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls} - {
+        ""
+    }
+
+
+def _names_written(source: str) -> set[str]:
+    """Return all names in the text, since a function may be called by another name; empty if it does not parse."""
+    names = set()
+    for node in _nodes(source):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            names.add(node.attr)
+        elif isinstance(node, ast.alias):
+            names.add(node.name.rpartition(".")[2])
+    return names
+
+
+def _nodes(source: str) -> list[ast.AST]:
+    try:
+        return [node for statement in parse(source) for node in ast.walk(statement)]
+    except ParseError:
+        return []

@@ -1,0 +1,89 @@
+"""The one-line message in results.json says what its diagnosis says, also after the diagnosis has changed."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.course.feedback import Diagnosis, Feedback, FirstDifference, NamedMistake
+from grader.course.reading import load_course
+from grader.judging.assess import assess
+from grader.judging.messages import STATUS_MESSAGES, played_message, with_diagnosis, without_mistakes
+from grader.judging.origin import Origin
+from grader.judging.reference import cached_reference
+from grader.judging.repair.add_repair import with_repair
+from grader.observe.play import play
+from grader.observe.program import load_program
+from grader.observe.trace import Trace
+from grader.report.words import headline
+from tests.judging.repair.test_search import SEED, InProcess
+
+EXERCISE = load_course().exercises["train_step"]
+MISTAKE = NamedMistake.of(EXERCISE.mistakes[:1])
+FIRST = FirstDifference("SGD", "반환값", "0.4", "0.3")
+
+RAISES_IN_TWO_LINES = """
+def train_step(model, opt, loss_fn, xb, yb):
+    raise ValueError("한 줄\\n  다음 줄")
+"""
+REMEMBERS = """
+def autograd_nodes(loss, seen=set()):
+    todo = [loss.grad_fn]
+    while todo:
+        current = todo.pop()
+        if current is None or current in seen:
+            continue
+        seen.add(current)
+        todo.extend(parent for parent, _ in current.next_functions)
+    return sorted({type(node).__name__ for node in seen})
+"""
+
+
+def played(exercise: str, text: str) -> tuple[Feedback, Trace]:
+    its = cached_reference(exercise, SEED)
+    program = load_program(text, name="wrong")
+    try:
+        trace = play(its.exercise.driver, program, seed=SEED)
+    finally:
+        program.unload()
+    return assess(its.exercise, trace, its, Origin(None, text)), trace
+
+
+def test_an_exception_of_two_lines_is_told_in_one() -> None:
+    feedback, _ = played("train_step", RAISES_IN_TWO_LINES)
+    assert feedback.error == "ValueError: 한 줄\n  다음 줄"
+    assert feedback.message == f"{STATUS_MESSAGES['error']} ValueError: 한 줄 다음 줄"
+    assert "다음 줄" not in f"{headline(feedback).text} {headline(feedback).body}", "it is shown below"
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [
+        (None, False, "SGD · 반환값 · 내 코드: 0.3 · 정답: 0.4"),
+        ("ValueError: x", True, f"{STATUS_MESSAGES['error']} ValueError: x"),
+        ("NotImplementedError: x", False, f"{STATUS_MESSAGES['error']} NotImplementedError: x"),
+        ("NotImplementedError: ", True, "`raise NotImplementedError` 줄이 남아 있어요."),
+    ],
+)
+def test_without_its_mistakes_a_feedback_has_the_message_of_one_that_never_had_any(
+    error: str | None, raised: bool, message: str
+) -> None:
+    status = "failed" if error is None else "error"
+    never = played_message(status, Diagnosis(first_difference=FIRST), error=error, raised=raised)
+    assert never.startswith(message)
+    named = Diagnosis((MISTAKE,), FIRST, unexplained=("AdamW",), unexplained_checks=("둘",))
+    feedback = Feedback("L", "train_step", "T", status, (), "", error=error, raised=raised)
+    before = with_diagnosis(feedback, named)
+    assert before.message == f"{MISTAKE.titles[0]} (그 밖에 다른 점이 더 있어요)"
+    after = without_mistakes(before)
+    assert after == replace(feedback, diagnosis=Diagnosis(first_difference=FIRST), message=never)
+
+
+def test_mistakes_that_a_memory_looked_like_are_not_in_the_message() -> None:
+    its = cached_reference("autograd_nodes", SEED)
+    feedback, trace = played("autograd_nodes", REMEMBERS)
+    named = with_diagnosis(feedback, replace(feedback.diagnosis, mistakes=(MISTAKE,), unexplained=("x",)))
+    assert MISTAKE.titles[0] in named.message
+    origin, runner = Origin(None, REMEMBERS), InProcess("autograd_nodes")
+    told = with_repair(named, its.exercise, trace.runs, its, origin, runner)
+    assert told.diagnosis.remembered is not None
+    assert told.message == feedback.message
