@@ -71,6 +71,10 @@ class ForwardRan(Event):
     """Frozen weights (numbers) of batch norms that stand in training mode and keep statistics."""
     weights: float | None = None
     """A sum of some weights, of a forward in training mode without gradients."""
+    needs_grad: bool = False
+    """Gradients flow to the first tensor argument: it may change with the weights."""
+    sharing: int = 0
+    """Living inputs of earlier forwards that are other tensors and lie in exactly the memory of this one's."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
 
@@ -161,6 +165,17 @@ class BackwardRan(Event):
     """Shape of what the root is a sum of; empty if its last operation is something else."""
     left: frozenset[int] = frozenset()
     """Parameters without an optimizer that were changed since the last backward, and whose gradient still lay there."""
+
+
+@dataclass(kw_only=True, slots=True)
+class OwnFunctionRan(Event):
+    """A backward came to a `torch.autograd.Function` of the script; only the first ones of a class are kept."""
+
+    kind: str
+    backward: Place
+    """Where its `backward` is defined."""
+    ones: bool
+    """Every gradient that it was given was 1."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -453,6 +468,8 @@ class Facts:
     """Finished updates: outermost steps, or changes by hand."""
     ended: bool = False
     """The script came to its end while it was watched."""
+    whole: bool = False
+    """The script came to its end, after the watch or in it: what is observed after a watch is complete."""
 
     def of(self, kind: type[_E]) -> Iterator[_E]:
         """Iterate over the events of one class in their order."""

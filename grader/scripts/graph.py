@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
+from torch.autograd.function import BackwardCFunction
 
 from grader.scripts.facts import Producer
 from grader.scripts.places import Place
@@ -41,6 +42,8 @@ class Graph:
     forwards: list[int] = field(default_factory=list)
     """Serials of the outermost forwards whose outputs were met."""
     nodes: int = 0
+    functions: list[Any] = field(default_factory=list)
+    """Its operations that are a `torch.autograd.Function` of Python."""
 
 
 def read_graph(roots: list[Tensor]) -> Graph:
@@ -62,6 +65,8 @@ def read_graph(roots: list[Tensor]) -> Graph:
         if isinstance(mark, int):
             found.losses.append(mark)
             found.loss_nodes.append(node)
+        if isinstance(node, BackwardCFunction):
+            found.functions.append(node)
         for after, _ in node.next_functions:
             if after is not None and after not in seen:
                 seen.add(after)

@@ -109,8 +109,8 @@ TABLE: tuple[tuple[str, str, str], ...] = (
 )
 """Owner (a module, or module:class), attribute, and the handler that is called in its place."""
 
-LATE = frozenset({"state_loaded"})
-"""Handlers that go on after the watch: they are called seldom, and what they see needs no update."""
+LATE = frozenset({"state_loaded", "scheduled"})
+"""Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""
 
 _MISSING = object()
 

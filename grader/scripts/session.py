@@ -56,6 +56,7 @@ class Session:
         """End the watch if it is not over yet; explain an exception that ended the script."""
         told_before = self.report is not None
         self.patches.take_off()
+        self.watch.facts.whole = error is None and status == 0
         if self.report is None:
             self.watch.facts.ended = error is None
             self._tell(error)

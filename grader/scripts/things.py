@@ -107,3 +107,9 @@ class SchedulerFacts:
     optimizer: int | None
     options: dict[str, float]
     """Its numbers: T_max, total_steps, step_size, last_epoch at the end …"""
+    steps: int = 0
+    """How often it stepped, also after the watch; so are the next two."""
+    rises: int = 0
+    """Steps that raised the rate of the first group."""
+    rate: float | None = None
+    """That rate at the end."""

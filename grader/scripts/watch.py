@@ -37,6 +37,8 @@ class Watch:
         self.updates = updates
         self.busy = False
         """An observer is working: calls that it makes are passed on."""
+        self.over = False
+        """Enough was seen: what is still observed makes no more events of its own, or few."""
         self.in_backward = False
         self.in_steps: list[int] = []
         self.sketcher = Sketcher()
@@ -135,6 +137,7 @@ class Watch:
             seen = len(self._evaluations) > 1 and done >= self._evaluations[1] + _AFTER_EVALUATION
             enough = done >= MOST_UPDATES or (done >= USUAL_UPDATES and seen)
         if enough:
+            self.over = True
             self._over()
 
     def moved(self, number: int) -> bool | None:

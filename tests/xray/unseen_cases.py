@@ -102,4 +102,83 @@ train(optimizer, torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9))
 train(torch.optim.Adam(model.parameters()))
 """,
     ),
+    (
+        "closure-batches",
+        """optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+def closure():
+    optimizer.zero_grad()
+    at = torch.randint(0, 64, (16,))
+    loss = F.cross_entropy(model(x[at]), y[at])  # BUG
+    loss.backward()
+    return loss
+for _ in range(5):
+    optimizer.step(closure)
+""",
+        """optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+def closure():
+    optimizer.zero_grad()
+    for at in torch.randperm(64).split(16):  # all rows, in parts
+        (F.cross_entropy(model(x[at]), y[at]) / 4).backward()
+    with torch.no_grad():
+        return F.cross_entropy(model(x), y)
+for _ in range(5):
+    optimizer.step(closure)
+""",
+    ),
+    (
+        "backward-ignores-gradient",
+        """class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a * a
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0]  # BUG
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(Square.apply(model(x)), y).backward()
+    optimizer.step()
+""",
+        """class Stop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a.clone()
+    @staticmethod
+    def backward(ctx, grad):
+        return None  # on purpose
+class Total(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.shape = a.shape
+        return a.sum()
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.ones(ctx.shape)  # it is the loss itself: what comes from above is 1
+for _ in range(8):
+    optimizer.zero_grad()
+    scores = model(x)
+    Total.apply(scores.square() + Stop.apply(scores)).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "stale-logged-loss",
+        """plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=2)
+score = F.cross_entropy(model(x), y).item()
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    plateau.step(score)  # BUG
+""",
+        """plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=2)
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    score = float(len(x))  # a score may stay the same
+    plateau.step(score)
+""",
+    ),
 ]

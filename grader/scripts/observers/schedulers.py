@@ -70,12 +70,23 @@ class SchedulerObserver:
             self._scheduling -= 1
         with watch.working():
             number = self._scheduler(args[0])
-            event = watch.add(Scheduled(scheduler=number, before=before, after=rates(optimizer)))
+            after = rates(optimizer)
+            self._count(number, before, after)
+            if watch.over:
+                return done
+            event = watch.add(Scheduled(scheduler=number, before=before, after=after))
             given = args[1] if len(args) > 1 else kwargs.get("metrics")
             if isinstance(args[0], torch.optim.lr_scheduler.ReduceLROnPlateau):
                 event.mode = str(args[0].mode)
                 event.metric = _number(given)
         return done
+
+    def _count(self, number: int, before: tuple[float, ...], after: tuple[float, ...]) -> None:
+        facts = self._watch.facts.schedulers[number]
+        facts.steps += 1
+        if after:
+            facts.rises += after[0] > before[0]
+            facts.rate = after[0]
 
 
 def rates(optimizer: Any) -> tuple[float, ...]:

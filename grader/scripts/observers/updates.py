@@ -26,6 +26,7 @@ from grader.scripts.facts import (
     UpdatedByHand,
 )
 from grader.scripts.observers.copies import CopyObserver
+from grader.scripts.observers.functions import FunctionObserver
 from grader.scripts.observers.rounding import RoundingObserver
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
@@ -50,6 +51,7 @@ class UpdateObserver:
         self._backwards = 0
         self._tokens: list[tuple[int, weakref.ref[graph.Token]]] = []
         self._rounding = RoundingObserver()
+        self._functions = FunctionObserver(watch)
         self._last_steps: dict[int, int] = {}
         """By optimizer: the update in which it last stepped."""
         self._idle: dict[int, tuple[int, Tensor]] = {}
@@ -124,6 +126,7 @@ class UpdateObserver:
             )
         )
         self._backwards += 1
+        self._functions.about_to_run(found.functions)
         for node in [*(root.grad_fn for root in roots), *found.loss_nodes]:
             token = graph.attach_token(node)
             if token is not None:

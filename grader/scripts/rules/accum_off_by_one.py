@@ -79,10 +79,10 @@ def _find(facts: Facts) -> Iterator[Finding]:
             if len(short) > 1 or test:
                 yield _told(test or short[-1].place, usual, len(first))
             continue
-        own = [len(one.backwards) for one in windows(facts, optimizer.number)]
         steps = facts.steps(optimizer.number)
+        own = [len(one.window) for one in steps if not one.closure]  # also of gradients that are not finite
         if not lengths or max(lengths) == 0:  # batches are cut by hand
-            usual = usual_length(windows(facts, optimizer.number))
+            usual = sorted(own)[len(own) // 2] if own else 0
             test = _remainder(steps[0]) if steps else None
             if test and usual >= 2 and len(own) > _FEWEST and own[0] == 1 and set(own[1:4]) == {usual}:
                 yield _told(test, usual, 1)

@@ -195,26 +195,48 @@ def _slice_line(facts: Facts) -> Place | None:
         for function in _reading.nodes(file, ast.FunctionDef):
             assert isinstance(function, ast.FunctionDef)
             names = {one.arg for one in function.args.args} - {"self"}
-            bound = {
-                one.id
-                for one in ast.walk(function)
-                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-            }
-            if (place := _first_write(file, function, names - bound)) is not None:
+            if (place := _first_write(file, function, names - _rebound(file, function))) is not None:
                 return place
         for loop in _reading.nodes(file, ast.For):
             assert isinstance(loop, ast.For)
-            cut = {
-                name
-                for one in loop.body
-                if isinstance(one, ast.Assign)
-                and isinstance(one.value, ast.Subscript)
-                and any(isinstance(part, ast.Slice) for part in ast.walk(one.value.slice))
-                for name in _reading.bound(one)
-            }
-            if (place := _first_write(file, loop, cut)) is not None:
+            if (place := _first_write(file, loop, _cut_in(loop.body))) is not None:
                 return place
     return None
+
+
+def _cut_in(block: list[ast.stmt]) -> set[str]:
+    """Return the names that a block binds to slices: `x = data[i:j]`."""
+    return {
+        name
+        for one in block
+        if isinstance(one, ast.Assign) and _is_cut(one.value)
+        for name in _reading.bound(one)
+    }
+
+
+def _is_cut(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and any(
+        isinstance(part, ast.Slice) for part in ast.walk(node.slice)
+    )
+
+
+def _rebound(file: str, function: ast.FunctionDef) -> set[str]:
+    """Return the names that a function binds; `x += 1` binds none if the function is given slices."""
+    in_place = {one.target for one in ast.walk(function) if isinstance(one, ast.AugAssign)}
+    cuts = {name for loop in _reading.nodes(file, ast.For) for name in _cut_in(loop.body)}  # type: ignore[attr-defined]
+    given = [
+        argument
+        for call in _reading.nodes(file, ast.Call)
+        if isinstance(call, ast.Call) and _reading.called(call) == function.name
+        for argument in call.args
+    ]
+    if not any(_is_cut(one) or (isinstance(one, ast.Name) and one.id in cuts) for one in given):
+        in_place = set()
+    return {
+        one.id
+        for one in ast.walk(function)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one not in in_place
+    }
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

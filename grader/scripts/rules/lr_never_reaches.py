@@ -1,12 +1,16 @@
 """The schedule is longer than the whole run: the rate never comes where it should."""
 
+import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from grader.scripts.facts import Facts, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.things import SchedulerFacts
 
-_FEWEST = 10
+_FEWEST, _FEWEST_OF_LENGTH = 10, 4
 _PART = 0.5
 
 
@@ -18,16 +22,15 @@ def _target(facts: Facts, scheduler: SchedulerFacts) -> float | None:
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
-    if not facts.ended:
+    if not facts.whole:
         return  # what comes later is not known
     for scheduler in facts.schedulers:
         calls = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number and one.after]
-        if len(calls) < _FEWEST or scheduler.built is None:
+        count, last = scheduler.steps, scheduler.rate
+        if count < _FEWEST_OF_LENGTH or scheduler.built is None or last is None:
             continue
         target = _target(facts, scheduler)
-        last = calls[-1].after[0]
-        rises = sum(one.after[0] > one.before[0] for one in calls)
-        if target is not None and rises == len(calls) and last < 0.9 * target:
+        if count >= _FEWEST and target is not None and scheduler.rises == count and last < 0.9 * target:
             yield Finding(
                 place=scheduler.built,
                 sentence=Said(
@@ -35,9 +38,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     "The warm-up is longer than the whole training, so the rate never comes to its value.",
                 ),
                 evidence=Said(
-                    f"스케줄러가 움직인 {len(calls)}번 모두 학습률이 올라갔고, 마지막은 {last:.3g}으로 목표 "
+                    f"스케줄러가 움직인 {count}번 모두 학습률이 올라갔고, 마지막은 {last:.3g}으로 목표 "
                     f"{target:.3g}의 {last / target:.0%}였어요.",
-                    f"The rate rose in all {len(calls)} scheduler steps and ended at {last:.3g}, {last / target:.0%} "
+                    f"The rate rose in all {count} scheduler steps and ended at {last:.3g}, {last / target:.0%} "
                     f"of {target:.3g}.",
                 ),
                 mend=Said(
@@ -47,23 +50,42 @@ def _find(facts: Facts) -> Iterator[Finding]:
             )
             continue
         length = scheduler.options.get("total_steps", scheduler.options.get("T_max"))
-        if length and len(calls) < _PART * length:
-            yield Finding(
-                place=scheduler.built,
-                sentence=Said(
-                    "스케줄의 길이가 학습보다 훨씬 길어서, 학습률이 끝까지 내려가지 못해요. 일부러 그랬나요?",
-                    "The schedule is much longer than the training, so the rate never comes to its end. Is that meant?",
-                ),
-                evidence=Said(
-                    f"길이는 {length:g}인데 끝까지 {len(calls)}번 움직였고, 마지막 학습률은 {last:.3g}이에요.",
-                    f"Its length is {length:g}; it was stepped {len(calls)} times until the end, where the rate is "
-                    f"{last:.3g}.",
-                ),
-                mend=Said(
-                    "길이를 스케줄러를 움직이는 횟수에 맞추세요.",
-                    "Set its length to the number of scheduler steps.",
-                ),
-            )
+        if length and calls and count < _PART * length and not _may_stop_early(calls):
+            yield _too_long(scheduler.built, int(length), scheduler, calls)
+
+
+def _may_stop_early(calls: list[Scheduled]) -> bool:
+    """Return True if the loop around the scheduler's steps can be left before its end."""
+    places = {one.place for one in calls if one.place is not None}
+    loops = [loop for place in places for loop in _reading.around(place, *_reading.LOOPS)]
+    return any(isinstance(one, ast.Break | ast.Return) for loop in loops for one in ast.walk(loop))
+
+
+def _too_long(place: Place, length: int, scheduler: SchedulerFacts, calls: list[Scheduled]) -> Finding:
+    """Say that a schedule is longer than the training, and whether its length is the number of updates."""
+    per = {after.update - before.update for before, after in pairwise(calls) if after.update > before.update}
+    count, last = scheduler.steps, scheduler.rate or 0.0
+    counted = len(per) == 1 and length == count * min(per)
+    return Finding(
+        place=place,
+        sentence=Said(
+            "스케줄의 길이는 업데이트 수인데 스케줄러는 에폭마다 한 번 움직여서, 학습률이 거의 내려가지 않아요."
+            if counted
+            else "스케줄의 길이가 학습보다 훨씬 길어서, 학습률이 끝까지 내려가지 못해요. 일부러 그랬나요?",
+            "Its length is the number of updates, but the scheduler is stepped once an epoch: the rate hardly falls."
+            if counted
+            else "The schedule is much longer than the training, so the rate never comes to its end. Is that meant?",
+        ),
+        evidence=Said(
+            f"길이는 {length}인데 끝까지 {count}번 움직였고, 마지막 학습률은 {last:.3g}이에요."
+            + (f" {length} = {count} × 업데이트 {min(per)}번이에요." if counted else ""),
+            f"Its length is {length}; it was stepped {count} times until the end, where the rate is {last:.3g}."
+            + (f" {length} = {count} × {min(per)} updates." if counted else ""),
+        ),
+        mend=Said(
+            "길이를 스케줄러를 움직이는 횟수에 맞추세요.", "Set its length to the number of scheduler steps."
+        ),
+    )
 
 
 RULE = Rule(
@@ -72,4 +94,5 @@ RULE = Rule(
     title=Said("학습률이 목표에 닿지 못해요", "The rate never reaches its value"),
     lesson="02_loop_anatomy/4_schedules",
     find=_find,
+    late=True,
 )

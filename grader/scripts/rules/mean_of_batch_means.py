@@ -13,7 +13,12 @@ _MEANS = ("mean", "average", "fmean")
 
 
 def _is_mean(value: ast.expr) -> bool:
-    """Return True if a value is one number of a batch that is not weighted by the batch's size."""
+    """Return True if a value is one number of a batch that is not weighted by the batch's size.
+
+    A tuple may hold the size for later.
+    """
+    if isinstance(value, ast.Tuple | ast.List | ast.Dict):
+        return False
     if any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in ast.walk(value)):
         return False
     numbers = _reading.calls(value, "item", "float")

@@ -1,5 +1,4 @@
-"""Batches that were written over before they are used: a buffer is filled again while older "
-"batches still refer to it."""
+"""Batches that were written over before they are used: a buffer is filled again while older ones still refer to it."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +11,9 @@ from grader.scripts.rules import _reading
 
 _FEWEST, _SMALLEST = 4, 4
 _KEEPING = ("append", "push", "add", "store", "put", "remember", "extend", "insert")
+_FILLING = ("copy_", "copyto", "fill_", "readinto", "recv_into")
 _SHARING = ("from_numpy", "as_tensor", "asarray")
+_COPY = Said("내보낼 때 복사하세요: `.copy()`나 `.clone()`.", "Hand out a copy: `.copy()` or `.clone()`.")
 _STATES = {"state", "obs", "observation", "next", "frame", "frames", "s", "s2"}
 
 
@@ -41,7 +42,7 @@ def _buffers(facts: Facts) -> Iterator[tuple[str, ast.AST, str]]:
                     written |= {
                         ast.unparse(one.value) for one in node.targets if isinstance(one, ast.Subscript)
                     }
-                elif _reading.called(node) in ("copy_", "copyto", "fill_") and isinstance(node, ast.Call):
+                elif _reading.called(node) in _FILLING and isinstance(node, ast.Call):
                     inside = node.func.value if isinstance(node.func, ast.Attribute) else None
                     for one in [*node.args[:1], *([inside] if inside is not None else [])]:
                         written.add(ast.unparse(one.value if isinstance(one, ast.Subscript) else one))
@@ -50,15 +51,29 @@ def _buffers(facts: Facts) -> Iterator[tuple[str, ast.AST, str]]:
 
 
 def _shared(node: ast.AST) -> ast.AST:
-    """Return what a tensor is made of that shares its memory: `buffer` of `torch.from_numpy(buffer)`."""
+    """Return what a tensor is made of that shares its memory: `buffer` of `torch.from_numpy(buffer)[:, 1:]`."""
+    while isinstance(node, ast.Subscript) and any(isinstance(one, ast.Slice) for one in ast.walk(node.slice)):
+        node = node.value
     if _reading.called(node) in _SHARING and isinstance(node, ast.Call) and len(node.args) == 1:
-        return node.args[0]
+        return _shared(node.args[0])
     return node
+
+
+def _names_of(holder: ast.AST, name: str) -> set[str]:
+    """Return a buffer's name and those that are bound to tensors sharing its memory."""
+    return {name} | {
+        other
+        for one in ast.walk(holder)
+        if isinstance(one, ast.Assign) and one.value is not _shared(one.value)
+        if ast.unparse(_shared(one.value)) == name
+        for other in _reading.bound(one)
+    }
 
 
 def _given_away(facts: Facts) -> Place | None:
     """Return the line where a buffer that is filled in place is returned, yielded or kept without a copy."""
     for file, holder, name in _buffers(facts):
+        names = _names_of(holder, name)
         for node in ast.walk(holder):
             given: list[ast.AST] = []
             if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
@@ -66,7 +81,7 @@ def _given_away(facts: Facts) -> Place | None:
             elif _reading.called(node) in _KEEPING and isinstance(node, ast.Call):
                 given = [e for one in node.args for e in (one.elts if isinstance(one, ast.Tuple) else [one])]
             local = isinstance(node, ast.Return) and not name.startswith("self.")
-            if not local and any(ast.unparse(_shared(one)) == name for one in given):
+            if not local and any(ast.unparse(_shared(one)) in names for one in given):
                 return _reading.at(file, node)
     return None
 
@@ -148,7 +163,7 @@ def _equal_batches(facts: Facts) -> Iterator[Finding]:
                 f"{len(these)} training batches had {len(inputs)} distinct inputs; {len(many)} of these came with "
                 f"{mixed} different sets of targets.",
             ),
-            mend=Said("배치를 내보낼 때 복사하세요: `.clone()`.", "Hand out a copy: `.clone()`."),
+            mend=_COPY,
         )
 
 
@@ -203,9 +218,38 @@ def _rebound(place: Place | None) -> Place | None:
     return None
 
 
+def _one_memory(facts: Facts) -> Iterator[Finding]:
+    """Find batches that were all kept, as different tensors, in the memory of the last one."""
+    ran = [one for one in facts.of(ForwardRan) if one.grad and one.rows is not None]
+    place = _given_away(facts)
+    for line in dict.fromkeys(one.place for one in ran):
+        these = [one for one in ran if one.place == line]
+        inputs = {tuple(one.rows.tolist()) for one in these if one.rows is not None}
+        kept = max(one.sharing for one in these) + 1
+        if len(inputs) > 1 or kept < _FEWEST or len(these) < 2 * _FEWEST or place is None:
+            continue
+        yield Finding(
+            place=place,
+            sentence=Said(
+                "이 버퍼를 복사하지 않고 내보낸 다음 다시 채워서, 모아 둔 배치가 모두 마지막 배치와 같아요.",
+                "This buffer is handed out without a copy and filled again: all batches that were kept are the last.",
+            ),
+            evidence=Said(
+                f"학습하는 순전파 {len(these)}번의 입력이 모두 같았고, 살아 있는 입력 텐서 {kept}개가 같은 메모리에 "
+                "있었어요.",
+                f"The input of all {len(these)} training forwards was the same, and {kept} living input tensors lay in "
+                "one memory.",
+            ),
+            mend=_COPY,
+        )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
-    found = list(_equal_rows(facts))
-    yield from found or list(_equal_batches(facts)) or list(_stuck(facts)) or _repeating(facts)
+    for search in (_equal_rows, _equal_batches, _stuck, _one_memory, _repeating):
+        found = list(search(facts))
+        if found:
+            yield from found
+            return
 
 
 def _repeating(facts: Facts) -> Iterator[Finding]:
@@ -227,9 +271,7 @@ def _repeating(facts: Facts) -> Iterator[Finding]:
             f"업데이트 {len(keys)}번 가운데 {same}번이 바로 앞의 것과 똑같은 배치로 이루어졌어요.",
             f"{same} of {len(keys)} updates were made with exactly the batch of the one before.",
         ),
-        mend=Said(
-            "내보낼 때 복사하세요: `.copy()`나 `.clone()`.", "Hand out a copy: `.copy()` or `.clone()`."
-        ),
+        mend=_COPY,
     )
 
 

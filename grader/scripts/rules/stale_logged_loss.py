@@ -1,13 +1,14 @@
-"""The loss that is logged is an older one: the line stands before it is computed, or takes another name."""
+"""A loss that is out of date is logged or scheduled by: the line stands before it is computed, or it never is again."""
 
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
+_FEWEST = 4
 _LOGGING = (
     *("print", "log", "info", "debug", "write", "add_scalar", "append", "set_postfix", "set_description"),
     *("log_dict", "log_metrics", "update", "set_postfix_str"),
@@ -81,6 +82,54 @@ def _told_of_evaluation(place: Place, name: str, unread: str, count: int) -> Fin
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _before(facts)
     yield from _in_evaluation(facts)
+    yield from _given_to_plateau(facts)
+
+
+def _given_to_plateau(facts: Facts) -> Iterator[Finding]:
+    """Find ReduceLROnPlateau steps that get one and the same score, which their loop never computes anew."""
+    calls = [one for one in facts.of(Scheduled) if one.metric is not None]
+    for place in dict.fromkeys(one.place for one in calls):
+        scores = [one.metric for one in calls if one.place == place]
+        loops = _reading.around(place, *_reading.LOOPS) if place is not None else []
+        if place is None or not loops or len(scores) < _FEWEST or len(set(scores)) > 1:
+            continue
+        given = [
+            call.args[0].id
+            for call in _reading.calls(loops[0], "step")
+            if call.lineno == place.line and call.args and isinstance(call.args[0], ast.Name)
+        ]
+        if not given or given[0] in _stored(place.file, loops[-1]):
+            continue
+        yield Finding(
+            place=place,
+            severity="bug",
+            sentence=Said(
+                f"`{given[0]}` 값을 반복문 앞에서 한 번만 재서, ReduceLROnPlateau는 점수가 늘 그대로라고 보고 학습률을 "
+                "낮춰요.",
+                f"`{given[0]}` is measured once before the loop, so ReduceLROnPlateau sees a score that never improves "
+                "and lowers the rate.",
+            ),
+            evidence=Said(
+                f"이 줄에서 준 점수 {len(scores)}개가 모두 {scores[0]:.4g}이었어요. 읽어 보니 `{given[0]}` 값은 이 "
+                "반복문에서 새로 정해지지 않아요.",
+                f"All {len(scores)} scores given here were {scores[0]:.4g}. From reading: the loop never binds "
+                f"`{given[0]}`.",
+            ),
+            mend=Said("에폭마다 다시 재서 주세요.", "Measure it anew in every epoch."),
+        )
+
+
+def _stored(file: str, loop: ast.AST) -> set[str]:
+    """Return the names that a loop or any function with `global` or `nonlocal` binds."""
+    outside = [
+        name
+        for one in _reading.nodes(file, ast.Global, ast.Nonlocal)
+        for name in one.names  # type: ignore[attr-defined]
+    ]
+    inside = [
+        one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    ]
+    return {*outside, *inside}
 
 
 def _before(facts: Facts) -> Iterator[Finding]:
@@ -123,7 +172,7 @@ def _before(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="stale-logged-loss",
     severity="warning",
-    title=Said("앞 스텝의 손실을 기록해요", "The logged loss is that of the step before"),
+    title=Said("지나간 손실을 써요", "A loss that is out of date is used"),
     lesson=None,
     find=_find,
 )

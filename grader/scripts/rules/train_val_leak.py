@@ -18,6 +18,7 @@ _DOUBLING = {
     *("oversample", "duplicate", "replicate", "upsample", "balance", "augment", "choice", "ConcatDataset"),
 }
 _SCORES = {"acc", "accuracy", "val", "valid", "validation", "test", "evaluate"}
+_HELD_OUT = {"val", "valid", "validation", "dev", "test", "heldout"}
 _DOUBLED = {word for name in _DOUBLING for word in _reading.words(name)}
 
 
@@ -71,16 +72,19 @@ def _of_loaders(facts: Facts) -> Iterator[Finding]:
         if len(both) < max(_FEWEST, _LEAST * len(own)):
             continue
         whole = len(both) == len(own) or _goes_over_all_of_it(facts, loader, found)
-        of_training = whole and _reading_of_training(facts, loader)
+        mistaken = whole and _training_by_mistake(facts, loader)
+        of_training = whole and not mistaken and _reading_of_training(facts, loader)
         if whole and (some_clean or (of_training and _elsewhere(facts, found))):
             continue  # the training data, evaluated under another loader
         counted = sum(len(one.rows) for one in these if one.rows is not None)
         if counted > 1.5 * len({(one.loader, one.pass_) for one in these}) * len(own):
             continue  # rows come again within a pass: equal rows are no evidence
-        sure = all(one.continuous for one in these)
+        sure = all(one.continuous for one in these) or (
+            mistaken and _goes_over_all_of_it(facts, loader, found)
+        )
         yield Finding(
-            place=(None if of_training else _doubled_line(facts)) or facts.loaders[loader].built,
-            severity="bug" if sure and not whole else "info" if of_training else "warning",
+            place=(None if of_training or mistaken else _doubled_line(facts)) or facts.loaders[loader].built,
+            severity="bug" if sure and (mistaken or not whole) else "info" if of_training else "warning",
             sentence=Said(
                 "검증 데이터에 학습한 행이 그대로 들어 있어요. 외운 것을 다시 물으니 점수가 실제보다 높게 나와요."
                 + ("" if sure else " 원래 같은 값이 자주 나오는 데이터인가요?"),
@@ -170,6 +174,17 @@ def _elsewhere(facts: Facts, found: Batches) -> bool:
         not one.grad and one.rows is not None and not set(one.rows.tolist()) & seen
         for one in facts.of(ForwardRan)
     )
+
+
+def _training_by_mistake(facts: Facts, loader: int) -> bool:
+    """Return True if a loader is called one of held-out data and is given what is called training data."""
+    place = facts.loaders[loader].built
+    for one in _reading.around(place, ast.Assign) if place is not None else []:
+        assert isinstance(one, ast.Assign)
+        named = set().union(*map(_reading.words, one.targets))
+        if named & _HELD_OUT and "train" not in named and "train" in _reading.words(one.value):
+            return True
+    return False
 
 
 def _reading_of_training(facts: Facts, loader: int) -> bool:
