@@ -29,6 +29,10 @@ def subscript(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
+_NUDGE = 1e-6
+"""Relative amount that rounds ties like 0.1875 one way, whatever the last bits of a computed coefficient are."""
+
+
 def coefficient(value: float, largest: float = 0.0) -> str:
     """Format to three significant digits, with a decimal point unless zero: `1.0`, `0.333`, `−2.0`, `0`.
 
@@ -38,7 +42,8 @@ def coefficient(value: float, largest: float = 0.0) -> str:
         return "NaN"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    text = f"{value:.3g}"
+    nudged = value * (1 + _NUDGE)
+    text = f"{value if math.isinf(nudged) else nudged:.3g}"
     if float(text) == 0 or abs(value) <= _NEGLIGIBLE * largest:
         return "0"
     if "." not in text and "e" not in text:

@@ -31,6 +31,9 @@ COEFFICIENTS = st.floats(allow_nan=True, allow_infinity=True)
         (float("-inf"), "−∞"),
         (0.9999999, "1.0"),
         (123456, "1.23e+05"),
+        (0.1875 - 1e-15, "0.188"),
+        (0.1875 + 1e-15, "0.188"),
+        (-0.1875 + 1e-15, "−0.188"),
     ],
 )
 def test_coefficients_read_like_numbers(value: float, expected: str) -> None:
