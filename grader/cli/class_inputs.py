@@ -223,7 +223,7 @@ def join_with_desk(out: Path, given: Mapping[str, Path | None]) -> dict[str, Pat
             added = join(out, account(), HAND_FILES[name], path)
             desk = f"grader desk {shlex.quote(str(out))}"
             say(
-                f"{path}에만 있는 {added:,}줄을 {kept}에 더했어요. 되돌리려면 {desk}를 실행하고 u를 누르세요."
+                f"{path}에만 있는 {added:,}줄을 {kept}에 더했어요. 되돌리려면 이 명령을 실행하고 u를 누르세요: {desk}"
             )
             left[name] = None
     return left

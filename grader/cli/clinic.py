@@ -94,7 +94,7 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
     while True:
         answered = asked(f"{' · '.join(keys.values())}: ")
         if answered is None or answered == "q":
-            say("여기까지 할게요. 이 코드는 기록하지 않았어요. 오늘 다시 열면 이 코드부터 나와요.")
+            say("여기까지 할게요. 이 코드는 푼 것으로 세지 않았어요. 오늘 다시 열면 이 코드에서 이어져요.")
             return False
         if answered not in keys:
             typed = f"'{one_line(answered, 20)}'"

@@ -58,7 +58,8 @@ def mark(
         Path | None, typer.Option(help="학생에게 하는 말(comments.csv): 학번, 연습, 코멘트")
     ] = None,
     join: Annotated[
-        bool, typer.Option("--join", help="준 표를 grader desk로 적은 것과 바꾸지 않고, 없는 줄만 더해요")
+        bool,
+        typer.Option("--join", help="grader desk로 적은 것을 이 표로 덮어쓰지 않고, 거기에 없는 줄만 더해요"),
     ] = False,
 ) -> None:
     """다시 채점하지 않고, 정책과 직접 준 점수로 최종 점수를 다시 계산해요."""
@@ -248,7 +249,7 @@ def _tell_changes(table: "Filled") -> None:
     if any(reason in OVERWRITABLE for reason in kept):
         say("이미 있는 것까지 바꾸려면 --overwrite를 더해 다시 내보내 주세요.")
     if table.encoding not in (UTF_8, UTF_8_WITH_MARK):
-        say(f"받은 표는 {table.encoding}예요. LMS가 읽는 UTF-8로 적었어요.")
+        say(f"받은 표의 인코딩은 {table.encoding}인데, LMS가 읽는 UTF-8로 저장했어요.")
 
 
 def _title(course: "Course", result: "ClassResult") -> str:

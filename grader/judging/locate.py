@@ -51,9 +51,9 @@ def locate(
 def _locate_one(
     mistake: ExplainedMistake, explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
 ) -> Location | None:
-    """Return the location of one mistake; None if the learner's code does not define the exercise."""
+    """Return the location of one mistake; None only if the learner's code does not define the exercise."""
     location = None
-    if not mistake.variant.mistake.only_near:  # else the course names another line than the one that raises
+    if not mistake.variant.mistake.only_near:  # with it, the course has fixed the line: no exception moves it
         location = _line_that_raises(mistake, trace, reference)
     location = location or _line_like_any_variant(mistake, explanation, reference, origin.source)
     if location is not None:
@@ -107,7 +107,8 @@ def _line_like_variant(
     The learner's program is compared with the solution and with the variant's program. If possible, both are taken with
     the learner's other mistakes made, too, because then the text around the change is more like the learner's. It is
     not possible if the edits cannot be combined, or if the mistake has a `near`: this is a line of the solution, which
-    another mistake may change.
+    another mistake may change. The solution with the other mistakes is then handed over as well, to find out whether
+    `near` still stands in it.
     """
     exercise, mistake = reference.exercise, variant.mistake
     base, wrong = exercise_source(exercise), reference.sources[variant.name]
@@ -135,10 +136,10 @@ def _line_like_variant(
 def _in_a_branch_that_ran(
     location: Location, mistake: ExplainedMistake, trace: Trace, source: str
 ) -> Location:
-    """Return the location; if its line did not run in the mistake's scenarios, that of an equal statement that did.
+    """Return the location, moved to an equal statement that ran if its own did not run in the mistake's scenarios.
 
     A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`. Lines count
-    as run if an event is recorded for them.
+    as run if an event is recorded for them, so only statements with events are moved, and only to such.
     """
     lines_run = {event.line for scenario in mistake.scenarios for event in trace.runs[scenario].events}
     statements = _simple_statements(source)
@@ -161,9 +162,9 @@ def _simple_statements(source: str) -> Mapping[int, str]:
 
 
 def _line_of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
-    """Return the line of the learner's first event of the kind that the mistake is about; None if there is none.
+    """Return the line of an event of the kind that the mistake is about (`Mistake.at`); None if there is none.
 
-    Events that the solution lacks are looked at before all others.
+    The first event of that kind that the solution lacks is taken; if there is none, the first one at all.
     """
     runs = [(trace.runs[scenario], reference.solution_run(scenario)) for scenario in mistake.scenarios]
     superfluous = [event for run, solution in runs for event in unpaired_events(run, solution)]
@@ -182,7 +183,9 @@ def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin:
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:
         return None
-    at = mistake.shown_alternatives[0].at
+    at = mistake.shown_alternatives[
+        0
+    ].at  # of twins, the card explains this one, and no text or event speaks for another
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)

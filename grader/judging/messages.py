@@ -87,7 +87,7 @@ def only_waited_message(seconds: float) -> str:
     """
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
-        "끝나지 않는 반복이나, `sleep`과 입력처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
+        "끝나지 않는 반복, 또는 `time.sleep()`이나 `input()`처럼 기다리기만 하는 곳이 있는지 확인해 보세요."
     )
 
 
@@ -101,7 +101,7 @@ def _names_of_mistakes(diagnosis: Diagnosis) -> str:
     if len(diagnosis.mistakes) == 1:
         names = one_of(diagnosis.mistakes[0].titles)
     else:
-        names = " 그리고 ".join(_quoted(mistake.titles) for mistake in diagnosis.mistakes)
+        names = ", ".join(_quoted(mistake.titles) for mistake in diagnosis.mistakes)
     return f"{names} (그 밖에 다른 점이 더 있어요)" if diagnosis.unexplained else names
 
 

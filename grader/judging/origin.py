@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from grader.submission.source_file import Place, SourceFile
 
 _LINE_NUMBER = re.compile(r"(\d{1,6})번째 줄(?=: )")
-"""The line of the program with which a warning of a trace begins, in Korean; the group is its number."""
+"""Matches the beginning of a warning that names a line of the program (`7번째 줄: …`); the group is the line's number.
+
+`observe/program.py` and `observe/absent_gpu.py` write such warnings.
+"""
 
 
 @dataclass(frozen=True)
@@ -22,18 +25,21 @@ class Origin:
     source: str
     """Text of the program, from its line 1 on."""
     places: tuple[Place, ...] = ()
-    """The place of each line of the program, beginning with line 1.
+    """The place of each line that the learner wrote, beginning with line 1; others may follow in the program.
 
-    Empty if the program is the learner's file itself: then a line keeps its number.
+    Empty if no line was moved, as in the running cell of a notebook: then a line keeps its number.
     """
 
     @classmethod
-    def of_file(cls, source: SourceFile) -> "Origin":
+    def of_file(cls, file: SourceFile) -> "Origin":
         """Return the origin of code that was read from a file of a submission."""
-        return cls(source.name, source.program, source.places)
+        return cls(file.name, file.program, file.places)
 
     def place(self, line: int | None) -> Place | None:
-        """Return where the learner finds this line of the program, counted from 1; None if the line is not known."""
+        """Return where the learner finds this line of the program, counted from 1.
+
+        None for None, and for a line that `places` lacks. Without `places`, every line is its own place.
+        """
         if line is None:
             return None
         if not self.places:
@@ -43,16 +49,17 @@ class Origin:
     def line_text(self, line: int | None) -> str | None:
         """Return the text of a line of the program without the spaces around it; None if `source` lacks the line."""
         lines = self.source.split("\n")  # as Python counts: splitlines() also breaks at form feeds
-        index = -1 if line is None else line - 1
-        return lines[index].strip() if 0 <= index < len(lines) else None
+        if line is None or not 0 < line <= len(lines):
+            return None
+        return lines[line - 1].strip()
 
     def warning_with_place(self, warning: str) -> str:
         """Return a warning with the learner's place instead of the program's line.
 
-        `7번째 줄: …` becomes `코드 셀 2의 3번째 줄: …`. A warning without a line is returned unchanged.
+        `7번째 줄: …` becomes `코드 셀 2의 3번째 줄: …`. A warning without such a line is returned unchanged.
         """
         match = _LINE_NUMBER.match(warning)
-        place = self.place(int(match[1])) if match else None
-        if match is None or place is None:
+        if match is None:
             return warning
-        return f"{place.in_words()}{warning[match.end() :]}"
+        place = self.place(int(match[1]))
+        return warning if place is None else f"{place.in_words()}{warning[match.end() :]}"

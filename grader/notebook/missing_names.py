@@ -66,9 +66,12 @@ def _why_function_is_missing(name: str, written: Collection[str]) -> str:
         return f"{missing} 그 함수를 쓴 셀이 오류로 멈췄어요. 오류를 고치고 그 셀을 다시 실행하세요."
     if (near := closest(name, written)) is not None:
         here = with_particle(f"`{near}`", "이/가")
-        return f"{missing} 이 노트북에 {here} 있어요. {mended} 바꾸고 그 셀을 다시 실행하세요."
+        return f"{missing} 비슷한 이름의 함수 {here} 있어요. 그 함수의 {mended} 바꾸고, 함수를 쓴 셀을 다시 실행하세요."
     if has_run(name):
-        return f"{missing} 연습 셀을 실행했지만 그 안에 이 이름의 함수가 없어요. {mended} 쓰고 그 셀을 다시 실행하세요."
+        return (
+            f"{missing} 연습 셀을 실행했지만 그 안에 이 이름의 함수가 없어요. "
+            f"함수의 {mended} 고치고 그 셀을 다시 실행하세요."
+        )
     return f"{missing} 그 함수를 쓴 셀을 먼저 실행하세요 (셀을 누르고 Shift+Enter)."
 
 

@@ -52,17 +52,24 @@ class ServerProcess:
             memory_bytes: memory limit of one child, from which the cgroup's limit is derived.
             added_packages: installed packages that submissions can import beside those of the course; has no effect
                 without isolation.
-            forked: fork this process instead of starting a new one; only without isolation, and if
-                `forked_server.can_fork(device)`.
+            forked: fork this process instead of starting a new one; only without isolation, and only where
+                `forked_server.can_fork(device)`, which the caller has asked.
+
+        Raises:
+            ValueError: a forked server, which holds the answers, is asked to be isolated.
         """
+        if isolate and forked:
+            raise ValueError("a forked server cannot be isolated")
         self._is_warm = False
         with ExitStack() as resources:
-            # Inside bubblewrap, the server has a /tmp of its own.
+            # Inside bubblewrap, the server works in a /tmp of its own; bubblewrap itself starts in the machine's.
             own_folder = "/tmp" if isolate else str(resources.enter_context(temporary_folder()))
             self._errors = resources.enter_context(tempfile.TemporaryFile())
             self.control, server_end = socket.socketpair()
             resources.callback(self.control.close)
-            with server_end:  # the server has a copy of it
+            with (
+                server_end
+            ):  # the server has a copy; while ours is open, its end would not close the connection
                 if forked:
                     self._process: ForkedServer | subprocess.Popen[bytes] = ForkedServer(
                         server_end, self._errors, own_folder
@@ -86,20 +93,21 @@ class ServerProcess:
             self._resources = resources.pop_all()
 
     def send_settings(self, settings: ServerSettings) -> None:
-        """Send the server its settings, without waiting until it reads it. Raise nothing if the server is gone."""
-        with suppress(OSError):
+        """Send the server its settings and return; they wait in the socket until it reads them."""
+        with suppress(OSError):  # the server is gone, as `wait_until_warm` will notice
             protocol.send(self.control, asdict(settings))
 
     @property
     def is_alive(self) -> bool:
-        """True while the process runs; something outside may kill it at any time."""
+        """True if the process ran just now: it may be killed from outside at any time."""
         return self._process.poll() is None
 
     def wait_until_warm(self) -> None:
         """Wait until the server is warm, so that it can fork.
 
         Raises:
-            SandboxUnavailable: it ended, or is not warm `_START_SECONDS` after this call.
+            SandboxUnavailable: it ended, or is not warm `_START_SECONDS` after this call. It is killed; `close` has to
+                be called all the same.
         """
         if self._is_warm:
             return
@@ -132,7 +140,7 @@ class ServerProcess:
         The control socket alone does not show that the process ended: with bubblewrap, the process started here is not
         the one at the socket's other end.
         """
-        with suppress(AttributeError, OSError):
+        with suppress(AttributeError, OSError):  # this Python has no `os.pidfd_open`, or the kernel does not
             descriptor = os.pidfd_open(self._process.pid)
             resources.callback(os.close, descriptor)
             return descriptor

@@ -200,7 +200,7 @@ def test_a_gradebook_that_excel_has_saved_comes_back_as_what_the_system_reads(
     )
     code, said = ended("export", report, "--template", gradebook)
     assert code == 0
-    assert "받은 표는 cp949예요. LMS가 읽는 UTF-8로 적었어요." in said
+    assert "받은 표의 인코딩은 cp949인데, LMS가 읽는 UTF-8로 저장했어요." in said
     assert "이서준" in (report / "canvas.csv").read_text(encoding="utf-8-sig")
 
 

@@ -225,7 +225,7 @@ def test_leaving_in_the_middle_keeps_nothing(
     assert run(["clinic", "accumulate"]) == 0
     said = capsys.readouterr().out
     assert "'16'이라는 키는 없어요" in said
-    assert "기록하지 않았어요" in said
+    assert "푼 것으로 세지 않았어요" in said
     assert kept() == []
 
 

@@ -464,7 +464,7 @@ def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:
     page.keyboard.press("Shift+Enter")
     acts = page.locator(".hanstep-acts button")
     acts.filter(has_text="필요한 위의 셀을").click()
-    page.get_by_text("이 노트북에 `train_stepp`가 있어요.").wait_for()
+    page.get_by_text("비슷한 이름의 함수 `train_stepp`가 있어요.").wait_for()
     acts.first.wait_for(state="detached")
     page.locator(".jp-CodeCell").nth(1).locator(".cm-content").click()
     page.keyboard.press("Control+a")

@@ -40,8 +40,8 @@ def join(out: Path, who: str, file: HandFile, other: Path) -> int:
         if clashing:
             told = [f"{line.id or line.name} {line.exercise or '전체'} {line.score}" for line in clashing]
             raise DeskError(
-                f"{other}의 이 줄은 {out / file.name}에 같은 연습의 점수가 이미 있어서 하나도 더하지 않았어요: "
-                f"{listed(told)}. 두 파일 가운데 한쪽에서 지우고 다시 실행해 주세요."
+                f"두 파일이 같은 학생의 같은 연습에 점수를 따로 정했어요: {listed(told)}. {other}의 줄은 하나도 더하지 "
+                f"않았어요. 이 파일이나 {out / file.name}에서 그 줄을 지우고 다시 실행해 주세요."
             )
         for line in new:
             sheet.add(line)

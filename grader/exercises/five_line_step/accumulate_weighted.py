@@ -9,8 +9,9 @@ Promises of the exercise, and the scenarios that check them:
     micro-batches go through the model one by one: `pieces`; one graph at a time: `memory`
     the number of updates is returned: `returns`; modes and output as in any exercise: `modes`, `quiet`
 
-The mean of the micro-batches' means is wrong here, because each has another size. The samples of every window add up to
-a power of two: a share that passes through a float32 tensor is then exact, and such a program is right too.
+The mean of the micro-batches' means is wrong here, because each has another size. The samples of every window of
+several micro-batches add up to a power of two: a share that passes through a float32 tensor is then exact, and such a
+program is right too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -125,7 +126,8 @@ def _ones(stage: Stage) -> None:
 def _refuses(stage: Stage) -> None:
     """Give values of `accum_steps` that are not allowed, and record what is raised.
 
-    A program that does not check `accum_steps`, or does so inside its loop, raises nothing (on empty input).
+    A program that does not check `accum_steps` raises nothing, and one that checks inside its loop nothing on empty
+    input.
     """
     case = _watched_case(stage)
     for data, accum_steps, when in ((case.data, 0, ""), (case.data, -2, ""), ([], 0, "빈 입력을 ")):
@@ -139,7 +141,7 @@ add_usual(driver, _watched_case, _call_in_threes, checks={"before": "leftover"})
 def _leftover(stage: Stage) -> None:
     """Record after each of three calls whether gradients are left.
 
-    A program that does not clear at the end leaves gradients: of a whole or short window, or those it found.
+    A program that does not clear at the end leaves the gradients of a window, or those that were there before the call.
     """
     case, recorder = _case(stage, (_WINDOWS[0], _SHORT)).watch(states=False), stage.recorder
     before = flat_weights(case.model)
@@ -161,7 +163,7 @@ add_usual(
 
 @driver.scenario("pieces", "한 번에 순전파한 샘플의 수")
 def _pieces(stage: Stage) -> None:
-    """Record whether more samples than those of a micro-batch went through one forward pass.
+    """Record whether more samples than those of the largest micro-batch went through one forward pass.
 
     A program that concatenates a window makes the right update, but its forward passes exceed a micro-batch. The hook
     is on the layers, because `model.forward(x)` does not call hooks of the model itself.

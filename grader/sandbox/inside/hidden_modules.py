@@ -1,8 +1,9 @@
 """Hide the grader's modules from submissions, and execute the modules that come in parcels (`grader.sandbox.parcels`).
 
-A submission cannot import a hidden module: it is neither in `sys.modules` nor on the path. In the place of each module
-of `grader.exercises` there is a stand-in that has only its classes (`_ClassesOnly`). The grader's own functions still
-refer to the hidden modules.
+A submission cannot import a hidden module: the module is neither in `sys.modules` nor on the path. Under the name of a
+module of `grader.exercises`, `sys.modules` has a stand-in with its classes only (`_ClassesOnly`). The grader's own
+functions still refer to the hidden modules. Hidden are the packages of `_HIDDEN_PACKAGES`: an isolated server has no
+others of ours, while a forked one has all that the grader had imported.
 """
 
 import marshal
@@ -20,12 +21,12 @@ class HiddenModules:
     """The grader's modules in the sandbox, hidden from the imports of submissions.
 
     The server makes one such object, and each child inherits it. Through stack frames, a submission can still get at
-    the modules. That gives it no answer: they hold none to an exercise that has not been played yet (see
-    `grader.sandbox.parcels`).
+    the modules. In an isolated server it finds no answer there that it could still use: drivers come in parcels, each
+    just before its exercise is played (see `grader.sandbox.parcels`).
     """
 
     def __init__(self) -> None:
-        """Hide the modules that have been imported."""
+        """Hide those of the grader's modules that have been imported so far."""
         self._hidden_modules: dict[str, types.ModuleType] = {}
         """Name of a module -> the module."""
         self._hide_modules()
@@ -39,8 +40,9 @@ class HiddenModules:
         Raises:
             LookupError: the last module has no driver.
         """
-        sys.modules.update(self._hidden_modules)  # the modules in the parcel import them
-        driver, unpacked = None, []
+        # The modules in the parcel import the hidden ones. Stand-ins are overwritten.
+        sys.modules.update(self._hidden_modules)
+        unpacked: list[types.ModuleType] = []
         try:
             for name, code in marshal.loads(parcel):
                 module = types.ModuleType(name)
@@ -48,9 +50,9 @@ class HiddenModules:
                 sys.modules[name] = module
                 exec(code, module.__dict__)
                 unpacked.append(module)
-                driver = module.__dict__.get("driver")  # after the loop: that of the last module
         finally:
             self._hide_modules()
+        driver = unpacked[-1].__dict__.get("driver") if unpacked else None
         if driver is None:
             raise LookupError("a parcel without a driver")
         return driver, unpacked
@@ -58,7 +60,7 @@ class HiddenModules:
     def grader_names(self) -> set[str]:
         """Return the names of the grader's own classes and functions in the hidden modules, and `grader`.
 
-        Messages to the learner do not show these names.
+        Messages to the learner do not show these names: `child.py` puts "the grader's code" in their place.
         """
         return {"grader"} | {
             name
@@ -74,7 +76,7 @@ class HiddenModules:
         grader.__path__ = []  # otherwise Python would find the files and import them again
         for name in [found for found in sys.modules if found.startswith(_HIDDEN_PACKAGES)]:
             module = sys.modules.pop(name)
-            # A `_ClassesOnly` is the stand-in that was put there before, for a module that is hidden already.
+            # Not a stand-in that a submission has filed under a name of its own.
             if not isinstance(module, _ClassesOnly):
                 self._hidden_modules[name] = module
         for name, module in self._hidden_modules.items():

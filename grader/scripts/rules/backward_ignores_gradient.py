@@ -42,8 +42,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 place=_reading.at(place.file, line),
                 sentence=Said(
-                    f"`{these[0].kind}`의 `backward()`가 위에서 온 그레이디언트를 쓰지 않아서, 손실이 어떻든 아래층은 "
-                    "같은 방향의 그레이디언트를 받아요. 일부러 그랬나요?",
+                    f"`{these[0].kind}`의 `backward()`가 받은 그레이디언트를 쓰지 않아요. 손실이 무엇이든 앞쪽 "
+                    "계층에는 같은 그레이디언트가 가요. 일부러 그랬나요?",
                     f"The backward() of `{these[0].kind}` does not use the gradient that it is given, so the layers "
                     "below get the same whatever the loss. On purpose?",
                 ),
@@ -54,8 +54,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     f"reading: it never reads `{function.args.args[-1].arg}`.",
                 ),
                 mend=Said(
-                    "위에서 온 그레이디언트를 곱해 돌려주세요: `return grad_output * …`",
-                    "Multiply by what comes from above: `return grad_output * …`",
+                    f"받은 그레이디언트를 곱해(연쇄 법칙) 돌려주세요: `return {function.args.args[-1].arg} * …`",
+                    f"Multiply by the gradient that is given: `return {function.args.args[-1].arg} * …`",
                 ),
             )
 
@@ -63,7 +63,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="backward-ignores-gradient",
     severity="warning",
-    title=Said("backward가 위의 그레이디언트를 안 써요", "A backward that ignores the gradient from above"),
+    title=Said(
+        "`backward()`가 받은 그레이디언트를 쓰지 않아요", "A backward that ignores the gradient from above"
+    ),
     lesson=None,
     find=_find,
 )

@@ -48,14 +48,14 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=place,
             sentence=Said(
-                "클로저가 불릴 때마다 다른 배치를 써요. LBFGS는 한 스텝 안에서 손실과 그레이디언트를 견주는데, 서로 "
-                "다른 데이터의 것이 섞여요. 일부러 그랬나요?",
+                "클로저가 불릴 때마다 다른 배치를 써요. LBFGS는 한 스텝에서 클로저를 여러 번 불러 손실과 "
+                "그레이디언트를 비교하는데, 그 값들이 서로 다른 데이터에서 나왔어요. 일부러 그랬나요?",
                 "The closure uses another batch each time. LBFGS compares losses and gradients within a step, and "
                 "these are of different data. On purpose?",
             ),
             evidence=Said(
-                f"클로저를 여러 번 부른 스텝 {len(several)}번 가운데 {len(mixed)}번에서 입력이 부를 때마다 달랐어요 "
-                f"(한 스텝에 보통 {sorted(map(len, several))[len(several) // 2]}번).",
+                f"클로저가 여러 번 불린 스텝 {len(several)}개 가운데 {len(mixed)}개에서, 한 스텝 안의 입력이 서로 "
+                f"달랐어요 (클로저는 스텝마다 보통 {sorted(map(len, several))[len(several) // 2]}번 불렸어요).",
                 f"In {len(mixed)} of {len(several)} steps that evaluate the closure several times the inputs "
                 f"differed (usually {sorted(map(len, several))[len(several) // 2]} evaluations a step).",
             ),
@@ -69,7 +69,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="closure-batches",
     severity="warning",
-    title=Said("클로저가 부를 때마다 다른 배치를 써요", "Each evaluation of the closure has another batch"),
+    title=Said("클로저가 불릴 때마다 다른 배치를 써요", "Each evaluation of the closure has another batch"),
     lesson=None,
     find=_find,
 )

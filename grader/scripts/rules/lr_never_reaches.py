@@ -38,8 +38,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
                     "The warm-up is longer than the whole training, so the rate never comes to its value.",
                 ),
                 evidence=Said(
-                    f"스케줄러가 움직인 {count}번 모두 학습률이 올라갔고, 마지막은 {last:.3g}으로 목표 "
-                    f"{target:.3g}의 {last / target:.0%}였어요.",
+                    f"스케줄러가 움직인 {count}번 모두 학습률이 올라갔지만, {last:.3g}까지만 갔어요(목표 "
+                    f"{target:.3g}의 {last / target:.0%}).",
                     f"The rate rose in all {count} scheduler steps and ended at {last:.3g}, {last / target:.0%} "
                     f"of {target:.3g}.",
                 ),
@@ -69,21 +69,25 @@ def _too_long(place: Place, length: int, scheduler: SchedulerFacts, calls: list[
     return Finding(
         place=place,
         sentence=Said(
-            "스케줄의 길이는 업데이트 수인데 스케줄러는 에폭마다 한 번 움직여서, 학습률이 거의 내려가지 않아요."
+            f"스케줄의 길이는 업데이트 수로 정했는데 스케줄러는 업데이트 {min(per)}번에 한 번만 움직여서, 학습률이 "
+            "거의 내려가지 않아요."
             if counted
             else "스케줄의 길이가 학습보다 훨씬 길어서, 학습률이 끝까지 내려가지 못해요. 일부러 그랬나요?",
-            "Its length is the number of updates, but the scheduler is stepped once an epoch: the rate hardly falls."
+            f"Its length is the number of updates, but the scheduler is stepped once in {min(per)} updates: the rate "
+            "hardly falls."
             if counted
             else "The schedule is much longer than the training, so the rate never comes to its end. Is that meant?",
         ),
         evidence=Said(
-            f"길이는 {length}인데 끝까지 {count}번 움직였고, 마지막 학습률은 {last:.3g}이에요."
-            + (f" {length} = {count} × 업데이트 {min(per)}번이에요." if counted else ""),
+            f"스케줄의 길이는 {length}인데 스케줄러는 학습이 끝날 때까지 {count}번만 움직였어요. "
+            f"마지막 학습률: {last:.3g}."
+            + (f" {length} = 움직인 {count}번 × 그사이의 업데이트 {min(per)}번." if counted else ""),
             f"Its length is {length}; it was stepped {count} times until the end, where the rate is {last:.3g}."
             + (f" {length} = {count} × {min(per)} updates." if counted else ""),
         ),
         mend=Said(
-            "길이를 스케줄러를 움직이는 횟수에 맞추세요.", "Set its length to the number of scheduler steps."
+            "스케줄의 길이를 스케줄러가 움직이는 횟수로 정하세요.",
+            "Set its length to the number of scheduler steps.",
         ),
     )
 

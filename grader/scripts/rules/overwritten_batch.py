@@ -13,7 +13,10 @@ _FEWEST, _SMALLEST = 4, 4
 _KEEPING = ("append", "push", "add", "store", "put", "remember", "extend", "insert")
 _FILLING = ("copy_", "copyto", "fill_", "readinto", "recv_into")
 _SHARING = ("from_numpy", "as_tensor", "asarray")
-_COPY = Said("내보낼 때 복사하세요: `.copy()`나 `.clone()`.", "Hand out a copy: `.copy()` or `.clone()`.")
+_COPY = Said(
+    "배치를 넘기거나 모아 둘 때 복사하세요: `.copy()`나 `.clone()`.",
+    "Hand out a copy: `.copy()` or `.clone()`.",
+)
 _STATES = {"state", "obs", "observation", "next", "frame", "frames", "s", "s2"}
 
 
@@ -235,8 +238,8 @@ def _one_memory(facts: Facts) -> Iterator[Finding]:
                 "This buffer is handed out without a copy and filled again: all batches that were kept are the last.",
             ),
             evidence=Said(
-                f"학습하는 순전파 {len(these)}번의 입력이 모두 같았고, 살아 있는 입력 텐서 {kept}개가 같은 메모리에 "
-                "있었어요.",
+                f"학습하는 순전파 {len(these)}번의 입력이 모두 같았고, 아직 쓰이고 있는 입력 텐서 {kept}개가 메모리 "
+                "하나를 함께 썼어요.",
                 f"The input of all {len(these)} training forwards was the same, and {kept} living input tensors lay in "
                 "one memory.",
             ),

@@ -110,12 +110,12 @@ def _given_to_plateau(facts: Facts) -> Iterator[Finding]:
                 "and lowers the rate.",
             ),
             evidence=Said(
-                f"이 줄에서 준 점수 {len(scores)}개가 모두 {scores[0]:.4g}이었어요. 읽어 보니 `{given[0]}` 값은 이 "
+                f"이 줄에서 넘긴 값 {len(scores)}개가 모두 같았어요({scores[0]:.4g}). 읽어 보니 `{given[0]}` 값은 이 "
                 "반복문에서 새로 정해지지 않아요.",
                 f"All {len(scores)} scores given here were {scores[0]:.4g}. From reading: the loop never binds "
                 f"`{given[0]}`.",
             ),
-            mend=Said("에폭마다 다시 재서 주세요.", "Measure it anew in every epoch."),
+            mend=Said("에폭마다 다시 재서 `step()`에 넘기세요.", "Measure it anew in every epoch."),
         )
 
 
@@ -172,7 +172,7 @@ def _before(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="stale-logged-loss",
     severity="warning",
-    title=Said("지나간 손실을 써요", "A loss that is out of date is used"),
+    title=Said("예전에 계산한 손실을 써요", "A loss that is out of date is used"),
     lesson=None,
     find=_find,
 )
