@@ -205,3 +205,9 @@ def descendants_in_time(pid: int | None, count: int) -> list[int]:
         time.sleep(0.02)
     assert len(found) == count
     return found
+
+
+def test_a_forked_server_is_never_isolated() -> None:
+    """It holds the answers; asked for both, it started without isolation."""
+    with pytest.raises(ValueError, match="isolated"):
+        ServerProcess(True, "cpu", memory_bytes=2**30, forked=True)

@@ -132,7 +132,7 @@ def _amp(stage: Stage) -> None:
 
 
 def _working_scalers(stage: Stage) -> AbstractContextManager[None]:
-    """Make scalers work on the CPU. On a GPU they work without help, and one that is switched off must show."""
+    """Make scalers work on the CPU. On a GPU they work without help, so that a switched-off one shows there."""
     return scalers_on_cpu() if stage.env.device.type == "cpu" else nullcontext()
 
 
@@ -140,9 +140,9 @@ def _working_scalers(stage: Stage) -> AbstractContextManager[None]:
 def _fp16(stage: Stage) -> None:
     """Train in float16, and record the gradients that each update reads.
 
-    A program without a scaler does not scale the loss; one that does not unscale clips gradients that are too large.
-    Every update is clipped, so the norm of its gradients is known. The weights are not compared: an old gradient that
-    was not cleared would hardly show beside scaled gradients.
+    A program without a scaler does not scale the loss. One that does not unscale clips the scaled gradients, so that
+    what the update reads is too small: every update is clipped, and a right one reads gradients of norm `_SMALL_NORM`.
+    The weights are not compared: an old gradient that was not cleared hardly changes them beside scaled ones.
     """
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)

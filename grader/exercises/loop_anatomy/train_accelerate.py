@@ -8,8 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     the checkpoint holds the model as it was before `prepare` wrapped it: `checkpoint`
     graphs of earlier batches are not kept: `memory`
 
-Those of `_training_run.py` are shared with `train`. In all of them, the Accelerator behaves as if started by several
-processes (`_simulated_accelerator.py`).
+Scenarios that are not in this file come from `_training_run.py` and are shared with `train`. In all scenarios, the
+Accelerator wraps the model as if it had been started by several processes (`_simulated_accelerator.py`).
 """
 
 from collections.abc import Callable
@@ -76,8 +76,9 @@ add_run_scenarios(driver, _train_accelerate)
 def _calls(stage: Stage) -> None:
     """Count what is left to the Accelerator.
 
-    A program that calls `loss.backward()`, or does not prepare model or loader, goes wrong with several processes. The
-    config asks for float32, so one that gives the Accelerator another precision shows too.
+    A program that does not prepare model or loader goes wrong with several processes, and one that calls
+    `loss.backward()` with float16's scale or accumulation. Neither shows in numbers here. The config asks for float32,
+    so one that gives the Accelerator another precision shows too.
     """
     updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)

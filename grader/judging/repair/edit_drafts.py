@@ -65,18 +65,18 @@ class KindOfEdit:
 
     @property
     def may_add_events(self) -> bool:
-        """True if an edit of this kind may make `Draft.changed_code` run more often."""
+        """True if an edit of this kind may make code that it adds or moves run more often."""
         return self.effect in ("inserts", "moves", "guards")
 
     @property
     def may_remove_events(self) -> bool:
-        """True if an edit of this kind may make `Draft.changed_code` run less often."""
+        """True if an edit of this kind may make code run less often: what it deletes, moves or guards."""
         return self.effect in ("deletes", "moves", "guards")
 
 
 KINDS: Mapping[Kind, KindOfEdit] = {
-    # That the program is right with one more line does not show that a line is missing: another, which is wrong, may
-    # stand in its place. An early `return` repairs later lines, too, that are there and wrong.
+    # Phrases for added lines only suggest ("… 보세요"): a program that one more line makes right may still lack none.
+    # Another line may stand wrong in its place, and an early `return` makes wrong lines behind it harmless.
     "missing": KindOfEdit("inserts", "한 줄을 더해 보세요"),
     "missing-lines": KindOfEdit("inserts", "여러 줄을 더해 보세요"),
     "case": KindOfEdit("inserts", "이 줄부터 맞게 다루지 못하는 경우가 있어요. 그 경우를 따로 돌려줘도 돼요"),
@@ -114,8 +114,9 @@ class Draft:
     """Unlikeliness of the edit; drafts of lower cost are tried first.
 
     Typical values: 1 for an expression of the solution in the learner's statement for the same step, 2 for a line that
-    the solution has and the learner lacks, 3 for a slip that could be anywhere, 5 for a guess. They were set by hand
-    and only their order counts; `tests/judging/repair/test_small_edits.py` says what must be tried early.
+    the solution has and the learner lacks, 3 for a slip that could be anywhere, 5 for a guess. They were set by hand;
+    `small_edits` adds to them and subtracts from them by what the runs tell, in steps of about one.
+    `tests/judging/repair/test_small_edits.py` says what must be tried early.
     """
     kind: Kind
     start: int
