@@ -15,7 +15,7 @@ from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.origin import Origin
 from grader.judging.solution import exercise_source
-from grader.submission.syntax import ParseError, parse
+from grader.submission.syntax import top_level
 
 
 def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
@@ -77,7 +77,5 @@ def _names_written(source: str) -> set[str]:
 
 
 def _nodes(source: str) -> list[ast.AST]:
-    try:
-        return [node for statement in parse(source) for node in ast.walk(statement)]
-    except ParseError:
-        return []
+    """Return all nodes of the text; none if it does not parse."""
+    return [node for statement in top_level(source) for node in ast.walk(statement)]
