@@ -263,7 +263,7 @@ for m, n, batch_tokens in [(64, 256, 512), (4096, 16384, 524288)]:
 # %% tags=["folded"]
 # 확인: 센 연산의 수가 식과 같은지, 이 컴퓨터에서 시간이 실제로 더 걸리는지, 상태와 배율
 times = step_times()
-print(f"블록의 행렬 8개를 이 컴퓨터에서 업데이트: AdamW {times['AdamW']:.1f}ms, Muon {times['Muon']:.1f}ms")
+print(f"블록의 행렬 8개를 업데이트한 프로세서 시간: AdamW {times['AdamW']:.1f}ms, Muon {times['Muon']:.1f}ms")
 sides = [sorted(p.shape) for p in block_matrices(make_gpt(0)).values()]
 assert muon_flops() == sum(5 * (4 * m**2 * n + 2 * m**3) for m, n in sides)
 counted_flops, head = batch_flops(), make_gpt(0).head.weight
