@@ -64,7 +64,7 @@ class Visit:
             met: True if the mistake has come back.
         """
         self.case, self.bug = case, bug
-        self.question: Question | None = question(case, chance)
+        self.question: Question | None = question(case, chance) if self.can_be_pointed_at else None
         self._wrong = 0
         self._met = met
 

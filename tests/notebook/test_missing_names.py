@@ -57,7 +57,7 @@ def test_elsewhere_the_first_import_is_enough(monkeypatch: pytest.MonkeyPatch) -
 def test_a_function_with_nearly_the_name_is_told() -> None:
     """The cell has run, so that running it is no advice; what lessons and drills define is no misspelling."""
     told = str(why_missing("sgd_update", written=["helper", "sgd_updates"]))
-    assert "`sgd_updates`가 있어요. 이름을 `sgd_update`로 바꾸고" in told
+    assert "비슷한 이름의 함수 `sgd_updates`가 있어요. 그 함수의 이름을 `sgd_update`로 바꾸고" in told
     assert "`Add_Gradiant`가" in str(why_missing("add_gradient", written=["Add_Gradiant"]))
     assert why_missing("train_step", written=["helper"]) == why_missing("train_step")
 
