@@ -207,9 +207,8 @@ class BeamSearch:
     ) -> Iterator[Candidate]:
         """Yield the candidate with one more mistake, for each of the variants that makes it agree in this scenario."""
         is_idle = not self._oracle.acting_subset(candidate.mistakes, scenario)
-        failing: set[int] = (
-            set()
-        )  # behaviours (`Reference.behaviour`) that do not give the learner's run here
+        # Behaviours (`Reference.behaviour`) that do not give the learner's run here.
+        failing: set[int] = set()
         for variant in variants:
             behaviour = self._reference.behaviour(variant, scenario)
             if behaviour in failing:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from grader.course.course import CourseError, Edits, Exercise, Mistake
 from grader.judging.solution import exercise_source
 from grader.observe.wording import ordinal
-from grader.submission.syntax import ParseError, parse
+from grader.submission.syntax import parses
 
 _MAX_PERMUTED = 3
 """Maximum number of mistakes that are tried in every possible order (6 for three). More are tried in two orders only,
@@ -94,7 +94,7 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
         )
         results = (_make_one_after_another(source, order) for order in orders)
         edited = next((result for result in results if result is not None), None)
-    return edited if edited is not None and _parses(edited) else None
+    return edited if edited is not None and parses(edited) else None
 
 
 class _Replacement(NamedTuple):
@@ -147,12 +147,3 @@ def _make_one_after_another(source: str, order: Sequence[MistakeVariant]) -> str
             return None
         source = edited
     return source
-
-
-def _parses(source: str) -> bool:
-    """Return True if the source is Python that the grader can read."""
-    try:
-        parse(source)
-    except ParseError:
-        return False
-    return True

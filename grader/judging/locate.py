@@ -183,9 +183,8 @@ def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin:
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:
         return None
-    at = mistake.shown_alternatives[
-        0
-    ].at  # of twins, the card explains this one, and no text or event speaks for another
+    # Of twins, the card explains the one that is shown first, and no text or event has spoken for another.
+    at = mistake.shown_variant.mistake.at
     line = methods(definition).get(at.removeprefix("def "), definition).lineno
     if at == "return":
         line = max((statement.lineno for statement in returns(definition)), default=line)

@@ -9,13 +9,14 @@ window. Its text says which of the two it is: it does not call `clip_grad_norm_`
 
 import ast
 from dataclasses import replace
+from itertools import chain
 
-from grader.course.course import Exercise, Mistake
+from grader.course.course import Exercise
 from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.origin import Origin
 from grader.judging.solution import exercise_source
-from grader.submission.syntax import top_level
+from grader.submission.syntax import parse, top_level
 
 
 def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
@@ -26,6 +27,8 @@ def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Ori
         exercise: the exercise that was judged.
         origin: the learner's code.
     """
+    if all(len(mistake.alternatives) == 1 for mistake in explanation.mistakes):
+        return explanation
     written = _names_written(origin.source)
     if not written:  # nothing can be said of a text that is not there
         return explanation
@@ -39,17 +42,18 @@ def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Ori
 def _with_likely_twins(mistake: ExplainedMistake, exercise: Exercise, written: set[str]) -> ExplainedMistake:
     lacking = _names_called(exercise_source(exercise)) - written
 
-    def kept(twin: Mistake) -> int:
-        return len(lacking & _names_called(variant_source(exercise, MistakeVariant(twin, 0))))
-
-    fewest = min(map(kept, mistake.alternatives))
-    unlikely = frozenset(twin.id for twin in mistake.alternatives if kept(twin) > fewest)
+    kept = {
+        twin.id: len(lacking & _names_called(variant_source(exercise, MistakeVariant(twin, 0))))
+        for twin in mistake.alternatives
+    }
+    unlikely = frozenset(id_ for id_, count in kept.items() if count > min(kept.values()))
     return replace(mistake, unlikely=unlikely)
 
 
 def _names_called(source: str) -> set[str]:
     """Return the names of all functions and methods that the text calls, except under `if False:`."""
-    nodes = _nodes(source)
+    # Not `top_level`: it keeps few trees, and the learner's is among them.
+    nodes = [node for statement in parse(source) for node in ast.walk(statement)]
     dead = {
         id(inner)
         for node in nodes
@@ -58,15 +62,14 @@ def _names_called(source: str) -> set[str]:
         for inner in ast.walk(statement)
     }
     calls = [node.func for node in nodes if isinstance(node, ast.Call) and id(node) not in dead]
-    return {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls} - {
-        ""
-    }
+    methods = {call.attr for call in calls if isinstance(call, ast.Attribute)}
+    return methods | {call.id for call in calls if isinstance(call, ast.Name)}
 
 
 def _names_written(source: str) -> set[str]:
     """Return all names in the text, since a function may be called by another name; empty if it does not parse."""
     names = set()
-    for node in _nodes(source):
+    for node in chain.from_iterable(map(ast.walk, top_level(source))):
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.Attribute):
@@ -74,8 +77,3 @@ def _names_written(source: str) -> set[str]:
         elif isinstance(node, ast.alias):
             names.add(node.name.rpartition(".")[2])
     return names
-
-
-def _nodes(source: str) -> list[ast.AST]:
-    """Return all nodes of the text; none if it does not parse."""
-    return [node for statement in top_level(source) for node in ast.walk(statement)]

@@ -4,7 +4,6 @@ import gc
 import inspect
 import linecache
 import re
-import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
@@ -32,6 +31,7 @@ from grader.notebook.missing_names import explain_missing_names
 from grader.notebook.own_answers import code_of, is_practice, own_cell, protect_answers
 from grader.notebook.queued_checks import once
 from grader.notebook.seen_code import with_seen_code
+from grader.notebook.shell import running_shell
 from grader.notebook.shown import Shown, message
 from grader.observe.program import Program
 from grader.observe.wording import with_particle
@@ -159,7 +159,7 @@ def hint(
 
 def _defined(name: str) -> Any:
     """Return what a name stands for in the notebook; None outside one."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = running_shell()
     return None if shell is None else shell.user_ns.get(name)
 
 

@@ -4,13 +4,13 @@ Without this, `check(train_step)` after a syntax error would judge, and record, 
 """
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from grader.course.reading import load_course
 from grader.notebook.own_answers import exercise_of_cell
+from grader.notebook.shell import running_shell
 from grader.observe.wording import with_particle
 from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
@@ -44,7 +44,7 @@ _running: list[str] = []
 
 def notice_failed_cells() -> None:
     """Notice failed cells from now on, if this is a notebook; otherwise do nothing."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = running_shell()
     if shell is not None:
         _failed.clear()  # of an earlier notebook in this process
         _ran.clear()

@@ -8,7 +8,6 @@ notebooks: from `predict("01-3")` to the cell with its `reveal`.
 
 import ast
 import re
-import sys
 from contextlib import suppress
 from functools import cache
 from itertools import count
@@ -17,6 +16,7 @@ from typing import Any
 from grader.base.errors import HanstepError
 from grader.course.reading import load_course
 from grader.learner.progress import Progress
+from grader.notebook.shell import running_shell
 from grader.plots import publish
 
 ASKED = re.compile(r"""^predict\(\s*["']([\w-]+)["']\s*\)""", re.MULTILINE)
@@ -40,7 +40,7 @@ _of_this_cell: list[str] = []
 
 def hide_results_until_predicted() -> None:
     """Hide results from now on if this is a notebook whose cells somebody runs by hand; otherwise do nothing."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = running_shell()
     if shell is not None:
         shell.events.register("pre_run_cell", _veil_before_cell)
         shell.events.register("post_run_cell", _unveil_after_error)
@@ -58,7 +58,7 @@ def _veil_before_cell(info: Any) -> None:
     """Put up the veil before a cell runs, if its results would answer an open prediction."""
     _of_this_cell.clear()
     # Without a front end that can be asked for input, nobody is there to predict: a build, a server, a test.
-    kernel = getattr(sys.modules["IPython"].get_ipython(), "kernel", None)
+    kernel = getattr(running_shell(), "kernel", None)
     if not getattr(kernel, "_allow_stdin", False):
         return
     waiting: set[str] = set()

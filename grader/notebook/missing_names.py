@@ -6,7 +6,6 @@ own message.
 """
 
 import ast
-import sys
 import types
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
@@ -20,6 +19,7 @@ from grader.base.package import NOTEBOOK_FUNCTIONS
 from grader.course.reading import load_course
 from grader.notebook.failed_cells import has_failed, has_run, unindented_in_running_cell
 from grader.notebook.own_answers import is_practice
+from grader.notebook.shell import running_shell
 from grader.observe.wording import particle, with_particle
 from grader.submission.cells import without_magics
 
@@ -29,7 +29,7 @@ def explain_missing_names() -> None:
 
     IPython still counts the cell as failed, so that "run all" stops there.
     """
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = running_shell()
     if shell is not None and not shell.custom_exceptions:
         shell.set_custom_exc((NameError,), _show)
 

@@ -7,11 +7,11 @@ that no later `check` takes the drill for the answer.
 
 import inspect
 import linecache
-import sys
 import types
 from typing import Any
 
 from grader.course.reading import load_course
+from grader.notebook.shell import running_shell
 from grader.submission.cells import as_python
 from grader.submission.practice_cells import exercise_meant, practised
 
@@ -51,7 +51,7 @@ def is_practice(function: Any) -> bool:
 
 def protect_answers() -> None:
     """Protect answers from now on, in a notebook; otherwise do nothing."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = running_shell()
     if shell is not None:
         keeper = _Keeper(shell.user_ns)
         shell.events.register("pre_run_cell", keeper.before)

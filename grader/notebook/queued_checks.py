@@ -4,12 +4,12 @@ JupyterLab repeats the check of a function that runs anew. A learner who runs th
 endless loop twice.
 """
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from grader.notebook.shell import running_shell
 from grader.notebook.shown import Shown
 
 
@@ -37,7 +37,7 @@ def once(function: object, how: tuple[object, ...], judge: Callable[[], Shown]) 
         how: all that the check depends on besides.
         judge: runs the check.
     """
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = running_shell()
     if shell is None:
         return judge()
     asked, cell = _asked_at(shell), shell.execution_count

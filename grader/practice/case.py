@@ -114,7 +114,6 @@ def length(exercise: Exercise) -> int:
     return _length(_definition(exercise_source(exercise)))
 
 
-@cache
 def is_scattered(exercise: Exercise, id_: str) -> bool:
     """Return True if every way to make this mistake changes more than `_MOST_PLACES` places of the solution."""
     known = cached_reference(exercise.name, SEED)
@@ -122,6 +121,7 @@ def is_scattered(exercise: Exercise, id_: str) -> bool:
     return all(_places(known, variant) > _MOST_PLACES for variant in ways)
 
 
+@cache
 def _places(known: Reference, variant: MistakeVariant) -> int:
     """Return how many separate places of the solution a mistake changes."""
     plain = disguised(exercise_source(known.exercise), {}).splitlines()

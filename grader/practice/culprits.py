@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
+from grader.submission.syntax import parses
+
 Fault = Literal["missing", "moved", "indented", "wrong"]
 """What is wrong: a line is left out, stands elsewhere, has another indentation, or says something else."""
 
@@ -168,20 +170,12 @@ def _with_inserted(lines: list[str], block: list[str]) -> Iterator[tuple[int, st
         levels = {_indentation(lines[above - 1]), _indentation(lines[below - 1]) if below else _INDENT}
         for level in range(min(levels), max(levels) + 1, _INDENT):
             text = "\n".join([*lines[:gap], textwrap.indent(bare, " " * level), *lines[gap:]]) + "\n"
-            if _parses(text):
+            if parses(text):
                 yield gap, text
 
 
 def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
-
-
-def _parses(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
 
 
 def _passed(moved: set[int], place: int) -> set[int]:

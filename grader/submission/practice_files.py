@@ -7,7 +7,7 @@ that it shifts no line numbers. Files of version 0.2.0 have no such comment and 
 import ast
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from grader.submission.practice_cells import Practice, is_blank
 from grader.submission.syntax import ParseError, parse
@@ -30,8 +30,12 @@ def _fingerprint(text: str) -> str:
 
 def began_as(text: str, original: str) -> bool:
     """Return True if the text, edited since, was written as `marked(original, ...)`."""
-    found = (_MARKED.fullmatch(line.strip()) for line in text.split("\n"))
-    return any(mark is not None and mark["print"] == _fingerprint(original) for mark in found)
+    return any(mark["print"] == _fingerprint(original) for mark in _marks(text))
+
+
+def _marks(text: str) -> Iterator[re.Match[str]]:
+    """Yield the lines that `marked` added, as `_MARKED` matches them."""
+    return filter(None, (_MARKED.fullmatch(line.strip()) for line in text.split("\n")))
 
 
 def unmarked(text: str) -> str:
@@ -41,8 +45,7 @@ def unmarked(text: str) -> str:
 
 def is_marked(text: str, tool: str) -> bool:
     """Return True if the text has the line that `marked` added for this tool."""
-    found = (_MARKED.fullmatch(line.strip()) for line in text.split("\n"))
-    return any(mark is not None and mark["tool"] == tool for mark in found)
+    return any(mark["tool"] == tool for mark in _marks(text))
 
 
 def tool_of(name: str, text: str, exercises: Collection[str]) -> str | None:
@@ -53,7 +56,7 @@ def tool_of(name: str, text: str, exercises: Collection[str]) -> str | None:
         text: text of the file.
         exercises: names of all exercises of the course.
     """
-    if mark := next(filter(None, (_MARKED.fullmatch(line.strip()) for line in text.split("\n"))), None):
+    if mark := next(_marks(text), None):
         return mark["tool"]
     old = _OLD_NAME.fullmatch(name)
     if old and (old["case"] or old["drilled"]) in exercises:

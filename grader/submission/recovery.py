@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from grader.submission.cells import end_of_logical_line, without_magics
-from grader.submission.syntax import ASSIGNED_NAME, DEFINED_NAME, ParseError, parse
+from grader.submission.syntax import ASSIGNED_NAME, DEFINED_NAME, ParseError, parse, parses
 
 _MAX_PIECES = 3_000
 """Maximum pieces parsed in one text; a long file has some hundred statements at its left margin."""
@@ -104,17 +104,9 @@ def recover(text: str) -> Recovery:
     except ParseError as error:
         reason = error
     plain = without_magics(text)
-    if plain != text and _parses(plain):
+    if plain != text and parses(plain):
         return Recovery(plain)
     return _Reader(_at_the_margin(text)).read(reason)
-
-
-def _parses(text: str) -> bool:
-    try:
-        parse(text)
-    except ParseError:
-        return False
-    return True
 
 
 def _at_the_margin(text: str) -> str:
@@ -174,7 +166,7 @@ class _Reader:
         text = "\n".join(self._lines[first:end])
         if not prose:
             text = without_magics(_at_the_margin(text))
-            if _parses(text):
+            if parses(text):
                 self._keep(text, first)
                 return
         position, line = 0, first
@@ -209,7 +201,7 @@ class _Reader:
         if self._pieces_left < 0:
             self._unread_from = line if self._unread_from is None else self._unread_from
             return False
-        if not _parses(piece):
+        if not parses(piece):
             return False
         self._keep(piece.removesuffix("\n"), line)
         return True

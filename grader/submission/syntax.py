@@ -96,6 +96,15 @@ def _refuse_huge_numbers(tree: ast.Module) -> None:
             raise ParseError("자릿수가 수천인 수가 있어서 읽을 수 없어요.", node.lineno)
 
 
+def parses(text: str) -> bool:
+    """Return True if the text is Python that the grader can read."""
+    try:
+        parse(text)
+    except ParseError:
+        return False
+    return True
+
+
 # Enough for the learner's program, the solution and what is compared with them; the largest takes a second to parse.
 @lru_cache(maxsize=4)
 def top_level(text: str) -> tuple[ast.stmt, ...]:
