@@ -141,7 +141,8 @@ class _Reader:
         segments = list(_segments(self._lines))
         fenced = any(inside for _, _, inside in segments)
         for first, end, inside in segments:
-            self._read_segment(first, end, prose=fenced and not inside)
+            if first < end:  # a fence may open on the last line
+                self._read_segment(first, end, prose=fenced and not inside)
         text, nothing = "\n".join(self._kept), "\n" * (len(self._lines) - 1)
         try:
             is_empty = not parse(text)

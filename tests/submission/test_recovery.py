@@ -4,7 +4,7 @@ import random
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grader.submission import recovery
@@ -255,6 +255,7 @@ def test_practice_in_a_broken_file_is_no_answer(py):
         max_size=8,
     )
 )
+@example(["```python", STEP, "```python"])
 @settings(deadline=None)
 def test_whatever_is_recovered_parses_line_for_line(parts):
     text = "\n".join(parts)
