@@ -29,12 +29,24 @@ def alive(pid: int) -> bool:
         return False
 
 
-def left_of(family: list[int]) -> list[int]:
-    """Who still runs after three seconds, by its place in the family: an end is noticed a moment later."""
-    deadline = time.monotonic() + 3
+def left_of(family: list[int]) -> list[str]:
+    """Who still runs after fifteen seconds, by its place in the family, and what it is doing.
+
+    An end is noticed within 0.04 s, also beside six endless loops, but a machine that stands still for seconds delays
+    it. Whoever is really left goes on for longer than this: the kernel ends it only after 20 s of processor time.
+    """
+    deadline = time.monotonic() + 15
     while any(map(alive, family)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return [place for place, pid in enumerate(family) if alive(pid)]
+    return [f"{place}: {_doing(pid)}" for place, pid in enumerate(family) if alive(pid)]
+
+
+def _doing(pid: int) -> str:
+    try:
+        folder = Path(f"/proc/{pid}")
+        return f"{(folder / 'stat').read_text()} in {(folder / 'wchan').read_text()}"
+    except OSError:
+        return "gone by now"
 
 
 def command(pid: int) -> str:

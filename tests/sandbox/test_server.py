@@ -82,6 +82,30 @@ def test_no_child_outlives_what_watches_it(patient: Sandbox, victim: str) -> Non
     assert not job.is_alive()
 
 
+def test_who_is_forked_while_its_parent_dies_does_not_live_on() -> None:
+    """The kernel tells nothing of a parent that has ended before it was asked to: this one has."""
+    code = (
+        "import os\n"
+        "from grader.sandbox.inside import isolation\n"
+        "report, reporter = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    lifeline, held_open = os.pipe()\n"
+        "    if os.fork() == 0:\n"
+        "        os.close(held_open)\n"
+        "        os.read(lifeline, 1)  # until the parent has ended\n"
+        "        os.write(reporter, b'asks, ')\n"
+        "        isolation.die_with_parent(lifeline)\n"
+        "        os.write(reporter, b'lives on')\n"
+        "    os._exit(0)\n"
+        "os.close(reporter)\n"
+        "os.wait()\n"
+        "with os.fdopen(report) as lines:\n"
+        "    print(lines.read())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "asks, \n", done.stderr
+
+
 @pytest.mark.full
 def test_no_process_outlives_the_grader() -> None:
     """Nobody is left who would close the server's socket: the kernel does."""

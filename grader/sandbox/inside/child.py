@@ -50,7 +50,13 @@ class ServerObjects:
 
 
 def become_child(
-    settings: ServerSettings, objects: ServerObjects, bounds: Bounds, channel: int, output: int
+    settings: ServerSettings,
+    objects: ServerObjects,
+    bounds: Bounds,
+    *,
+    channel: int,
+    output: int,
+    lifeline: int,
 ) -> NoReturn:
     """Turn a freshly forked process into a child: give up rights, then answer requests until the channel is closed.
 
@@ -63,11 +69,12 @@ def become_child(
         bounds: resource limits of this child.
         channel: descriptor of the socket to the grader.
         output: descriptor that receives what the submission prints.
+        lifeline: descriptor by which the child learns that its parent has ended (see `isolation.die_with_parent`).
     """
     exit_code = 1
     try:
         os.setsid()  # a session and process group of its own, so that `os.kill(0, …)` does not reach the server
-        isolation.die_with_parent()
+        isolation.die_with_parent(lifeline)
         _set_up_descriptors(channel, output)
         if settings.device != "cpu":
             import torch

@@ -147,16 +147,20 @@ def drop_rights(*, uses_gpu: bool = False) -> None:
         seccomp.install_filter(uses_gpu=uses_gpu)
 
 
-def die_with_parent(parent: int | None = None) -> None:
-    """Have the kernel kill this process when its parent ends, for whatever reason. Do nothing if this is not Linux.
+def die_with_parent(lifeline: int) -> None:
+    """Have the kernel kill this process when its parent ends; end it now if the parent has ended already.
+
+    Do nothing if this is not Linux. The kernel tells nothing of a parent that ended before this call, and the first
+    process of a PID namespace cannot ask for its parent's id. So the parent shows that it lives by an open pipe.
 
     Args:
-        parent: id of the parent. If the parent has ended already, this process ends now. None: do not check that; the
-            first process of a PID namespace cannot see the id of its parent.
+        lifeline: the read end of a pipe whose write end only the parent holds. The parent writes nothing.
     """
     if sys.platform == "linux":
         _raise_if_failed("prctl", _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
-        if parent is not None and os.getppid() != parent:
+        poll = select.poll()
+        poll.register(lifeline, 0)  # without events to wait for, it reports only that the write end is closed
+        if poll.poll(0):
             os._exit(1)
 
 

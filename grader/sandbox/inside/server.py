@@ -184,15 +184,24 @@ def _supervise_child(
         EOFError: the grader has closed the control socket.
     """
     from_keeper, to_server = os.pipe()
-    server, keeper = os.getpid(), os.fork()
+    lifeline, held_open = os.pipe()
+    keeper = os.fork()
     if keeper == 0:
         control.close()  # otherwise the grader would not notice that the server ended, as long as the keeper lives
         os.close(from_keeper)
+        os.close(held_open)
         channel, output = fds
         _run_keeper(
-            settings, objects, bounds, server=server, channel=channel, output=output, report_pipe=to_server
+            settings,
+            objects,
+            bounds,
+            channel=channel,
+            output=output,
+            lifeline=lifeline,
+            report_pipe=to_server,
         )
     os.close(to_server)
+    os.close(lifeline)
     for fd in fds:
         os.close(fd)
     started = _read_record(from_keeper, _PID_RECORD)
@@ -209,6 +218,7 @@ def _supervise_child(
         end = _read_record(from_keeper, _END_RECORD)
         os.close(from_keeper)
         os.waitpid(keeper, 0)
+        os.close(held_open)
     status, cpu = (None, 0.0) if end is None else end
     protocol.send(control, {"event": "gone", "reason": reason, "status": status, "cpu": cpu})
 
@@ -286,9 +296,9 @@ def _run_keeper(
     objects: ServerObjects,
     bounds: Bounds,
     *,
-    server: int,
     channel: int,
     output: int,
+    lifeline: int,
     report_pipe: int,
 ) -> NoReturn:
     """Run as the keeper: fork the child in new namespaces, and report its id and its end.
@@ -297,19 +307,21 @@ def _run_keeper(
         settings: the server's settings.
         objects: objects that `_warm` has made.
         bounds: resource limits of the child.
-        server: the server's process id; the keeper ends with the server.
         channel: descriptor of the child's channel.
         output: descriptor that receives what the child prints.
+        lifeline: descriptor by which the keeper learns that the server has ended (see `isolation.die_with_parent`).
         report_pipe: descriptor of the pipe to the server, into which this writes a `_PID_RECORD` and an `_END_RECORD`.
     """
     try:
         os.setsid()
-        isolation.die_with_parent(server)
+        isolation.die_with_parent(lifeline)
         if settings.isolate:
             isolation.create_namespaces(own_pids=settings.device == "cpu")
+        childs_lifeline, held_open = os.pipe()
         child = os.fork()
         if child == 0:
-            become_child(settings, objects, bounds, channel, output)
+            os.close(held_open)
+            become_child(settings, objects, bounds, channel=channel, output=output, lifeline=childs_lifeline)
         os.write(report_pipe, _PID_RECORD.pack(child))
         os.close(channel)
         os.close(output)
