@@ -39,6 +39,7 @@ class SetChooser:
         wrong: Sequence[str],
         right: Sequence[str],
         representatives: Sequence[MistakeVariant],
+        unlikely: Sequence[MistakeVariant],
     ) -> None:
         """Prepare; nothing is played yet.
 
@@ -48,10 +49,11 @@ class SetChooser:
             wrong: names of the scenarios that have a run of the learner, and where it differs from the solution's.
             right: names of the scenarios that have a run of the learner, and where it equals the solution's.
             representatives: the variants that may take another's place in a set, one for each behaviour of a mistake.
+            unlikely: further variants that only `_unlikely_twins` puts into a set.
         """
         self._reference, self._oracle = reference, oracle
         self._wrong, self._right = wrong, right
-        self._representatives = representatives
+        self._representatives, self._unlikely = representatives, unlikely
         self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
 
     def choose(self, candidates: Sequence[Candidate]) -> ChosenSets:
@@ -70,7 +72,8 @@ class SetChooser:
         # mistakes most alike first, so the plays of one twin usually tell if another mistake explains the same.
         self._oracle.ensure_plays_left(2 * len(self._scenarios))
         twins = self._twins(smallest[0], best.explained)
-        return ChosenSets(tuple(dict.fromkeys((*smallest, *twins))), best.explained)
+        unlikely_twins = self._unlikely_twins(smallest[0], best.explained)
+        return ChosenSets(tuple(dict.fromkeys((*smallest, *twins, *unlikely_twins))), best.explained)
 
     def _best_sets(self, candidates: Sequence[Candidate]) -> ChosenSets:
         """Return those sets that explain most scenarios and change none in which the learner is right.
@@ -249,6 +252,26 @@ class SetChooser:
                     for s in explained
                 ):
                     yield twin
+
+    def _unlikely_twins(self, mistakes: MistakeSet, explained: Sequence[str]) -> Iterator[MistakeSet]:
+        """Yield the set with one mistake exchanged for an unlikely one, if the rest hides what makes it unlikely.
+
+        A mistake is unlikely if, made alone, it changes a scenario in which the learner is right, so the search leaves
+        it out. Example: a loss that is measured after the update changes what is returned; if the update moves nothing,
+        it changes only what a second forward pass leaves in the model. A backward pass through a second forward pass
+        leaves the same there, so the search names that.
+        """
+        ids = ids_of(mistakes)
+        for variant in self._oracle.in_course_order(mistakes):
+            rest = mistakes - {variant}
+            if not rest:
+                continue
+            needs_more = [s for s in explained if not self._oracle.whole_set_agrees(rest, s)]
+            for other in self._unlikely:
+                if other.mistake.id not in ids and all(self._oracle.acts_in(other, s) for s in needs_more):
+                    twin = rest | {other}
+                    if self._oracle.whole_set_agrees_in_each(twin, (*needs_more, *explained, *self._right)):
+                        yield twin
 
     def _alike_count(self, one: MistakeVariant, other: MistakeVariant, scenarios: Iterable[str]) -> int:
         """Return in how many of the scenarios two variants behave alike."""

@@ -69,6 +69,7 @@ class _Search:
             if not any(self.oracle.acts_in(variant, scenario) for scenario in self._right)
         ]
         self._representatives = _representatives(self._likely, reference, self._scenarios)
+        unlikely = [variant for variant in self._variants if variant not in self._likely]
         self._beam_search = BeamSearch(reference, self.oracle, self.wrong)
         self._chooser = SetChooser(
             reference,
@@ -76,6 +77,7 @@ class _Search:
             wrong=self.wrong,
             right=self._right,
             representatives=self._representatives,
+            unlikely=_representatives(unlikely, reference, self._scenarios),
         )
 
     def find(self) -> ChosenSets:
