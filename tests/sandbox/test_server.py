@@ -102,8 +102,9 @@ def test_who_is_forked_while_its_parent_dies_does_not_live_on() -> None:
         "with os.fdopen(report) as lines:\n"
         "    print(lines.read())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.stdout == "asks, \n", done.stderr
+    command = [sys.executable, "-c", code]
+    said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+    assert said == "asks, \n"
 
 
 @pytest.mark.full
