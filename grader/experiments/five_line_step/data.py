@@ -1,5 +1,6 @@
 """The data and models of lesson 01's experiments: 8×8 handwritten digits and small classifiers."""
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -46,13 +47,17 @@ def make_model(seed: int, *, hidden: int | None = 32) -> nn.Sequential:
 
 def make_batches(seed: int, batch_size: int = 32, epochs: int = 1) -> list[Batch]:
     """Return mini-batches of the training data, shuffled anew for each epoch."""
+    return [(xb[0], yb[0]) for xb, yb in make_batches_of_seeds([seed], batch_size, epochs)]
+
+
+def make_batches_of_seeds(seeds: Sequence[int], batch_size: int = 32, epochs: int = 1) -> Iterator[Batch]:
+    """Yield the mini-batches of each seed's `make_batches` side by side: shapes (seeds, batch, 64), (seeds, batch)."""
     x_train, y_train, _, _ = digits()
-    generator = torch.Generator().manual_seed(seed)
-    batches = []
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     for _ in range(epochs):
-        for rows in torch.randperm(len(x_train), generator=generator).split(batch_size):
-            batches.append((x_train[rows.to(device)], y_train[rows.to(device)]))
-    return batches
+        orders = torch.stack([torch.randperm(len(x_train), generator=generator) for generator in generators])
+        for rows in orders.to(device).split(batch_size, dim=1):
+            yield x_train[rows], y_train[rows]
 
 
 def cut(batch: Batch, sizes: int | list[int]) -> list[Batch]:
