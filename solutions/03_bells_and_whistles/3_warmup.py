@@ -39,7 +39,7 @@ predict("03-5")
 warm = {}
 for peak in [0.001, 0.006]:
     for warmup in [0, 40]:
-        warm[peak, warmup] = schedule_runs("상수", peak=peak, warmup=warmup, total=100)
+        warm[peak, warmup] = schedule_runs("상수", peak=peak, warmup=warmup, total=100, live=1)
         print(
             f"정점 {peak}, 워밍업 {warmup:2}스텝: 마지막 배치 10개의 손실 {spelled(each(warm[peak, warmup]))}"
         )
@@ -50,16 +50,15 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
 for axis, peak in zip(axes, [0.001, 0.006], strict=True):
     for warmup, color, style in [(0, COLORS["wrong"], "--"), (40, COLORS["right"], "-")]:
         label = f"워밍업 {warmup}스텝" if warmup else "워밍업 없음"
-        for seed, run in enumerate(warm[peak, warmup]):
-            if "curve" in run:
-                axis.plot(run["curve"], style, color=color, linewidth=1.2, label=label if seed == 0 else None)
+        axis.plot(warm[peak, warmup][0]["curve"], style, color=color, linewidth=1.2, label=label)
     axis.set(title=f"정점 {peak}: 워밍업이 {'손해' if peak == 0.001 else '이득'}입니다", xlabel="스텝")
 axes[0].set_ylabel("배치 손실")
 axes[0].legend(loc="upper right")
 show(
     figure,
-    "시드 0과 1의 배치 손실. 왼쪽, 정점 0.001: 워밍업이 없는 쪽이 먼저 내려가고 끝까지 조금 더 낮습니다. "
-    "오른쪽, 정점 0.006: 워밍업이 없으면 처음에 빨리 내려가다가 3과 4 사이에서 멈추고, 워밍업이 있으면 3 아래까지 내려갑니다.",
+    "시드 0의 배치 손실. 왼쪽, 정점 0.001: 워밍업이 없는 쪽이 먼저 내려가고 끝까지 조금 더 낮습니다. "
+    "오른쪽, 정점 0.006: 워밍업이 없으면 10스텝쯤까지 빨리 내려가다가 4.5쯤에서 느려져 끝까지 3 위에 머물고, "
+    "워밍업이 있으면 20스텝쯤에 앞질러 3 아래까지 내려갑니다.",
 )
 assert median(each(warm[0.006, 0])) - median(each(warm[0.006, 40])) > 0.4
 assert min(each(warm[0.006, 0])) > 3
@@ -75,7 +74,7 @@ r"""
 
 약 6분 · ★★☆
 
-숫자 6개는 시드(seed) 6개입니다. 앞의 둘은 방금 학습했고, 나머지는 미리 재어 둔 값입니다.
+숫자 6개는 시드(seed) 6개입니다. 맨 앞의 것은 방금 학습했고, 나머지는 미리 재어 둔 값입니다.
 
 정점 0.006에서 워밍업을 빼도 발산하지 않고 NaN도 나지 않습니다. **조금 배우다가 멈춥니다.** 손실이 6에서 4 아래로 내려왔으니 나란히 놓고 보지 않으면 정상으로 보입니다. 워밍업을 하면 시드 6개 가운데 적어도 5개가 3 아래까지 내려갑니다. 반대로 정점이 0.001이면 워밍업은 6개 모두에서 손해입니다.
 

@@ -33,7 +33,8 @@ SHAPES = ["상수", "코사인", "직선"]
 decay_runs = {}
 for peak in [0.002, 0.01]:
     for shape in SHAPES:
-        runs = schedule_runs(shape, peak=peak, warmup=40, total=180, clip_from=0, live=1)
+        live = int(peak == 0.01)
+        runs = schedule_runs(shape, peak=peak, warmup=40, total=180, clip_from=0, live=live)
         decay_runs[peak, shape] = runs
         print(f"정점 {peak}, {shape}: 마지막 배치 10개의 손실 {spelled(each(runs))}")
 
@@ -72,7 +73,7 @@ r"""
 
 약 8분 · ★★☆
 
-숫자 6개는 시드(seed) 6개입니다. 앞의 하나는 방금 학습했고, 나머지는 미리 재어 둔 값입니다. 학습 손실에는 **내리느냐 마느냐**와 **정점이 얼마나 높으냐**가 중요합니다.
+숫자 6개는 시드(seed) 6개입니다. 정점 0.01의 맨 앞의 것만 방금 학습했고, 나머지는 미리 재어 둔 값입니다. 학습 손실에는 **내리느냐 마느냐**와 **정점이 얼마나 높으냐**가 중요합니다.
 
 검증(validation) 손실 쪽도 보세요. 정점이 0.01이면 내리는 쪽이 조금 낮지만, 표에서 가장 낮은 값은 정점 0.002를 그대로 유지한 학습입니다. 그러나 180스텝짜리 짧은 학습이므로 이 표를 「감쇠는 검증에 소용없다」로 읽으면 안 됩니다. 큰 말뭉치에서 감쇠가 무엇을 주는지는 이 데이터로는 알 수 없습니다. 확실한 것은 스케줄을 고를 때 학습 손실만 보면 안 된다는 점입니다.
 
