@@ -46,8 +46,9 @@ NOT_EMULATED = {
 def slice_of_accepted() -> list[object]:
     """Those that have a name above and the first of each exercise; the others in the full run (`-m cuda`)."""
     every = samples("accepted")
-    firsts = {sample.exercise: sample for sample in reversed(every)}.values()
-    named = OF_THE_CPU_ALONE.keys() | RANDOM_STATE_OF_THE_CPU | NOT_EMULATED.keys()
+    # `lambda_max` takes a minute on the pretended GPU, as often as it is played; its solution is compared to the bit.
+    firsts = {s.exercise: s for s in reversed(every) if s.exercise != "lambda_max"}.values()
+    named = OF_THE_CPU_ALONE.keys() | NOT_EMULATED.keys() | (set() if PRETENDED else RANDOM_STATE_OF_THE_CPU)
     return [
         sample if sample in firsts or str(sample) in named else pytest.param(sample, marks=pytest.mark.full)
         for sample in every
