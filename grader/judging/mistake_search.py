@@ -31,7 +31,7 @@ class FoundMistakes:
     explained: tuple[str, ...] = ()
     """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
     unexplained: tuple[str, ...] = ()
-    """Names of scenarios in which the learner's run differs from the solution's and from the sets."""
+    """Names of the other scenarios that went wrong, those without a run of the learner's last."""
 
 
 def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> FoundMistakes:
@@ -40,7 +40,8 @@ def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence
     Args:
         reference: the reference of the exercise and seed that was played.
         runs: the learner's runs by scenario name; a scenario without a run stays unexplained.
-        wrong: names of the scenarios in which the learner's run differs from the solution's.
+        wrong: names of the scenarios that went wrong: those without a run, and those in which it differs from the
+            solution's.
     """
     search = _Search(reference, runs, wrong)
     found = search.find()
@@ -109,7 +110,7 @@ class _Search:
         return found
 
     def _single_variants(self) -> Iterator[MistakeSet]:
-        """Yield a set of one for each variant that alone explains every scenario and spoils none.
+        """Yield a set of one for each variant that alone explains every scenario and changes none that is right.
 
         Here each variant is played itself. In the rounds, one variant is played for all that behave alike by the
         behaviour table, but with a seed other than the table's, two of these may behave differently.
@@ -137,11 +138,11 @@ class _Search:
         return ChosenSets(sets, tuple(explained))
 
     def _with_one_more(self, sets: Sequence[MistakeSet], scenarios: Sequence[str]) -> list[MistakeSet]:
-        """Return the sets with one mistake added, those of them that agree in all the scenarios.
+        """Return those of the sets, with one mistake added, that agree in all the scenarios.
 
-        The first variant with which any set agrees is added to all: variants that act in the first scenario are tried
-        before other likely ones. If none does, all are tried again in sets whose edits cannot be combined, with another
-        variant of one mistake in it. Empty if there is no such variant.
+        The first variant with which any of them agrees is taken: variants that act in the first scenario are tried
+        before other likely ones. If there is none, sets whose edits cannot be combined are tried again, with another
+        variant of one mistake in them. Empty if that fails, too.
         """
         acting = [v for v in self._variants if self.oracle.acts_in(v, scenarios[0])]
         others = [v for v in self._likely if v not in acting]

@@ -1,4 +1,4 @@
-"""Find the edit of a learner's own code that mends the mistake named first: what the hints of a check come to.
+"""Find the edit of a learner's own code that mends the mistake named first; the hints of a check tell it.
 
 The known mistakes are edits of the solution, and a learner's program often has another shape. So the edit is searched
 in the learner's program (`repair.search`), and only one that was played is told. With several mistakes, the search aims
@@ -119,7 +119,7 @@ class _Change:
 
 
 def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
-    """Return the lines that an edit changes; None if it moves lines in a way that `_move` does not know."""
+    """Return the lines that an edit changes; None if it is a move that `_move` cannot read."""
     after = edit.program.split("\n")
     start = _equal_at_the_beginning(before, after)
     end = len(before) - _equal_at_the_beginning(before[start:][::-1], after[start:][::-1])

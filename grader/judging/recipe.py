@@ -51,7 +51,7 @@ class _Ingredient(NamedTuple):
 
 
 class _Update(NamedTuple):
-    """One update of plain SGD, of the elements whose learning rate is above 0."""
+    """What one update of plain SGD did to the elements whose learning rate is above 0."""
 
     is_updated: Array
     """For each element of `theta`, True if its learning rate is above 0. It is 0 if no optimizer holds the element."""
@@ -62,7 +62,7 @@ class _Update(NamedTuple):
 
 
 class _CandidateGradient(NamedTuple):
-    """A gradient that may have gone into the update, before it is computed."""
+    """A gradient that may have gone into the update: which one it is, not its numbers."""
 
     parameters: Array
     """The parameters at which the gradient is taken, flattened."""

@@ -37,7 +37,7 @@ _MAX_SIGNATURE_CHARACTERS = 300
 _OTHER_ORDER = "매개변수의 순서가 문제와 달라요"
 """Korean for "the parameters are in another order than the exercise's"."""
 _NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
-"""Decorators after which the grader's call isn't a plain method call with `self`; such methods are not compared."""
+"""Decorators of methods that are not called with the object as first argument; such methods are not compared."""
 
 
 @dataclass(frozen=True)

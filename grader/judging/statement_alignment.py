@@ -40,7 +40,7 @@ class BestMatch(NamedTuple):
     So it may be below 0 or slightly above 1.
     """
     line: int | None = None
-    """Line of the learner's statement; None if there were no statements to compare."""
+    """Line of the learner's statement (`line_of_changed_words`); None if there were no statements to compare."""
     fit: float = 0.0
     """`likeness` minus `_RIGHT_PENALTY`, where that applies: how well the mistake fits the learner's text."""
 
