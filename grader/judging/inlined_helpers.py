@@ -1,23 +1,26 @@
 """Inline the helper functions that a learner's function calls, so that their lines can be compared, too.
 
 Learners split their code into helpers, nested or at top level, and a mistake may be in one of them. The body of a
-helper is placed where it is called for the first time: after the calling statement, or before it if the statement is
-compound. The calling statement stays. In the body, line numbers stay, too, and parameters get the names of the
-arguments. What the helper returns is assigned to the target of the call, or replaces the call in the condition of an
-`if`. Helpers of helpers are inlined in the same way. Later calls of a helper stay as they are. In a class, methods that
-the exercise does not ask for are helpers, too (`inline_methods`).
+helper is placed beside the statement that calls it first: after this statement, or before it if it is compound. The
+statement itself stays, and so does every later call of the helper. Placed lines keep their line numbers. Where an
+argument of the call is a variable, its name replaces the parameter's. Each `return` becomes what the calling statement
+does with the value (`_ReturnReplacer`). Helpers of helpers are inlined in the same way. In a class, methods that the
+exercise does not ask for are helpers, too (`inline_methods`). Calls inside a `match` are not looked for.
 
 Example: `mean(values)` does `return sum(values) / len(values)`. Then the statement `average = mean(losses)` is followed
 by `average = sum(losses) / len(losses)`, which has the line of that `return`. Before `if not higher(score): return`,
 where `higher(x)` does `return x > best`, comes `if not score > best: pass`.
 
-The result is for comparison only and need not run: where an argument is no plain name, the parameter keeps a name that
-the caller does not have.
+The result is for comparison only and need not run: a helper's own names may be names of the caller, too.
+
+`_helpers_among` says what is a helper. Another form, such as `mean = lambda values: …`, begins there;
+`_Inliner._name_of_called` finds its calls, and `_body_for_call` makes what is placed.
 """
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any
 
 from grader.judging.variables import rename_variables, variable_name
 from grader.submission.syntax import Definition, blocks, head, is_compound, methods
@@ -33,7 +36,7 @@ def inline_helpers(function: ast.FunctionDef, top_level: Mapping[str, Definition
         function: the learner's function.
         top_level: the program's top-level definitions, by name; the functions among them may be helpers.
     """
-    helpers = {name: node for name, node in top_level.items() if isinstance(node, ast.FunctionDef)}
+    helpers = _helpers_among(top_level.values())
     helpers.pop(function.name, None)
     inlined = copy.deepcopy(function)
     inlined.body = _Inliner(helpers | _nested_functions(function)).inline(inlined.body)
@@ -45,15 +48,14 @@ def inline_methods(
 ) -> ast.ClassDef:
     """Return a copy of the class in which methods contain the bodies of the helpers that they call.
 
-    A helper that several methods call is in each of them. The definitions of inlined helpers are left out. The copy is
-    for comparison only and may not run.
+    A helper that several methods call is in each of them. The methods that were inlined are left out.
 
     Args:
         definition: the learner's class.
         top_level: the program's top-level definitions, by name; the functions among them may be helpers.
         asked_for: names of the methods that the exercise asks for; the other methods are helpers.
     """
-    functions = {name: node for name, node in top_level.items() if isinstance(node, ast.FunctionDef)}
+    functions = _helpers_among(top_level.values())
     helper_methods = {
         f"self.{name}": node for name, node in methods(definition).items() if name not in asked_for
     }
@@ -72,20 +74,23 @@ def inline_methods(
     return result
 
 
+def _helpers_among(nodes: Iterable[ast.AST]) -> _Helpers:
+    """Return the functions among the nodes, by name; of one name, the last. `async` functions are no helpers."""
+    return {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+
+
 def _nested_functions(function: ast.FunctionDef) -> _Helpers:
-    """Return the functions defined inside a function, at any depth."""
-    return {
-        node.name: node
-        for node in ast.walk(function)
-        if isinstance(node, ast.FunctionDef) and node is not function
-    }
+    """Return the functions defined inside a function, at any depth, without the methods of classes."""
+    inside = list(ast.walk(function))[1:]
+    in_classes = {statement for node in inside if isinstance(node, ast.ClassDef) for statement in node.body}
+    return _helpers_among(node for node in inside if node not in in_classes)
 
 
 class _Inliner:
     """Inlines each helper once, at its first call."""
 
     def __init__(self, helpers: _Helpers, class_name: str | None = None) -> None:
-        """Prepare.
+        """Begin with no helper inlined.
 
         Args:
             helpers: what may be inlined.
@@ -94,13 +99,12 @@ class _Inliner:
         self._helpers = helpers
         self._class_name = class_name
         self.inlined: set[str] = set()
-        """Names, as in `helpers`, of those whose body has been placed already. This also ends the recursion of helpers.
-        """
+        """Names, as in `helpers`, of those whose body has been placed; they are not inlined again."""
 
     def inline(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Return the statements with helpers inlined, and without the definitions of the inlined helpers.
+        """Return the statements with helpers inlined; the blocks of compound statements are changed in place.
 
-        The blocks of compound statements are changed in place.
+        Definitions of inlined helpers are left out, except in a block that ends before the helper's first call.
         """
         result: list[ast.stmt] = []
         for statement in statements:
@@ -108,9 +112,10 @@ class _Inliner:
                 result.append(statement)  # a helper's body is placed where it is called
                 continue
             bodies: list[ast.stmt] = []
-            for call, name in self._first_calls(statement):
-                self.inlined.add(name)
-                bodies += self.inline(_body_for_call(call, self._helpers[name], statement))
+            for call, name in self._calls_of_helpers(statement):
+                if name not in self.inlined:
+                    self.inlined.add(name)
+                    bodies += self.inline(_body_for_call(call, self._helpers[name], statement))
             if is_compound(statement):
                 # Before it, because what its first line calls runs before its body.
                 result += bodies
@@ -127,18 +132,15 @@ class _Inliner:
             if not (isinstance(statement, ast.FunctionDef) and statement.name in self.inlined)
         ]
 
-    def _first_calls(self, statement: ast.stmt) -> Iterator[tuple[ast.Call, str]]:
-        """Yield each call of a helper that has not been inlined, with its name; not calls in the statement's body.
-
-        `inline` marks each helper as inlined before it asks for the next call. So a helper that is called twice in a
-        statement is yielded once.
-        """
-        for part in head(statement):
-            for node in _in_order_of_evaluation(part):
-                if isinstance(node, ast.Call):
-                    name = self._name_of_called(node.func)
-                    if name in self._helpers and name not in self.inlined:
-                        yield node, name
+    def _calls_of_helpers(self, statement: ast.stmt) -> list[tuple[ast.Call, str]]:
+        """Return the calls of helpers in a statement, without those in its blocks, each with the helper's name."""
+        calls = (
+            (node, self._name_of_called(node.func))
+            for part in head(statement)
+            for node in _innermost_first(part)
+            if isinstance(node, ast.Call)
+        )
+        return [(call, name) for call, name in calls if name in self._helpers]
 
     def _name_of_called(self, called: ast.expr) -> str:
         """Return `f` for `f`, and `self.f` for `self.f`, `cls.f` and `Class.f`; empty for everything else."""
@@ -155,17 +157,16 @@ class _Inliner:
 
 
 def _body_for_call(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt) -> list[ast.stmt]:
-    """Return a copy of the helper's body for one call: in the caller's names, with its returns replaced.
+    """Return a copy of the helper's body for one call, with parameters renamed and its returns replaced.
 
     Args:
-        call: the call of the helper, whose arguments take the place of its parameters.
+        call: the call of the helper. The name of an argument that is a variable replaces its parameter's.
         helper: the function that is called.
-        statement: the statement that contains the call. If it assigns nothing but the result of the call, its target
-            is assigned what the helper returns.
+        statement: the statement that contains the call.
     """
     parameters = [parameter.arg for parameter in (*helper.args.posonlyargs, *helper.args.args)]
-    if isinstance(call.func, ast.Attribute) and parameters[:1] in (["self"], ["cls"]):
-        del parameters[0]  # the object itself is no argument of the call
+    if _passes_object(call, helper):
+        del parameters[:1]
     arguments = dict(zip(parameters, call.args, strict=False))
     arguments |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
     new_names = {
@@ -175,18 +176,28 @@ def _body_for_call(call: ast.Call, helper: ast.FunctionDef, statement: ast.stmt)
     return [_ReturnReplacer(call, statement).visit(node) for node in body]
 
 
-def _in_order_of_evaluation(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of an expression or a statement, the arguments of a call before the call."""
+def _passes_object(call: ast.Call, helper: ast.FunctionDef) -> bool:
+    """Return True if Python itself passes the helper's first argument, the object or the class, in this call."""
+    decorators = {node.id for node in helper.decorator_list if isinstance(node, ast.Name)}
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=owner)) if "staticmethod" not in decorators:
+            return owner == "self" or "classmethod" in decorators
+    return False
+
+
+def _innermost_first(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of an expression or a statement, each after those inside it."""
     for child in ast.iter_child_nodes(node):
-        yield from _in_order_of_evaluation(child)
+        yield from _innermost_first(child)
     yield node
 
 
 class _ReturnReplacer(ast.NodeTransformer):
-    """Replaces `return x` by what the calling statement does with `x`.
+    """Replaces each `return x` of a helper by what the statement that calls it does with `x`.
 
-    This is an assignment of `x` to the call's target, or an `if` without blocks whose condition has `x` in the place of
-    the call. In any other case, and for a constant, it is the statement `x`.
+    If the statement is an assignment of the call alone, this is the assignment of `x` to its first target. If it is an
+    `if` and `x` is no constant, it is an `if` without blocks: its condition with `x` in the place of the call. In other
+    cases, such as a `while`, it is `x` as a statement.
     """
 
     def __init__(self, call: ast.Call, statement: ast.stmt) -> None:
@@ -199,8 +210,19 @@ class _ReturnReplacer(ast.NodeTransformer):
             case ast.Assign(targets=[target, *_], value=assigned) if assigned is self._call:
                 replacement = ast.Assign([target], value)
             case ast.If(test=test) if not isinstance(value, ast.Constant):
-                replacement = ast.If(copy.deepcopy(test, {id(self._call): value}), [ast.Pass()], [])
+                replacement = ast.If(_with_replaced(test, self._call, value), [ast.Pass()], [])
         return ast.fix_missing_locations(ast.copy_location(replacement, node))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return node  # not visited: returns of a nested function belong to that function
+
+
+def _with_replaced(tree: Any, old: ast.AST, new: ast.AST) -> Any:
+    """Return a copy of a syntax tree, or of a list in one, in which one node is replaced."""
+    if tree is old:
+        return new
+    if isinstance(tree, list):
+        return [_with_replaced(item, old, new) for item in tree]
+    if isinstance(tree, ast.AST):
+        return type(tree)(**{name: _with_replaced(value, old, new) for name, value in ast.iter_fields(tree)})
+    return tree

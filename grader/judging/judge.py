@@ -14,15 +14,15 @@ class Verdict:
     """Which checks pass, and why the others do not."""
 
     status: Status
-    """`passed` or `failed`; `error` or `memory` if the program raised where the solution does not."""
+    """`passed` or `failed`; `error` or `memory` if the program raised an exception that the solution does not."""
     checks: tuple[CheckResult, ...]
     """One result for each check of the exercise, in its order."""
     differences: Mapping[str, Difference]
     """Name of each scenario that differs from the solution -> its first difference, in the driver's order."""
     failure: Failure | None = None
-    """The exception that made the status `error` or `memory`; None for other statuses.
+    """The exception that made the status `error` or `memory`: the first that the solution does not raise there.
 
-    If several scenarios raised, it is that of the first one in which the solution does not raise the same.
+    None for other statuses.
     """
 
 
@@ -30,7 +30,7 @@ def judge(exercise: Exercise, trace: Trace, solution: Callable[[str], Run]) -> V
     """Compare the runs of every scenario and return the verdict.
 
     A check passes if the learner's run equals the solution's in all of its scenarios. A scenario without a run in the
-    trace differs from the solution. If the program could not be loaded, every check fails and no scenario is compared.
+    trace differs from the solution. If the trace has a `load_failure`, every check fails and no scenario is compared.
 
     Args:
         exercise: the exercise, with its checks and scenarios.

@@ -2,13 +2,13 @@
 
 Four ways are tried, and the first that finds a line counts:
 
-1. the line that raises, if the mistake is the cause of the exception,
+1. the line that raises, if the mistake is the cause of the exception and has no `only_near`,
 2. the line that resembles the text that the mistake changes (`text_location`),
 3. the line of an event of the kind that the mistake is about (`Mistake.at`),
 4. the `return`, the method or the definition that the mistake is about.
 
-If the line found in the first two ways did not run in the scenarios that the mistake changes, but a line with the same
-text did, that line is taken.
+If the line found in the second way caused no event in the scenarios that the mistake changes, but an equal line did,
+that line is taken.
 
 Example: the mistake `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`,
 and raises nothing. If the learner wrote `error = loss_fn(model(x), y)`, the second way finds this line. If no line of
@@ -35,9 +35,7 @@ from grader.submission.syntax import definition_of, is_compound, methods, return
 def locate(
     explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
 ) -> list[Location | None]:
-    """Return one location for each of the explanation's mistakes; lines are counted in the program.
-
-    A location is None only if the learner's code does not define the exercise with `def` or `class`.
+    """Return the location of each of the explanation's mistakes (`_locate_one`); lines are counted in the program.
 
     Args:
         explanation: what explains the submission.
@@ -51,11 +49,12 @@ def locate(
 def _locate_one(
     mistake: ExplainedMistake, explanation: Explanation, trace: Trace, reference: Reference, origin: Origin
 ) -> Location | None:
-    """Return the location of one mistake; None only if the learner's code does not define the exercise."""
-    location = None
+    """Return the location of one mistake; None only if `def` or `class` does not define the exercise."""
     if not mistake.variant.mistake.only_near:  # with it, the course has fixed the line: no exception moves it
-        location = _line_that_raises(mistake, trace, reference)
-    location = location or _line_like_any_variant(mistake, explanation, reference, origin.source)
+        raising = _line_that_raises(mistake, trace, reference)
+        if raising is not None:
+            return raising
+    location = _line_like_any_variant(mistake, explanation, reference, origin.source)
     if location is not None:
         return _in_a_branch_that_ran(location, mistake, trace, origin.source)
     return _line_of_event(mistake, trace, reference) or _line_in_definition(mistake, reference, origin)
@@ -64,9 +63,9 @@ def _locate_one(
 def _line_that_raises(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
     """Return the line at which the learner's program raises, if the mistake is the cause; None otherwise.
 
-    The mistake is the cause if the mistake's program raises for the same reason, in a line that the mistake changed. If
-    the reason is a None, that line need not be changed, because the None may come from an earlier line that is. An
-    exception of the learner's own `raise` does not count: the line to repair is elsewhere.
+    The mistake is the cause if its program raises for the same reason, in a line that the solution does not have. If
+    the reason is a None, the solution may have that line, because the None may come from an earlier one. An exception
+    of the learner's own `raise` does not count: the line to repair is elsewhere.
     """
     mistaken_source = reference.sources[mistake.variant.name]
     solution_lines = exercise_source(reference.exercise).splitlines()
@@ -104,11 +103,10 @@ def _line_like_variant(
 ) -> Location | None:
     """Return the line of the learner's program that resembles what this variant changes; None if there is none.
 
-    The learner's program is compared with the solution and with the variant's program. If possible, both are taken with
-    the learner's other mistakes made, too, because then the text around the change is more like the learner's. It is
-    not possible if the edits cannot be combined, or if the mistake has a `near`: this is a line of the solution, which
-    another mistake may change. The solution with the other mistakes is then handed over as well, to find out whether
-    `near` still stands in it.
+    The learner's program is compared with the solution and with the variant's program. If possible, the learner's other
+    mistakes are made in both, because then the text around the change is more like the learner's. It is not possible if
+    the edits cannot be combined, or if the mistake has a `near`: this is a line of the solution, which another mistake
+    may change. To find what stands in its place then, the solution with the other mistakes is handed over, too.
     """
     exercise, mistake = reference.exercise, variant.mistake
     base, wrong = exercise_source(exercise), reference.sources[variant.name]
@@ -138,8 +136,8 @@ def _in_a_branch_that_ran(
 ) -> Location:
     """Return the location, moved to an equal statement that ran if its own did not run in the mistake's scenarios.
 
-    A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`. Lines count
-    as run if an event is recorded for them, so only statements with events are moved, and only to such.
+    A text comparison cannot tell `clip_grad_norm_(…)` under `if scaler:` from the same line under `else:`. A line
+    counts as run if it caused an event, so a location is moved only to a line that did.
     """
     lines_run = {event.line for scenario in mistake.scenarios for event in trace.runs[scenario].events}
     statements = _simple_statements(source)
@@ -152,7 +150,7 @@ def _in_a_branch_that_ran(
 
 @lru_cache(maxsize=1)  # the mistakes of one submission are located one after another
 def _simple_statements(source: str) -> Mapping[int, str]:
-    """Return the text of each statement that contains no other, by its line. Cached: do not modify it."""
+    """Return the text of each statement without a body, by its line. Cached: do not modify it."""
     return {
         node.lineno: ast.unparse(node)
         for statement in top_level(source)
@@ -176,9 +174,9 @@ def _line_of_event(mistake: ExplainedMistake, trace: Trace, reference: Reference
 
 
 def _line_in_definition(mistake: ExplainedMistake, reference: Reference, origin: Origin) -> Location | None:
-    """Return the line of the last `return`, or of the `def` of a method, if `Mistake.at` names these and they exist.
+    """Return the line of the last `return` if `Mistake.at` is `return`, or that of the method which it names.
 
-    Else return the first line of the definition; None if the learner's code does not define the exercise.
+    Where there is none, return the line of the definition's `def` or `class`; None if neither defines the exercise.
     """
     definition = definition_of(origin.source, reference.exercise.name)
     if definition is None:

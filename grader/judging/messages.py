@@ -1,7 +1,7 @@
 """Word `Feedback.message`, the one-line Korean summary in results.json.
 
-A message that contains the exception must end in `Feedback.error`, whose line breaks it has as spaces, because
-`report/words.py headline` removes it from there.
+A message that tells the exception ends in it, with spaces for its line breaks: `report/words.py headline` cuts it off
+there.
 """
 
 from dataclasses import replace
@@ -20,11 +20,10 @@ STATUS_MESSAGES: dict[Status, str] = {
     "missing": "제출물에 이 함수가 없어요.",
     "unreadable": "파일을 읽을 수 없어요.",
 }
-"""Beginning of the message for each status, one or two sentences; the exception or a detail may follow it.
+"""The usual message of each status, one or two sentences; an exception or a detail may follow it.
 
-For feedback without a trace it is only the default: `grading/grade_submission.py` and `grading/in_process.py`, which
-know more precisely what happened, pass `assess.py feedback_without_trace` another message, such as those below, or one
-that begins with it.
+`played_message` takes it where nothing better is known of a function that was played. For others it is the default of
+`assess.py feedback_without_trace`, whose callers often know more and pass another, such as those below.
 """
 NOT_BEGUN_MESSAGE = "아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
 """Message for a function whose body the learner has not begun to write."""
@@ -48,8 +47,8 @@ def without_mistakes(feedback: Feedback) -> Feedback:
 def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, raised: bool) -> str:
     """Return the message for a function that was played and is begun.
 
-    It tells the first of these that there is: the named mistakes, a signature that differs, the exception, the first
-    difference, the status. Everything else in a diagnosis, such as a repair, is told by cards only.
+    It tells the first of these that there is: the named mistakes, a signature that differs (with the exception), the
+    exception, the first difference, the status. The rest of a diagnosis, such as a repair, is left to cards.
 
     Args:
         status: the function's status.
@@ -74,8 +73,7 @@ def played_message(status: Status, diagnosis: Diagnosis, *, error: str | None, r
 def time_limit_message(seconds: float) -> str:
     """Return the message for code that ran longer than its limit of processor or wall time.
 
-    It is processor time where a sandbox plays the code, and wall time in a notebook or where `grader check` has no
-    sandbox.
+    It is processor time where a sandbox plays the code, and wall time where `grading/in_process.py` does.
     """
     return f"{seconds:g}초 안에 끝나지 않아 멈췄어요. 끝나지 않는 반복이 있는지 확인해 보세요."
 
@@ -83,7 +81,7 @@ def time_limit_message(seconds: float) -> str:
 def only_waited_message(seconds: float) -> str:
     """Return the message for code that reached its limit of wall time, but not that of processor time.
 
-    Such code waits, for example in `sleep`, or it never ends and the machine is so busy that it got little time.
+    Such code waits, as in `sleep`, or the machine is so busy that it got little processor time.
     """
     return (
         f"{seconds:g}초를 기다려도 끝나지 않아 멈췄어요. "
@@ -97,7 +95,7 @@ def no_time_left_message(seconds: float) -> str:
 
 
 def _names_of_mistakes(diagnosis: Diagnosis) -> str:
-    """Return the titles of the named mistakes, and whether there is more."""
+    """Return the titles of the named mistakes, and say if they leave something unexplained."""
     if len(diagnosis.mistakes) == 1:
         names = one_of(diagnosis.mistakes[0].titles)
     else:
@@ -106,11 +104,11 @@ def _names_of_mistakes(diagnosis: Diagnosis) -> str:
 
 
 def _quoted(titles: tuple[str, ...]) -> str:
-    """Return the title of one mistake, or those of twins, each in quotation marks, because it is a whole sentence."""
+    """Return the title of one mistake, or those of twins, each in quotation marks: a title is a whole sentence."""
     return f"「{titles[0]}」" if len(titles) == 1 else one_of(titles)
 
 
 def _told(first: FirstDifference) -> str:
-    """Return a first difference as `SGD · 첫 번째 반환값 · 내 코드: 0.3 · 정답: 0.4`."""
+    """Return a first difference in one line: `SGD · 반환값 · 내 코드: 0.3 · 정답: 0.4`."""
     what = first.what if first.tensor is None else f"{first.what} · {first.tensor}"
     return f"{first.scenario} · {what} · 내 코드: {first.got} · 정답: {first.expected}"

@@ -1,19 +1,18 @@
-"""Find the smallest sets of known mistakes that behave as a wrong program does, scenario by scenario.
+"""Find small sets of known mistakes that behave as a wrong program does, scenario by scenario.
 
 A wrong program usually makes several mistakes, and each scenario shows only some of them. So `beam_search` grows sets
 of mistakes until they behave as the learner's program does in one scenario after the other, and `choose_sets` makes the
-best of them as small as possible. A scenario that no set explains is left unexplained, and what is explained is
-reported all the same. A mistake that is hidden by others changes nothing observable and is not guessed.
+best of them smaller. A scenario that no set explains is left unexplained, and what is explained is reported all the
+same. A mistake that the others hide in every scenario is not guessed: without it, the set explains as much.
 
 Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
-the loss, and drops the leftover batches. In the scenario `refuses-empty`, one of six known behaviours is the learner's,
-that of {no-accum-check}. In `sgd`, this set alone does not agree, but does with `no-division` added. In `edges`,
-`drops-leftover` or `leaks-leftover` has to be added; in `short` and `adamw`, only the sets with `drops-leftover` agree.
+the loss, and drops the leftover batches. In the scenario `refuses-empty`, {no-accum-check} agrees. In `sgd`, this set
+does not agree, but does with `no-division` added. In `edges`, `drops-leftover` or `leaks-leftover` has to be added; in
+`short` and `adamw`, only the sets with `drops-leftover` agree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.beam_search import BeamSearch, may_add
@@ -25,23 +24,24 @@ from grader.observe.trace import Run
 
 @dataclass(frozen=True)
 class FoundMistakes:
-    """The smallest sets of known mistakes that behave as the learner's program does, and what they explain."""
+    """The sets of known mistakes that behave as the learner's program does, and what they explain."""
 
     combinations: tuple[Combination, ...] = ()
     """Equally good sets, each in the order of the exercise's TOML; empty if no scenario could be explained."""
     explained: tuple[str, ...] = ()
     """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
     unexplained: tuple[str, ...] = ()
-    """Names of scenarios in which the learner's run differs from the solution's and from the sets."""
+    """Names of the other scenarios that went wrong, those without a run of the learner's last."""
 
 
 def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> FoundMistakes:
-    """Return the sets of known mistakes that explain most of the scenarios that went wrong.
+    """Return the sets of known mistakes that were found to explain the most scenarios of those that went wrong.
 
     Args:
         reference: the reference of the exercise and seed that was played.
         runs: the learner's runs by scenario name; a scenario without a run stays unexplained.
-        wrong: names of the scenarios in which the learner's run differs from the solution's.
+        wrong: names of the scenarios that went wrong: those without a run, and those in which it differs from the
+            solution's.
     """
     search = _Search(reference, runs, wrong)
     found = search.find()
@@ -54,15 +54,15 @@ class _Search:
     """One search for the sets that explain one learner's runs. Its `oracle` holds the budget of plays."""
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
-        """Prepare; the arguments are those of `find_mistakes`."""
+        """Tell likely mistakes from unlikely ones; the arguments are those of `find_mistakes`."""
         self._variants = reference.variants
         self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
         self._right = [name for name in self._scenarios if name not in wrong]
         self.wrong = [name for name in wrong if name in runs]
         self.without_run = [name for name in wrong if name not in runs]
         self.oracle = AgreementOracle(reference, runs, self.wrong)
-        # Mistakes that, made alone, change a scenario in which the learner is right are unlikely: in combination they
-        # mostly change it, too.
+        # A mistake that, made alone, changes a scenario in which the learner is right is unlikely: in combination it
+        # mostly changes it, too.
         self._likely = [
             variant
             for variant in self._variants
@@ -81,13 +81,13 @@ class _Search:
         )
 
     def find(self) -> ChosenSets:
-        """Return the sets that explain most in up to three rounds, each of which allows more than the one before.
+        """Return the sets that explain most, from up to three rounds, each of which allows more than the one before.
 
-        1. Only likely mistakes, one variant for each behaviour, in sets that explain every scenario.
+        1. Likely mistakes, one variant of each for each behaviour, in sets that explain every scenario.
         2. All variants of likely mistakes, in sets that may leave scenarios unexplained.
-        3. Mistakes, too, that change scenarios in which the learner is right.
+        3. All variants of all mistakes.
 
-        If scenarios stay unexplained after that, single mistakes and hidden ones are tried.
+        If scenarios stay unexplained after that, single variants are tried, and then one more mistake in the sets.
         """
         found = ChosenSets()
         rounds = ((self._representatives, False), (self._likely, True), (self._variants, True))
@@ -106,13 +106,13 @@ class _Search:
             # enough plays to play two candidates in every scenario.
             self.oracle.ensure_plays_left(2 * len(self._scenarios))
             single = tuple(self._single_variants())
-            return ChosenSets(single, tuple(self.wrong)) if single else self._with_hidden_mistakes(found)
+            return ChosenSets(single, tuple(self.wrong)) if single else self._with_mistakes_added(found)
         return found
 
     def _single_variants(self) -> Iterator[MistakeSet]:
-        """Yield a set of one for each variant that alone explains every scenario.
+        """Yield a set of one for each variant that alone explains every scenario and changes none that is right.
 
-        Here each variant is played itself. In the rounds, one variant is played for all that behave alike in the
+        Here each variant is played itself. In the rounds, one variant is played for all that behave alike by the
         behaviour table, but with a seed other than the table's, two of these may behave differently.
         """
         for variant in self._variants:
@@ -122,11 +122,10 @@ class _Search:
             if all(self.oracle.program_agrees(alone, scenario) for scenario in (*self.wrong, *self._right)):
                 yield alone
 
-    def _with_hidden_mistakes(self, found: ChosenSets) -> ChosenSets:
-        """Return the sets with mistakes added that show only in combination, one for each scenario left over.
+    def _with_mistakes_added(self, found: ChosenSets) -> ChosenSets:
+        """Return the sets made to explain scenarios that were left over, by at most one more mistake for each.
 
-        Such a mistake changes nothing in a scenario when made alone, so no round tries it there. Scenarios that stay
-        unexplained are left out of the result.
+        A mistake may change a scenario only in combination with others; no round tries it there.
         """
         sets = found.sets
         explained = list(found.explained)
@@ -139,29 +138,26 @@ class _Search:
         return ChosenSets(sets, tuple(explained))
 
     def _with_one_more(self, sets: Sequence[MistakeSet], scenarios: Sequence[str]) -> list[MistakeSet]:
-        """Return the sets with one mistake added, those of them that agree in all the scenarios.
+        """Return those of the sets, with one mistake added, that agree in all the scenarios.
 
-        The first mistake with which any set agrees is taken; mistakes that act in the first scenario are tried before
-        others. Last, sets whose edits cannot be combined are tried with another variant of one mistake. Empty if there
-        is no such mistake.
+        The first variant with which any of them agrees is taken: variants that act in the first scenario are tried
+        before other likely ones. If there is none, sets whose edits cannot be combined are tried again, with another
+        variant of one mistake in them. Empty if that fails, too.
         """
         acting = [v for v in self._variants if self.oracle.acts_in(v, scenarios[0])]
         others = [v for v in self._likely if v not in acting]
-        grown = [
-            [(one | {variant}, variant) for one in sets if may_add(variant, one)]
-            for variant in (*acting, *others)
-        ]
-        in_other_forms = (
-            [form for each in alike for form in self._combinable_forms(*each)] for alike in grown
-        )
-        for forms in chain(([mistakes for mistakes, _ in alike] for alike in grown), in_other_forms):
-            agreeing = [one for one in forms if self.oracle.whole_set_agrees_in_each(one, scenarios)]
-            if agreeing:
-                return agreeing
+        for in_other_forms in (False, True):
+            for variant in (*acting, *others):
+                grown = [one | {variant} for one in sets if may_add(variant, one)]
+                if in_other_forms:
+                    grown = [form for one in grown for form in self._combinable_forms(one, variant)]
+                agreeing = [one for one in grown if self.oracle.whole_set_agrees_in_each(one, scenarios)]
+                if agreeing:
+                    return agreeing
         return []
 
     def _combinable_forms(self, mistakes: MistakeSet, added: MistakeVariant) -> list[MistakeSet]:
-        """Return the sets with another variant of one mistake, not of `added`, whose edits can be combined.
+        """Return the set with another variant of one mistake, not of `added`, in each way whose edits can be combined.
 
         Empty if those of the set itself can be: then it needs no other form.
         """

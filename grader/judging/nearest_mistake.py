@@ -1,4 +1,4 @@
-"""Find the known mistake whose numbers are nearest to those of a program that no known mistake explains.
+"""Find the known mistake whose numbers are nearest to those of a program in which no mistake can be named.
 
 Feedback says that the program is near this mistake, not that it makes it.
 """
@@ -48,8 +48,8 @@ def _distance(
 
     The distance in a scenario is |learner - mistake| / |learner - solution|, for the row of the learner's first
     difference. 0: the mistake has the learner's numbers; 1: it is as far from them as the solution is. The result is
-    infinite if the distance in a scenario exceeds `_MAX_DISTANCE`, or if mistake and learner first differ from the
-    solution in different rows or in something that is no number.
+    infinite if the distance in a scenario exceeds `_MAX_DISTANCE`, or if mistake and learner do not first differ from
+    the solution in the same row, or if one of the three has other than finite numbers there, or more of them.
 
     Args:
         reference: plays the mistake's program.

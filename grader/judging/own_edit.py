@@ -1,9 +1,9 @@
-"""Find the edit of a learner's own code that mends the mistake named first: what the hints of a check come to.
+"""Find the edit of a learner's own code that mends the mistake named first; the hints of a check tell it.
 
 The known mistakes are edits of the solution, and a learner's program often has another shape. So the edit is searched
-in the learner's program (`repair.search`), and only one that was played is told. With several mistakes, the program
-that the search aims at is the solution with the *others*: an edit that makes the learner's runs equal to its runs has
-mended the first mistake and nothing else.
+in the learner's program (`repair.search`), and only one that was played is told. With several mistakes, the search aims
+at the runs of the solution with the *others*: an edit with which the learner's program has these runs mends the first
+mistake and nothing else.
 
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 """
@@ -30,13 +30,13 @@ _BUDGET = 120
 _SECONDS = 2.0
 """Wall-clock limit of the plays, looked at before each: the learner waits for the card."""
 _MAX_LINES = 6
-"""Maximum number of changed lines; more would give the answer away."""
+"""Maximum number of lines that are told of an edit, before and after it; more would give the answer away."""
 
 
 def wants_own_edit(feedback: Feedback) -> bool:
     """Return True if the function is begun and its named mistakes explain everything.
 
-    `repair.add_repair` searches where they do not.
+    Where they do not, `repair.add_repair` searches instead.
     """
     return feedback.begun and feedback.diagnosis.mistakes_explain_all
 
@@ -73,7 +73,7 @@ def with_own_edit(
 def _search(
     exercise: Exercise, runs: Mapping[str, Run], reference: Reference, origin: Origin, runner: Runner
 ) -> SmallEdit | None:
-    """Return the single edit after which the program makes only the mistakes that are named after the first one."""
+    """Return the single edit after which the program makes all mistakes but the first; None if none is found."""
     # A feedback holds the mistakes' texts, not their programs: explaining again gives these, in the same order.
     trace = Trace(dict(runs))
     explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
@@ -119,7 +119,7 @@ class _Change:
 
 
 def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
-    """Return the lines that an edit changes; None if the lines that it moves are not found."""
+    """Return the lines that an edit changes; None if it is a move that `_move` cannot read."""
     after = edit.program.split("\n")
     start = _equal_at_the_beginning(before, after)
     end = len(before) - _equal_at_the_beginning(before[start:][::-1], after[start:][::-1])
@@ -137,7 +137,7 @@ def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
 
 
 def _move(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _Change | None:
-    """Return the change of an edit that moves lines within `before[start:end]`; None if they stand at neither end."""
+    """Return the change of an edit that moves lines within `before[start:end]`; None unless they stand at one end."""
     count = len(edit.old)
     if tuple(before[start : start + count]) == edit.old:
         first, below = start, end  # they go down
@@ -145,16 +145,16 @@ def _move(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _Chan
         first, below = end - count, start  # they go up
     else:
         return None
-    # Where they come to stand beside their old place, they only go into a block, or out of one.
+    # If their new place is beside the old one, they only go into a block, or out of one.
     effect: Effect = "rewrites" if first <= below <= first + count else "moves"
     return _Change(effect, first, first + count, below, edit.old, edit.new)
 
 
 def _own_edit(before: Sequence[str], change: _Change, origin: Origin) -> OwnEdit | None:
-    """Return the change in the numbers of the learner's file.
+    """Return the change with the line numbers of the learner's file.
 
-    None if it changes more than `_MAX_LINES` lines or none, stands above the first line (as an import does), or touches
-    a line that the learner's file does not have.
+    None if it has more than `_MAX_LINES` lines or none, stands above the first line (as an import does), or touches a
+    line that the learner's file does not have.
     """
     below = change.below
     while below and not before[below - 1].strip():

@@ -51,10 +51,10 @@ class _Ingredient(NamedTuple):
 
 
 class _Update(NamedTuple):
-    """One update of plain SGD, of the elements whose learning rate is above 0."""
+    """What one update of plain SGD did to the elements whose learning rate is above 0."""
 
     is_updated: Array
-    """For each element of `theta`, True if its learning rate is above 0: no optimizer holds the others."""
+    """For each element of `theta`, True if its learning rate is above 0. It is 0 if no optimizer holds the element."""
     rates: Array
     """Learning rates of these elements."""
     applied_gradient: Array
@@ -62,7 +62,7 @@ class _Update(NamedTuple):
 
 
 class _CandidateGradient(NamedTuple):
-    """A gradient that may have gone into the update, before it is computed."""
+    """A gradient that may have gone into the update: which one it is, not its numbers."""
 
     parameters: Array
     """The parameters at which the gradient is taken, flattened."""
@@ -135,16 +135,16 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
 
 
 def _is_taken_back(run: Run, update: int) -> bool:
-    """Return True if the update after this one restores the state before it exactly, and this one was no `step`.
+    """Return True if the next update exactly restores the state before this one, and is not made by a `step`.
 
-    Then nothing is left of the update, as in SAM with a `second_step` that writes w back after the base optimizer's
+    Then nothing is left of this update, as in SAM with a `second_step` that writes w back after the base optimizer's
     `step`.
     """
     theta = run.arrays.get("theta")
     if theta is None or not 0 < update < len(theta) - 1:
         return False
-    is_step = any(event.kind == "step" and event.state == update for event in run.events)
-    return not is_step and bool(np.array_equal(theta[update + 1], theta[update - 1]))
+    next_is_step = any(event.kind == "step" and event.state == update for event in run.events)
+    return not next_is_step and bool(np.array_equal(theta[update + 1], theta[update - 1]))
 
 
 def _solve_mixture(run: Run, problem: Problem, number: int) -> _Mixture | None:

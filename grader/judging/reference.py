@@ -4,7 +4,7 @@ Each run is made when it is first needed, and kept for the next submission of th
 process and not in the sandbox, because they belong to the course.
 
 In this module, a program is named by its *source*: the text of the exercise's function or class with mistakes made in
-it; `_SOLUTION` stands for the solution, which is loaded as a whole lesson.
+it, or a program of `[[copies]]`; `_SOLUTION` stands for the solution, which is loaded as a whole lesson.
 """
 
 import io
@@ -31,10 +31,10 @@ _MAX_KEPT_PROGRAMS = 300
 """Maximum number of mistakes' programs that a `Reference` keeps loaded; the least recently used is dropped first."""
 _MAX_KEPT_RUNS = 300
 """Maximum number of mistakes' runs that a `Reference` keeps, about 10 KB each; most submissions need the same ones."""
-_MAX_KEPT_REFERENCES = 32
-"""Maximum number of `Reference` objects that are kept; more than a submission has exercises.
+_MAX_KEPT_REFERENCES = 64
+"""Maximum number of `Reference` objects that are kept; more than the course has exercises.
 
-Every submission goes through the exercises in the same order, 27 of them without extras. With room for fewer, each
+Every submission goes through its exercises in the same order, and it may hold all of them. With room for fewer, each
 `Reference` would be dropped before it is needed again.
 """
 _MAX_KEPT_SOLUTIONS = 8
@@ -191,15 +191,15 @@ class Reference:
     def _program(self, source: str) -> Program:
         """Return the loaded program with this source.
 
-        A source is only one definition. Whatever else it uses, such as imports and helpers, is taken from the loaded
-        solution, so that nothing else has to be compiled.
+        What a source uses but does not define, such as imports and helpers, is taken from the loaded solution, so that
+        nothing else has to be compiled.
         """
         if source == _SOLUTION:
             return self._solution_program
         if source not in self._programs:
             module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
-            # Its own name neither: a program that fails to load would pass for the solution.
+            # Nor copy the exercise's own name: a program that fails to load would pass for the solution.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__", self.exercise.name}
             names = self._solution_program.names
             module.__dict__.update({name: value for name, value in names.items() if name in mentioned})

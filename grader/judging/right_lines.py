@@ -3,8 +3,8 @@
 Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`. The right
 line is the former.
 
-The third hint of a page (`report/hold_back.py`) shows these lines, and the last one of `hint` (`report/hint_ladder.py`)
-if it is one whole line; `uncalled.py` looks for method calls in all of them. They are the solution's own: repairs
+The third hint of a page (`report/hold_back.py`) shows these lines. The last step of `hint` (`report/hint_ladder.py`)
+shows a single one if no edit of the learner's own code was found. `uncalled.py` looks for method calls in them. Repairs
 (`judging/repair/`) are edits of the learner's program instead.
 """
 
@@ -39,9 +39,9 @@ class _Code:
 
 
 def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...]:
-    """Return the solution's lines where the mistake's program differs, as learners see them.
+    """Return the solution's lines where the mistake's program differs.
 
-    If that program has the same lines, only in other places, their neighbours come with them, because the lines alone
+    If that program has all of them, too, only in other places, their neighbours come with them, because the lines alone
     would not show where they belong. Docstrings, comments and empty lines are left out, and `...` stands between lines
     that are not neighbours.
 
@@ -73,7 +73,7 @@ def _codes(exercise: Exercise, mistake: ExplainedMistake) -> tuple[_Code, _Code]
 
 @cache
 def _changed(right: _Code, wrong: _Code) -> frozenset[int]:
-    """Return the indices of the lines of `right` that `wrong` has not at their place. Lines that it adds have none."""
+    """Return the indices of the lines of `right` that `wrong` does not have at their place."""
     matcher = SequenceMatcher(None, right.lines, wrong.lines, autojunk=False)
     changes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
     return frozenset(index for start, end in changes for index in range(start, end))

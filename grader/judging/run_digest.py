@@ -1,7 +1,7 @@
 """Make a digest of what a submission did, equal for programs that behave alike to the bit.
 
 `explain` remembers explanations under this digest. It leaves out line numbers: they say where in the text something
-happened, not what happened. So if two learners' programs differ only in their text, the mistakes are searched once.
+happened, not what happened. So the mistakes of programs that behave alike are searched once.
 """
 
 import hashlib

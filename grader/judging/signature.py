@@ -31,13 +31,13 @@ _SYNONYMS = (
 )
 """Groups of names that learners use for the same argument."""
 _MAX_DEFAULT_CHARACTERS = 20
-"""A default value with more characters is shown as `...`."""
+"""A default value with more characters is shown as `...`, and so is any that is neither a constant nor a name."""
 _MAX_SIGNATURE_CHARACTERS = 300
 """A signature is cut after this many characters."""
 _OTHER_ORDER = "매개변수의 순서가 문제와 달라요"
 """Korean for "the parameters are in another order than the exercise's"."""
 _NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
-"""Decorators after which the grader's call isn't a plain method call with `self`; such methods are not compared."""
+"""Decorators of methods that are not called with the object as first argument; such methods are not compared."""
 
 
 @dataclass(frozen=True)
@@ -181,9 +181,9 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
             name for name in yours_renamed[: yours_renamed.index(common[-1])] if name not in right_required
         ]
         if len(yours_renamed) == len(right_required) or not inserted:
-            # As many parameters as in the exercise: then an unknown name is no extra parameter, but a required one,
-            # renamed and in another place: `(model, z, opt)` for `(model, opt, xb)`. Or no unknown name stands before
-            # the shifted ones.
+            # With as many parameters as are required, an unknown name is no extra one, but a required one, renamed and
+            # in another place: `(model, z, opt)` for `(model, opt, xb)`. Or no unknown name stands before the shifted
+            # ones.
             return _OTHER_ORDER
         return f"{_list_of_parameters(inserted, '이/가')} 문제와 다른 자리에 있어요"
     return None

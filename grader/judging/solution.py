@@ -112,7 +112,7 @@ def _names_needed(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> se
     """Return all names that the exercises and the programs of their mistakes may use, directly or indirectly.
 
     These are the names of the exercises, all words in the new texts of edits, and the names in the top-level
-    definitions of names found so far, until no new name turns up.
+    definitions of names found so far, until no new name turns up. Programs of `[[copies]]` have their own imports.
     """
     names_in_definition = {name: names_in(node) for node in body for name in _names_defined(node)}
     new_texts = (

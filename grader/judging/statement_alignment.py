@@ -26,7 +26,7 @@ _MIN_LIKENESS_ELSEWHERE = 0.6
 _ALIGNED_BONUS = 0.15
 """Added in `best_match` to the likeness of two statements that are aligned."""
 _ELSEWHERE_PENALTY = 0.3
-"""Subtracted in `best_match` if the learner's statement is the partner of another course statement."""
+"""Subtracted in `best_match` if the learner's statement is the partner of another course statement no less like it."""
 _RIGHT_PENALTY = 0.15
 """Subtracted in `best_match` if the learner's statement is more like a right statement than like the mistake's."""
 
@@ -40,7 +40,7 @@ class BestMatch(NamedTuple):
     So it may be below 0 or slightly above 1.
     """
     line: int | None = None
-    """Line of the learner's statement; None if there were no statements to compare."""
+    """Line of the learner's statement (`line_of_changed_words`); None if there were no statements to compare."""
     fit: float = 0.0
     """`likeness` minus `_RIGHT_PENALTY`, where that applies: how well the mistake fits the learner's text."""
 
@@ -125,10 +125,10 @@ class StatementAlignment:
     def neighbours(self, start: int, end: int) -> tuple[ComparedStatement | None, ComparedStatement | None]:
         """Return the learner's statements before and after the place of the course statements `start` to `end` - 1.
 
-        The one before is aligned with the last course statement before `start` that has a partner, the one after with
-        the first course statement from `end` on that has one; None where no course statement has a partner. But if
-        the course statement right after the place has no partner, and the learner has it, or the one right before the
-        place, in another order (`_moved_statement`), that place counts.
+        The one before is the partner of the last course statement before `start` that has one, the one after that of
+        the first course statement from `end` on that has one; None where none has. But if the course statement at `end`
+        has no partner, and the learner has it or the one before `start` in another order (`_moved_statement`), the
+        place beside these is returned.
         """
         partners = self.learner_positions
         if end not in partners:
@@ -144,8 +144,8 @@ class StatementAlignment:
     def _moved_statement(self, position: int) -> ComparedStatement | None:
         """Return the learner's statement that is the course statement at `position`, but in another order.
 
-        Neither has a partner, and of all such statements of the learner's it is most like the course statement. None if
-        that has a partner or does not exist, or if none is much like it.
+        It is the most like it of those in the same method that have no partner. None if the course statement has a
+        partner or does not exist, or if no such statement is much like it.
         """
         if position in self.learner_positions or not 0 <= position < len(self.course):
             return None
@@ -161,8 +161,8 @@ class StatementAlignment:
     def best_match(self, positions: Sequence[int], replaced: Sequence[ComparedStatement]) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
 
-        Statements that are more like a right one rank lower. Of statements that rank equally, the one with more changed
-        words counts, then the first.
+        Statements that are more like a right one rank lower. Of statements that rank equally, the one whose changed
+        words weigh most counts, then the first.
 
         Args:
             positions: positions in `course` of the statements that a mistake adds.
@@ -196,7 +196,7 @@ class StatementAlignment:
     def likeness_of_closest(self, statement: ComparedStatement) -> float:
         """Return the likeness, 0 to 1, of a course statement and the learner's statement most like it.
 
-        Learner's statements that are aligned with something else are left out. 0 if none is left.
+        Learner's statements that have a partner are left out. 0 if none is left.
         """
         free = [
             other
@@ -208,7 +208,7 @@ class StatementAlignment:
     def weight_of_changed(
         self, statement: ComparedStatement, old: Sequence[ComparedStatement], new: Sequence[ComparedStatement]
     ) -> float:
-        """Return the weight of a learner's words that a change from `old` to `new` adds or removes."""
+        """Return the weight of a learner's statement's words that a change from `old` to `new` adds or removes."""
         return self._weight(statement.words & _changed_words(old, new))
 
     def line_of_changed_words(self, statement: ComparedStatement, changed: Words) -> int:
@@ -310,7 +310,7 @@ class StatementAlignment:
         """Return the sum of the words' rarities, those of `counted_twice` doubled.
 
         A word's rarity is log((1 + number of statements) / number of statements with the word). It is 1 if no statement
-        has the word, which is possible for words of the solution and of single lines, because these are not renamed.
+        has the word: words may also be of the solution where `course` is another program, or of a line, not renamed.
         """
         return sum(
             self._rarity.get(word, 1.0) * count * (2 if word in counted_twice else 1)

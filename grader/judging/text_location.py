@@ -2,9 +2,10 @@
 
 A mistake replaces *old* statements of its *base* with *new* ones (`Change`); either list may be empty. The base is the
 solution; if the mistake has no `near` (see below), it may be the solution with the learner's other mistakes made. The
-learner rarely writes the new statements word for word. So the learner's variables get the names that play the same
-roles in the program with the mistake (`variable_roles`), and the statements of the two programs are aligned by likeness
-(`statement_alignment`). The course may also name a line of the solution at which the mistake is found (`Mistake.near`).
+learner rarely writes the new statements word for word. So the learner's variables get the names of those that play the
+same roles in the program of the course (`variable_roles`), and the statements of the two programs are aligned by
+likeness (`statement_alignment`). The course may also name a line of the solution at which the mistake is found
+(`Mistake.near`).
 
 Four ways to find the line are tried, the surest first, and the first that finds one counts:
 
@@ -12,8 +13,8 @@ Four ways to find the line are tried, the surest first, and the first that finds
    statement almost word for word. There the learner wrote the mistake itself.
 2. The place where one of the learner's blocks lacks an old statement that a similar block of the learner's has
    (`twin_blocks`). There the learner's own program shows what is missing.
-3. If there is a `near`: the learner's line that corresponds to it, or the gap beside that line. If no line corresponds
-   to it: the line most like what the mistake puts in its place, or the gap where it belongs (`_LineFinder.place_near`).
+3. If there is a `near`: the learner's line that is aligned with it, or the gap beside that line. If no line is: the
+   line most like what the mistake puts in its place, or the gap where it belongs (`_LineFinder.place_near`).
 4. The learner's line most like a new statement, preferably one that is aligned with it. If no line is like one, or the
    mistake only removes statements, it is the gap where they belong: before the statement that follows, or after the one
    that precedes. Guards, returned values and the condition of `step()` have rules of their own
@@ -110,8 +111,8 @@ def locate_in_text(
             changed the line `near`; None if there are none. Only read if there is a `near`.
 
     Returns:
-        None if the learner's program cannot be parsed, does not define `name`, has more than `MAX_STATEMENTS`
-        statements in that definition, or is nowhere like the other two programs.
+        None if one of the programs does not parse, if the learner's does not define `name` or has more than
+        `MAX_STATEMENTS` statements in it, or if no way finds a place.
     """
     base_program, wrong_program = course_program(base), course_program(wrong)
     if base_program is None or wrong_program is None:
@@ -161,7 +162,7 @@ def _place_in_twin_block(
     *,
     has_near: bool,
 ) -> Location | None:
-    """Find a block of the learner's that lacks an old statement although a similar block has it.
+    """Return the place where a block of the learner's lacks an old statement although a similar block has it.
 
     None if there is no such block. None also if the learner's program or the base contains a new statement: then
     the learner wrote the mistake out, or the mistake only moves or repeats statements.
@@ -196,7 +197,7 @@ class _LineFinder:
     def __init__(
         self, base: list[ComparedStatement], changed: ChangedStatements, alignment: StatementAlignment
     ) -> None:
-        """Prepare.
+        """Keep what is compared; nothing is looked for yet.
 
         Args:
             base: the base's statements.
@@ -362,7 +363,7 @@ class _LineFinder:
     def _condition_of_step(self) -> Location | None:
         """Return the line of the learner's first `if` in a loop that decides whether `step()` is called; None without.
 
-        The solution cuts its input into windows before the loop; a learner's counter decides inside of it.
+        The solution of `accumulate` cuts its input into windows before the loop; a learner's counter decides in it.
         """
         for statement in self._learner:
             in_loop = {"For", "While"} & set(statement.outer_blocks.split(" "))

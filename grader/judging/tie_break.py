@@ -39,21 +39,22 @@ class _WorkFingerprint:
     gradients_at_step: frozenset[str | None]
     """What the optimizer found in `.grad` at its steps (see `Event.gradients`), in all calls."""
     leaves_gradients: bool
-    """True if a gradient other than 0 is left in `.grad` at the end of the run."""
+    """True if a gradient other than 0 is left in `.grad` at the end of the run, after all calls."""
     step_count: int
-    """Number of steps of the optimizer in the first call of the exercise's function."""
+    """Number of steps of the optimizer."""
     backward_surplus: int
     """1 if there are more backward passes than batches that went forward, 0 if as many, -1 if fewer.
 
-    1 also if the program adds up gradients by hand (`torch.autograd.grad`); 0 if no forward pass was recognised.
+    1 also if the program calls `torch.autograd.grad`, else 0 if no forward pass of a known batch was noted.
     """
 
 
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
     """Return those of the combinations found that work most like the submission.
 
-    Several are returned if they work alike; none if they all touch the model and the submission does not.
-    Scenarios are compared one after the other until the combinations that are left all make the same mistakes.
+    Several are returned if they work alike; a mistake may be in another variant that behaves alike. None is returned if
+    all programs touch the model and the submission does not. Scenarios are compared one after the other until the
+    combinations that are left all make the same mistakes.
 
     Args:
         found: combinations that explain the submission equally well.
@@ -102,7 +103,7 @@ def _with_equivalent_variants(combination: Combination, reference: Reference) ->
 
 
 def _scenarios_to_compare(found: FoundMistakes, trace: Trace, reference: Reference) -> Iterator[str]:
-    """Yield the names of the explained scenarios, and of the driver's first one, if no exception cut it short.
+    """Yield the names of the explained scenarios, and of the driver's first one if no exception cut that short.
 
     In a scenario that is not explained, something unknown is wrong, too, so its events may mislead. The first one is
     compared even so: it is usually the plainest call, in which the way of working shows best.

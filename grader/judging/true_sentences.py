@@ -5,8 +5,7 @@ What a mistake's code does stays true whatever else is wrong. What happened does
 (`course.conditions`). The condition is checked here on the learner's runs; if it does not hold, the sentence is left
 out.
 
-The *usual* program of a mistake is the solution with the mistake's `edits`; other ways to make the
-mistake are in its `variants`.
+The *usual* program of a mistake is the solution with the mistake's `edits`; `variants` are other ways to make it.
 
 A condition is one or more of these pieces, joined by ` and `. FIELD is the name of an array or fact of a run, such as
 `theta` or `returned`.
@@ -17,12 +16,13 @@ A condition is one or more of these pieces, joined by ` and `. FIELD is the name
     same SCENARIO          the learner's run of this scenario equals the usual program's
     still                  no parameter ever moves, although the solution moves them; scenarios whose parameters also
                            change between updates, or belong to several models, are not looked at
-    raises [TYPE]          an exception (of this type) that the solution does not raise ends a scenario
-    returns TYPE           something that is returned is of this type, where the solution returns another one
+    raises [TYPE]          an exception (of this type) ends a scenario in which the solution raises none
+    returns TYPE           this type is returned more often than by the solution
     right FIELD            the array or fact is there and equals the solution's wherever it is recorded
     wrong FIELD            it differs from the solution's somewhere
     more FIELD, less FIELD it differs, and every number that differs is larger, or smaller, than the solution's
-    later                  parameters differ somewhere, but nowhere at the start or after the first update
+    later                  parameters differ somewhere, but nowhere at the start or after the first update; scenarios
+                           that end in another exception than the solution's, or in none, are not looked at
     only FIELD             nothing but this array or fact differs from the solution's
 
 With ` in SCENARIO` behind it, a piece looks at this scenario only. `alone`, `unmixed` and `same` cannot be limited in
@@ -56,7 +56,7 @@ class TrueText:
     explain: str
     """The mistake's explanation without the sentences that are not true of the run."""
     symptom: str
-    """Those of its sentences that say what happened in the run, without what the code does; empty if there are none."""
+    """The sentences at its beginning that say what happened in the run; empty if there are none."""
     title: str = ""
     """Title in place of the mistake's own, where that is not true of this code; empty: its own."""
 
@@ -174,11 +174,7 @@ class ComparedRuns:
         return replace(self, only_scenario=scenario)
 
     def ensure_scenario_exists(self, scenario: str) -> None:
-        """Raise an error if the exercise has no scenario with this name.
-
-        Raises:
-            CourseError: it has none.
-        """
+        """Raise CourseError if the exercise has no scenario with this name."""
         names = self.scenario_names()
         if scenario not in names:
             raise CourseError(
@@ -201,7 +197,7 @@ class ComparedRuns:
                 yield run, self.reference.solution_run(scenario.name), scenario.atol
 
     def wrong_fields(self) -> set[str]:
-        """Return the names of all arrays and facts that differ in some scenario, and `failure` for an exception."""
+        """Return the names of all arrays and facts that differ in a scenario, and `failure` if only one run raised."""
         return {
             name
             for run, solution, atol in self.pairs_with_solution()
@@ -254,7 +250,6 @@ def _raises(runs: ComparedRuns, type_name: str) -> bool:
 
 
 def _returns(runs: ComparedRuns, type_name: str) -> bool:
-    # A type that is there more often than in the solution's run stands where the solution returns another one.
     return any(
         _return_types(run)[type_name] > _return_types(solution)[type_name]
         for run, solution, _ in runs.pairs_with_solution()

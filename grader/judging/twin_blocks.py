@@ -20,7 +20,9 @@ from grader.submission.syntax import Definition, blocks, methods
 _MIN_LIKENESS = 0.5
 """Two statements are partners only if their likeness (`_likeness`), from 0 to 1, is above this."""
 _MIN_PARTNERS = 2
-"""Two blocks are similar if they have this many pairs of partners; for the two branches of one `if`, one is enough."""
+"""Two blocks are similar if they have this many pairs of partners; one is enough for two blocks of one statement, such
+as the branches of an `if`.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Rule out twins by the learner's text.
 
-Twins are known mistakes that behave alike in every scenario. One whose program keeps a call of the solution that the
-learner never wrote is not what the learner did, if another twin lacks that call, too.
+Twins are known mistakes that behave alike in the scenarios that they explain. Of the solution's calls, the learner
+never wrote some. A twin whose program has more of these than another's is ruled out.
 
 Example: without any clipping, a program that never updates on the short last window behaves as one that clips only that
 window. Its text says which of the two it is: it does not call `clip_grad_norm_`.
@@ -20,7 +20,7 @@ from grader.submission.syntax import parse, top_level
 
 
 def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
-    """Return the explanation, in which feedback shows only those twins that keep the fewest calls the learner lacks.
+    """Return the explanation with the twins that the text rules out as `unlikely`; feedback does not show these.
 
     Args:
         explanation: what explains the submission.
@@ -40,8 +40,8 @@ def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Ori
 
 
 def _with_likely_twins(mistake: ExplainedMistake, exercise: Exercise, written: set[str]) -> ExplainedMistake:
+    """Return a mistake that has twins, with the unlikely ones named; `written` is what `_names_written` returns."""
     lacking = _names_called(exercise_source(exercise)) - written
-
     kept = {
         twin.id: len(lacking & _names_called(variant_source(exercise, MistakeVariant(twin, 0))))
         for twin in mistake.alternatives
@@ -67,7 +67,7 @@ def _names_called(source: str) -> set[str]:
 
 
 def _names_written(source: str) -> set[str]:
-    """Return all names in the text, since a function may be called by another name; empty if it does not parse."""
+    """Return all names in the text, since `step = opt.step` may be called as `step`; empty if it does not parse."""
     names = set()
     for node in chain.from_iterable(map(ast.walk, top_level(source))):
         if isinstance(node, ast.Name):

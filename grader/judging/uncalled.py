@@ -1,8 +1,8 @@
 """Find a method call that the learner wrote, but that is never made.
 
-Either its parentheses are missing (the line `opt.step` does nothing), or it stands behind a `return` in the same block,
-so that its line is never reached. Such a program behaves as one with the known mistake that lacks the call. So this is
-looked for only where such a mistake explains the program.
+Either its parentheses are missing (the line `opt.step` does nothing), or it stands behind a `return` or the like
+(`_LEAVES`) in the same block, so that its line is never reached. Such a program behaves as one with the known mistake
+that lacks the call. So this is looked for only where such a mistake explains the program.
 """
 
 import ast
@@ -36,7 +36,9 @@ class UnmadeCall:
 
 
 def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> UnmadeCall | None:
-    """Return the first call of a method whose call the mistake lacks, and that is not made; None if there is none.
+    """Return a call that is not made, of a method that the solution calls in a line changed by the mistake; else None.
+
+    Calls without parentheses come before those that are never reached.
 
     Args:
         exercise: the exercise that was judged.
@@ -67,7 +69,7 @@ def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -
 
 
 def _calls_never_reached(definition: Definition) -> Iterator[tuple[ast.stmt, ast.Call]]:
-    """Yield each call that stands behind a leaving statement of its block, with that statement."""
+    """Yield each call that stands behind a statement of `_LEAVES` in its block, with that statement."""
     for parent in ast.walk(definition):
         for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
             rest = (

@@ -80,8 +80,9 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
 def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
     """Return the parameters' matches: the learner's parameter of the same name, else the one at the same position.
 
-    Parameters of methods are matched between methods of the same name. If two methods of the solution have a parameter
-    of the same name, the last match counts for both.
+    The latter only if it has the name of no parameter of the solution's. Parameters of methods are matched between
+    methods of the same name. If two methods of the solution have a parameter of the same name, the last match counts
+    for both.
     """
     matches: _Matches = {}
     learner_functions = {f.name: f for f in _functions(learner)}
@@ -181,10 +182,9 @@ def _source_of_targets(node: ast.AST) -> _Source:
 def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> _WordsOfEach:
     """Return the words that describe how each of the names is set and used (see the table of the module).
 
-    Names within a word are replaced by their labels, or by `_`; attributes of `self` keep their names. Matched
-    variables of two programs have the same label, so words of the two can be equal. Example: in
-    `loss = loss_fn(model(xb), yb)`, with the labels #0 to #3 for the parameters in the order of the alphabet, `loss`
-    gets the word `= #0(#1(#2), #3)`.
+    Names within a word are replaced by their labels, or by `_`; the names of attributes stay. Matched variables of two
+    programs have the same label, so words of the two can be equal. Example: in `loss = loss_fn(model(xb), yb)`, with
+    the labels #0 to #3 for `loss_fn`, `model`, `xb` and `yb`, `loss` gets the word `= #0(#1(#2), #3)`.
     """
     words: _WordsOfEach = {name: Counter() for name in names}
     for parent in ast.walk(definition):

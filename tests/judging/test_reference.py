@@ -7,7 +7,7 @@ import numpy as np
 
 from grader.course.reading import load_course
 from grader.judging.compare_runs import is_prefix
-from grader.judging.reference import Reference
+from grader.judging.reference import Reference, cached_reference
 
 
 def test_a_run_that_was_broken_off_is_played_on_where_its_parameters_overflow() -> None:
@@ -49,3 +49,7 @@ def test_programs_of_two_references_are_different_modules() -> None:
     references.clear()
     gc.collect()
     assert {name for name in sys.modules if name.startswith("mistake_")} <= before
+
+
+def test_the_references_of_a_submission_that_holds_every_exercise_are_kept_for_the_next_one() -> None:
+    assert cached_reference.cache_parameters()["maxsize"] >= len(load_course().exercises)
