@@ -319,7 +319,7 @@ def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], c
 
 
 def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
-    """Read a trace into an outcome; its status is `crashed` if no recorder can have written these bytes."""
+    """Read a trace into an outcome; its status is `crashed` if the trace is refused as forged."""
     try:
         trace = from_bytes(trace_bytes)
         refuse_implausible(trace)
