@@ -109,5 +109,5 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
 
 
 def _acts_for_its_caller(filename: str) -> bool:
-    """Return True if acts of this file's code count as its caller's: all of the standard library but `namedtuple`."""
+    """Return True if acts of this file's code count as its caller's: the standard library but `_NAMEDTUPLE_FILE`."""
     return filename.startswith((_STANDARD_LIBRARY, "<frozen")) and filename != _NAMEDTUPLE_FILE
