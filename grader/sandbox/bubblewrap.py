@@ -50,7 +50,7 @@ class Probe:
     available: bool
     reason: ProbeReason
     remedy: str = ""
-    """Shell command that fixes the problem; empty if none is known."""
+    """Shell command that may fix the problem; empty if none is known."""
     detail: str = ""
     """Last line that the failed command printed, or the error that kept it from starting; may be empty."""
 

@@ -57,7 +57,10 @@ of its attributes listed there. This is what `restore` restores. Modules that ar
 
 
 class StandIn(ModuleType):
-    """Stand-in for one module of the compiler. Getting an attribute that it does not have imports the real compiler."""
+    """Stand-in for one module of the compiler. Getting an attribute that it lacks imports the real compiler.
+
+    Names that begin with `__` are the exception.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -67,7 +70,7 @@ class StandIn(ModuleType):
         vars(self).update(_STAND_IN_ATTRIBUTES[name])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python itself looks for such names, for example to copy or print a module
+        if name.startswith("__"):  # Python itself looks for such names, for example to copy a module
             raise AttributeError(name)
         return getattr(_import_real(self.__name__), name)
 

@@ -51,8 +51,8 @@ _CALLABLES_REMEMBERED = (
     *("contextlib", "functools", "json", "json.encoder", "warnings", "safetensors.numpy"),
     "grader.sandbox.inside.compiler_stand_in",
 )
-"""Modules that those above or this one call. Only their functions, classes and submodules are remembered, because they change
-their other attributes, such as counters and caches, themselves."""
+"""Modules that those above or this one call. Only their functions, classes and submodules are remembered, because they
+change their other attributes, such as counters and caches, themselves."""
 _CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
 """Beginnings of the names of more such modules, as above: those that define numpy's functions."""
 _IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}

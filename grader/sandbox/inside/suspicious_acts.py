@@ -97,9 +97,8 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
         return None
     if frame.f_code.co_filename != filename and _acts_for_its_caller(frame.f_code.co_filename):
         frame = frame.f_back
-    attached = (
-        f"{filename.rstrip('>')}/"  # how the file names of modules begin that were handed in along with it
-    )
+    # So begin the file names of modules that were handed in along with the file.
+    attached = f"{filename.rstrip('>')}/"
     if frame is not None and frame.f_code.co_filename.startswith(attached):
         while frame is not None and frame.f_code.co_filename.startswith((attached, "<frozen importlib")):
             frame = frame.f_back
