@@ -17,12 +17,12 @@ from typing import Any
 
 from grader.observe import attached_modules
 from grader.observe.absent_gpu import CudaRequests
-from grader.observe.trace import Failure
+from grader.observe.trace import MAX_CLASS_NAME_CHARS, MAX_MESSAGE_CHARS, Failure
 from grader.observe.wording import with_particle
 
 _FUTURE_FLAGS = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
-_MESSAGE_LIMIT = 2000
-"""Maximum characters kept of an exception's message."""
+_MAX_IMPORT_CHARS = 500
+"""Maximum characters of an import that a warning names; the sandbox refuses traces with longer warnings."""
 _MAX_WARNINGS = 20
 """Maximum number of warnings about failed imports."""
 
@@ -86,7 +86,7 @@ def load_program(source: str, *, name: str = "submission", into: types.ModuleTyp
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         program.failures["*"] = Failure(
-            type(error).__name__, _bases(error), str(error)[:_MESSAGE_LIMIT], line
+            type(error).__name__, _bases(error), str(error)[:MAX_MESSAGE_CHARS], line
         )
         return program
     flags = _future_flags(tree)
@@ -119,6 +119,7 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
         if isinstance(statement, ast.Import | ast.ImportFrom) and len(program.warnings) < _MAX_WARNINGS:
             names = [alias.name for alias in statement.names]
             wanted = ", ".join(names if isinstance(statement, ast.Import) else [statement.module or "."])
+            wanted = wanted[:_MAX_IMPORT_CHARS]
             told = f"{with_particle(wanted, '을/를')} 불러오지 못했어요 ({failure.message})"
             program.warnings.append(f"{statement.lineno}번째 줄: {told}")
 
@@ -157,12 +158,13 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
             raised_by_program = code.co_code[traceback.tb_lasti] == _RAISE
         traceback = traceback.tb_next
     try:
-        message = _without_outer_functions(without_addresses(str(error)[:_MESSAGE_LIMIT]))
+        message = _without_outer_functions(without_addresses(str(error)[:MAX_MESSAGE_CHARS]))
         if frame is not None and program.owns(frame.f_code.co_filename):
-            message += _suggestion(error, frame)
+            message = (message + _suggestion(error, frame))[:MAX_MESSAGE_CHARS]
     except Exception:  # a hostile __str__ or __dir__
         message = "(메시지를 읽을 수 없는 예외)"
-    return Failure(type(error).__name__, _bases(error), message, line, call, raised_by_program)
+    bases = _bases(error)
+    return Failure(bases[0], bases, message, line, call, raised_by_program)
 
 
 def _suggestion(error: BaseException, frame: FrameType) -> str:
@@ -220,8 +222,8 @@ _TEMPORARY = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")
 
 
 def _bases(error: BaseException) -> tuple[str, ...]:
-    """Return the names of all classes of an exception, its own first."""
-    return tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object)
+    """Return the names of all classes of an exception, its own first, each cut to `MAX_CLASS_NAME_CHARS`."""
+    return tuple(cls.__name__[:MAX_CLASS_NAME_CHARS] for cls in type(error).__mro__ if cls is not object)
 
 
 def _future_flags(tree: ast.Module) -> int:

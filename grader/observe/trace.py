@@ -21,6 +21,11 @@ Fact = bool | int | float | str | None | list["Fact"]
 MAX_EVENTS = 2000
 """Maximum number of events kept for a scenario, so that a submission that loops does not fill the memory with them."""
 
+MAX_MESSAGE_CHARS = 2000
+"""Maximum characters of an exception's message; `program.describe_failure` cuts it."""
+MAX_CLASS_NAME_CHARS = 200
+"""Maximum characters of the name of an exception's class; `program.describe_failure` cuts it."""
+
 MAX_TRACE_BYTES = 16 * 2**20
 """Maximum bytes of a serialized trace; a larger one is refused unread. A right trace of any exercise is below 1 MiB."""
 MAX_TEXT_BYTES = 4 * 2**20

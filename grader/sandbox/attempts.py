@@ -5,7 +5,7 @@ scenario, and compares the runs outside the sandbox. One child plays many attemp
 exercise, and after an attempt that ended its child.
 
 All attempts for one submission share a limited time, because each loads the whole program: if that takes 0.8 s, a
-search of 160 plays takes two minutes for one exercise. The main limit is on processor time, so that which repair is
+search of 160 attempts takes two minutes for one exercise. The main limit is on processor time, so that which repair is
 found does not depend on how busy the machine is.
 """
 
@@ -61,7 +61,7 @@ class AttemptLimits:
 class Attempts:
     """Context manager in which the attempts of one submission are played.
 
-    `for_exercise(name)` is a `grader.judging.repair.search.Runner`.
+    `for_exercise(name)` returns a `grader.judging.repair.search.Runner`.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class Attempts:
         """Execute `text` as a program of its own and return its run of one scenario.
 
         Returns:
-            The run; None if the play ended its child, if its trace cannot be read, or if the text raised an error
-            before the scenario began.
+            The run; None if the play ended its child, if its trace was refused, or if the trace has only a
+            `load_failure`.
 
         Raises:
-            AttemptsSpent: a limit of all plays together is used up (see `_is_spent`).
+            AttemptsSpent: a limit is used up (see `_is_spent`).
             SandboxUnavailable: the server does not start (any more).
         """
         started = time.monotonic()

@@ -5,4 +5,4 @@ It has a module of its own because the search imports it on every system, and `a
 
 
 class AttemptsSpent(Exception):
-    """No more attempts can be played, because the time of all of them or the search's budget of plays is used up."""
+    """No more attempts can be played: a limit of the attempts or the search's budget of plays is used up."""

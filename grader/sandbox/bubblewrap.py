@@ -2,8 +2,8 @@
 
 Bubblewrap (`bwrap`) starts a program in new namespaces with a file system made of binds: files and folders of this
 machine that it shows inside. We bind only the operating system's programs and libraries, Python, its installed
-packages, and the few parts of the grader that know no answers. Where a bound folder contains a folder with answers
-(this checkout, or an installed copy of the course), a mask covers the latter: an empty folder.
+packages, the few parts of the grader that know no answers, and for CUDA the device files. Where a bound folder contains
+a folder with answers (this checkout, or an installed copy of the course), a mask covers the latter: an empty folder.
 """
 
 import functools
@@ -50,7 +50,7 @@ class Probe:
     available: bool
     reason: ProbeReason
     remedy: str = ""
-    """Shell command that fixes the problem; empty if none is known."""
+    """Shell command that may fix the problem; empty if none is known."""
     detail: str = ""
     """Last line that the failed command printed, or the error that kept it from starting; may be empty."""
 

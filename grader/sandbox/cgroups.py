@@ -99,7 +99,7 @@ def enter_prepared_parent(current: Path | None) -> Preparation:
 
     Processes that this one starts later are in `hanstep-main` too. There are three outcomes:
     - this process is in `hanstep-main` already: nothing is done;
-    - sandboxes cannot get cgroups: this process is moved back, and the result says what is missing;
+    - sandboxes cannot get cgroups: this process is where it was before, and the result says what is missing;
     - sandboxes can get them: cgroups that a killed grader left behind are removed, with what runs in them.
 
     Args:
@@ -168,7 +168,7 @@ def wrap_in_cgroup(command: Sequence[str], memory_bytes: int, resources: ExitSta
 
 
 class SandboxCgroup:
-    """The cgroup of one sandbox. It exists until `close`."""
+    """The cgroup of one sandbox, made by the constructor and removed by `close`."""
 
     def __init__(self, parent: Path, *, memory_bytes: int, max_tasks: int) -> None:
         """Create the cgroup and set its limits.

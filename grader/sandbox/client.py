@@ -37,11 +37,11 @@ Status = Literal["ran", "timeout", "memory", "crashed", "output"]
     ran: it was played to the end, even if the submission raised an exception.
     timeout: the wall time or the processor time was used up.
     memory: the memory was used up.
-    crashed: the process died, or answered something that no honest child can answer.
+    crashed: the process died, had too many threads, or answered something that no honest child can answer.
     output: it printed too much.
 """
 ONLY_WAITED = "기다리기만 함"
-"""Detail of a timeout by wall time: the code waited, it did not compute."""
+"""Detail of a timeout by wall time: processor time was left, because the code waited, or the machine was busy."""
 _FORK_SECONDS = 60.0
 """Maximum time until a forked child is ready: usually milliseconds, but CUDA takes seconds."""
 _SEND_SECONDS = 60.0
@@ -59,7 +59,7 @@ _DETAIL_OF_REASON: dict[protocol.KillReason, str] = {
     "processes": "너무 많은 프로세스",
 }
 """The same for all other reasons -> the detail of the status `crashed`. `requested` is in neither dict: only `close`
-causes it, when no exercise is being played."""
+causes it, and nobody waits for an answer then."""
 _SERVER_GONE: protocol.Header = {}
 """Stands for the message about a child's end if there will never be one, because the server is gone itself."""
 
@@ -83,7 +83,7 @@ class UnexpectedFrame(NoAnswer):
 
 
 class ServerGone(NoAnswer):
-    """Something outside killed the server, or the keeper that watches the child. A child can kill neither."""
+    """Something outside killed the server, or the child's keeper. An isolated child can kill neither."""
 
     def __init__(self) -> None:
         super().__init__("crashed")
@@ -94,8 +94,8 @@ class Limits:
     """Resource limits of a child, which plays all exercises of a submission.
 
     Memory is limited for the child as a whole, everything else for each exercise anew. Executing a file, before its
-    exercises are played, has the same limits of time as an exercise, counted anew for each file. What the kernel and
-    the server enforce of them is sent to the server as `isolation.Bounds`.
+    exercises are played, has the same limits of time as an exercise, counted anew for each file. `isolation.Bounds`
+    tells the server the memory and the processor time of the whole child; `_send` tells it that of each request.
     """
 
     seconds: float = 20.0
@@ -148,7 +148,7 @@ class Child:
         """Program text -> the acts, as pairs of act and line, that `sandbox.inside.suspicious_acts` reported while it
         ran."""
         self._lifetime_cpu_seconds = limits.cpu_seconds * exercise_count
-        """Processor time that the kernel allows the child in its whole life."""
+        """Limit of the child's processor time in its whole life; the kernel ends it at the next whole second."""
         self._channel, child_channel = socket.socketpair()
         """Carries frames to and from the child."""
         self._output, child_output = os.pipe()
@@ -236,7 +236,7 @@ class Child:
 
     @property
     def used_cpu_seconds(self) -> float:
-        """Processor time that the child used. It is 0.0 until the child is closed, and if the server is gone."""
+        """Processor time that the child used; 0.0 as long as the server has not reported its end."""
         return float((self._end_message or {}).get("cpu", 0.0))
 
     def close(self) -> bool:
@@ -300,7 +300,7 @@ class Child:
         A frame that has arrived counts even if the child has ended meanwhile, so look for frames first.
 
         Raises:
-            NoAnswer: the child has ended, exceeded a limit, or sent a frame that was not asked for.
+            NoAnswer: the child or the server has ended, or the child exceeded a limit or sent an unexpected frame.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -364,7 +364,7 @@ class Child:
             self._read_output(once=True)
 
     def _read_channel(self, *, once: bool = False) -> None:
-        """Pass what the child wrote to the frame reader, until nothing is left; with `once`, one piece at most.
+        """Pass what the child wrote to the frame reader, as long as that has room; with `once`, one piece at most.
 
         Use `once` while the child lives: it could write faster than this reads, and so keep the grader from looking at
         the clock.
@@ -383,7 +383,7 @@ class Child:
                 return
 
     def _read_output(self, *, once: bool = False) -> None:
-        """Count what the child printed, until nothing is left; with `once`, one piece at most (see `_read_channel`)."""
+        """Count what the child printed, up to the limit; with `once`, one piece at most (see `_read_channel`)."""
         while self._printed <= self._limits.output_bytes:
             try:
                 data = os.read(self._output, _CHUNK_BYTES)
@@ -414,8 +414,9 @@ class Child:
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number in (signal.SIGKILL, signal.SIGXCPU):
-                # We did not send this signal, and nothing inside the child's PID namespace can. So the kernel did:
-                # either the child's processor time is used up (counted in whole seconds), or the memory is.
+                # The kernel sent this signal: either the child's processor time is used up (counted in whole seconds),
+                # or the memory is. An isolated child on the CPU, the first process of its PID namespace, cannot send it
+                # to itself.
                 is_out_of_time = message.get("cpu", 0.0) >= math.floor(self._lifetime_cpu_seconds)
                 return NoAnswer("timeout" if is_out_of_time else "memory")
             return NoAnswer("crashed", _signal_name(number))

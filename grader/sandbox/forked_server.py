@@ -101,7 +101,7 @@ class ForkedServer:
 
 
 def _become_server(server_end: socket.socket, error_file: IO[bytes], own_folder: str) -> NoReturn:
-    """Serve in the forked process, with no open files but the control socket and the error file, then exit."""
+    """Serve in the forked process, then exit. Keep open only the control socket, the error file and /dev/null."""
     # Everything stands in the `try`: an exception that left this function would go on into the grader's code, in a
     # second copy of the grader.
     try:

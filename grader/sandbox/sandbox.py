@@ -63,15 +63,15 @@ class Outcome:
     """
     suspicious_acts: tuple[tuple[str, int], ...] = ()
     """What the exercise's file did that an instructor should look at (`sandbox.inside.suspicious_acts`), as pairs of
-    act and line: `("sys._getframe", 12)`. The acts of a file are listed once: in the last outcome of that file from
-    each child."""
+    act and line: `("sys._getframe", 12)`. What a file did in one child is listed once, in the last of its outcomes from
+    that child."""
 
 
 NO_TIME_LEFT = "제출물 전체의 시간이 끝남"
 """Detail of the timeout of an exercise that was not played, because those before it had used up the submission's time.
 """
 _MAX_LOST_SERVERS = 2
-"""How often one submission may lose its server before the exercise that was being played counts as crashed."""
+"""From which loss of a server on, counted for each submission, the exercise that was being played counts as crashed."""
 _MAX_STARTS = 2
 """Maximum number of servers that are started, one after the other, until one lives long enough to be warm."""
 
@@ -179,8 +179,8 @@ class Sandbox:
             new_outcomes, is_server_lost = self._run_in_one_child(remaining, seed, until)
             outcomes += new_outcomes
             lost_servers += is_server_lost
-            # Once, something outside may have killed the server, so the exercise is played again. From the second time
-            # on it counts as crashed; otherwise an exercise that always loses the server would be played for ever.
+            # Something outside may have killed the server, so the exercise is played again. But not for ever: it may be
+            # the exercise that loses the server each time.
             if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
                 lost = remaining[len(new_outcomes)]
                 outcomes.append(Outcome(lost.exercise, "crashed", None, 0.0))
@@ -319,7 +319,7 @@ def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], c
 
 
 def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
-    """Read a trace into an outcome; its status is `crashed` if no recorder can have written these bytes."""
+    """Read a trace into an outcome; its status is `crashed` if the trace is refused as forged."""
     try:
         trace = from_bytes(trace_bytes)
         refuse_implausible(trace)

@@ -67,9 +67,7 @@ class ServerProcess:
             self._errors = resources.enter_context(tempfile.TemporaryFile())
             self.control, server_end = socket.socketpair()
             resources.callback(self.control.close)
-            with (
-                server_end
-            ):  # the server has a copy; while ours is open, its end would not close the connection
+            with server_end:  # the server has a copy; with ours open, the server's end would not show
                 if forked:
                     self._process: ForkedServer | subprocess.Popen[bytes] = ForkedServer(
                         server_end, self._errors, own_folder

@@ -1,37 +1,44 @@
-"""Refuse traces that no recorder can have written: what comes out of a sandbox may be forged from end to end.
+"""Refuse traces that exceed the bounds of what recorders write, because what comes out of a sandbox may be forged.
 
 Judging loops over the numbers in a trace and shows its texts, so a forged trace must not make it loop a billion times
-or show a text without end. The bounds here are the recorder's own, or far above what any exercise records.
+or show a text without end. The bounds here are the recorder's own, or far above what any exercise records. Two kinds of
+texts are bounded elsewhere: `judging/first_difference.py fact_text` shortens facts when it shows them, and
+`observe/trace.py from_bytes` checks `printed`.
 
-Example: an event at line 1,000,000,000 is refused with "an event out of range", before anything loops to that line.
+Example: an event at line 1,000,000,000 is refused with "an event out of range".
 
-To bound something new, add a constant with its reason, and a line to the `_…_problems` function for what it bounds.
+To bound something new, add a constant with its reason, and a condition to the `_check_…` function for what it bounds.
 """
-
-from collections.abc import Iterator
 
 import numpy as np
 
-from grader.observe.trace import MAX_EVENTS, Event, Fact, Failure, Run, Trace, TraceError
+from grader.observe.trace import (
+    MAX_CLASS_NAME_CHARS,
+    MAX_EVENTS,
+    MAX_MESSAGE_CHARS,
+    Event,
+    Fact,
+    Failure,
+    Run,
+    Trace,
+    TraceError,
+)
 
 _MAX_SCENARIOS = 100
 """Maximum number of scenarios of an exercise; the exercises have fewer than thirty."""
 _MAX_ENTRIES = 200
-"""Maximum number of arrays, of facts, of warnings and of an exception's base classes; an exercise records a dozen."""
+"""Maximum number of a run's arrays, of its evidence and of its facts, of a trace's warnings, and of an exception's
+classes (`Failure.bases`); an exercise records a dozen of each."""
 _MAX_NAME_CHARS = 500
-"""Maximum characters of the name of an array, a fact or a parameter, far above what drivers and our models have."""
+"""Maximum characters of the name of an array, a fact, a parameter or a kind of event; drivers use far fewer."""
 _MAX_PARAMETERS = 500
 """Maximum number of parameters of a model, far above what our small models have."""
 _MAX_PARAMETER_SIZE = 10**7
 """Maximum number of elements of a parameter; our models have far fewer."""
 _MAX_WARNING_CHARS = 3000
-"""Maximum characters of a warning; the recorder cuts the message in it to 2000."""
-_MAX_MESSAGE_CHARS = 2000
-"""Maximum characters of an exception's message; the recorder cuts it to this length."""
-_MAX_TYPE_CHARS = 200
-"""Maximum characters of the name of an exception's class."""
+"""Maximum characters of a warning. It names an import and quotes an exception: `observe/program.py` cuts both."""
 _MAX_NUMBER = 10**6
-"""Maximum of a line number, and of the numbers of an event that have no smaller bound."""
+"""Maximum of a line number, and of the `batch` and `point` of an event."""
 _MIN_EVENT_NUMBER = -1
 """Minimum of the numbers of an event: the recorder writes -1 for the state before the first one."""
 _MAX_DEPTH = 8
@@ -39,92 +46,88 @@ _MAX_DEPTH = 8
 _MAX_AXES = 4
 """Maximum number of axes of an array."""
 _NUMBER_KINDS = "biuf"
-"""`dtype.kind` of the arrays that a recorder writes: booleans, signed and unsigned integers, floats."""
+"""Allowed `dtype.kind` of an array: booleans, signed and unsigned integers, floats."""
 
 
 def refuse_implausible(trace: Trace) -> None:
-    """Refuse a trace with numbers, texts or arrays that are too large, or of a kind or shape that no recorder makes.
+    """Refuse a trace with numbers, texts, lists or arrays beyond the bounds of this module.
 
     Raises:
-        TraceError: no recorder can have written this trace; the text names the first problem.
+        TraceError: the trace exceeds a bound; the text names the first that was found.
     """
-    problem = next(_trace_problems(trace), None)
-    if problem is not None:
-        raise TraceError(problem)
-
-
-def _trace_problems(trace: Trace) -> Iterator[str]:
-    """Yield what no recorder can have written in a trace, one thing after the other."""
     if len(trace.runs) > _MAX_SCENARIOS:
-        yield "too many scenarios"
-    for run in trace.runs.values():
-        yield from _run_problems(run)
-        yield from _array_problems(run)
-    for failure in (trace.load_failure, *(run.failure for run in trace.runs.values())):
-        if failure is not None and not _is_plausible(failure):
-            yield "a failure out of range"
+        raise TraceError("too many scenarios")
     if len(trace.warnings) > _MAX_ENTRIES or any(
         len(warning) > _MAX_WARNING_CHARS for warning in trace.warnings
     ):
-        yield "too many warnings, or one too long"
+        raise TraceError("too many warnings, or one too long")
+    if trace.load_failure is not None:
+        _check_failure(trace.load_failure)
+    for run in trace.runs.values():
+        _check_entries(run)
+        _check_arrays(run)
+        for event in run.events:
+            _check_event(event)
+        if run.failure is not None:
+            _check_failure(run.failure)
 
 
-def _run_problems(run: Run) -> Iterator[str]:
-    """Yield what no recorder can have written in a run, other than its failure and the numbers in its arrays."""
+def _check_entries(run: Run) -> None:
+    """Raise TraceError if a run has too many events, arrays, facts or parameters, or if one is too long or large."""
     if len(run.events) > MAX_EVENTS:
-        yield "too many events"
-    if any(_is_nested_too_deeply(fact) for fact in run.facts.values()):
-        yield "a fact too deep"
-    for event in run.events:
-        if not _is_in_range(event):
-            yield f"an event out of range: {event}"
+        raise TraceError("too many events")
     if max(len(run.arrays), len(run.evidence), len(run.facts)) > _MAX_ENTRIES:
-        yield "too many arrays or facts"
+        raise TraceError("too many arrays or facts")
     if any(len(name) > _MAX_NAME_CHARS for name in (*run.arrays, *run.evidence, *run.facts)):
-        yield "a name that no recorder gave"
+        raise TraceError("a name that no recorder gave")
+    if any(_is_nested_too_deeply(fact) for fact in run.facts.values()):
+        raise TraceError("a fact too deep")
     if len(run.parameters) > _MAX_PARAMETERS:
-        yield "too many parameters"
+        raise TraceError("too many parameters")
     if any(
         len(parameter.name) > _MAX_NAME_CHARS or not 0 <= parameter.size <= _MAX_PARAMETER_SIZE
         for parameter in run.parameters
     ):
-        yield "a parameter that no model has"
+        raise TraceError("a parameter that no model has")
 
 
-def _array_problems(run: Run) -> Iterator[str]:
-    """Yield the arrays that hold no plain numbers or have too many axes, and the tables that are none.
+def _check_arrays(run: Run) -> None:
+    """Raise TraceError if an array does not hold numbers, or does not have the shape that a recorder gives it.
 
-    The tables are `theta`, which holds the flat parameters, and `lr`, which holds the learning rates: each has a row
-    for each state of the model.
+    `theta`, which holds the flat parameters, and `lr`, which holds their learning rates, must be tables of float64 with
+    a row for each state of the model.
     """
     for name, value in (*run.arrays.items(), *run.evidence.items()):
         if value.dtype.kind not in _NUMBER_KINDS or value.ndim > _MAX_AXES:
-            yield f"{name}: {value.dtype} with {value.ndim} axes"
-    for table in (run.arrays.get("theta"), run.evidence.get("lr")):
+            raise TraceError(f"{name}: {value.dtype} with {value.ndim} axes")
+    for name, table in (("theta", run.arrays.get("theta")), ("lr", run.evidence.get("lr"))):
         if table is not None and (table.ndim != 2 or table.dtype != np.float64 or not len(table)):
-            yield "states that are no table of numbers"
+            raise TraceError(f"{name} is no table with a row for each state")
 
 
-def _is_in_range(event: Event) -> bool:
-    """Return True if all numbers of an event are within the recorder's bounds."""
+def _check_event(event: Event) -> None:
+    """Raise TraceError if a number or a text of an event is out of range."""
     numbers = (event.call, event.state, event.line or 0, event.batch or 0, event.point or 0)
-    return (
-        min(numbers) >= _MIN_EVENT_NUMBER
-        and max(event.call, event.state) <= MAX_EVENTS
-        and max(numbers) <= _MAX_NUMBER
-    )
+    if (
+        min(numbers) < _MIN_EVENT_NUMBER
+        or max(event.call, event.state) > MAX_EVENTS
+        or max(numbers) > _MAX_NUMBER
+        or len(event.kind) > _MAX_NAME_CHARS
+    ):
+        raise TraceError("an event out of range")
 
 
-def _is_plausible(failure: Failure) -> bool:
-    """Return True if all texts and numbers of a failure are within the recorder's bounds."""
+def _check_failure(failure: Failure) -> None:
+    """Raise TraceError if a number or a text of a failure is out of range."""
     class_names = (failure.type, *failure.bases)
-    return (
-        len(failure.message) <= _MAX_MESSAGE_CHARS
-        and 0 <= (failure.line or 0) <= _MAX_NUMBER
-        and 0 <= failure.call <= MAX_EVENTS
-        and len(class_names) <= _MAX_ENTRIES
-        and all(len(name) <= _MAX_TYPE_CHARS for name in class_names)
-    )
+    if (
+        len(failure.message) > MAX_MESSAGE_CHARS
+        or not 0 <= (failure.line or 0) <= _MAX_NUMBER
+        or not 0 <= failure.call <= MAX_EVENTS
+        or len(class_names) > _MAX_ENTRIES
+        or any(len(name) > MAX_CLASS_NAME_CHARS for name in class_names)
+    ):
+        raise TraceError("a failure out of range")
 
 
 def _is_nested_too_deeply(fact: Fact, max_depth: int = _MAX_DEPTH) -> bool:

@@ -92,3 +92,42 @@ assert originals.restore() == []
 torch.manual_seed = print
 assert originals.restore() == ["torch.manual_seed"]
 """)
+
+
+@pytest.mark.parametrize("begin", [BEGIN, BEGIN.replace("import torch\n", "import torch, torch._dynamo\n")])
+def test_what_a_submission_replaces_is_named_and_restored(begin: str) -> None:
+    """Also if the real compiler was there first."""
+    ran(
+        """
+from grader.sandbox.inside.compiler_stand_in import restore
+import torch._dynamo as compiler
+disable, eval_frame = compiler.disable, compiler.eval_frame
+compiler.disable = print
+compiler.eval_frame = sys
+torch._dynamo = sys
+sys.modules["torch._dynamo"] = sys
+assert restore() == ["torch._dynamo", "torch._dynamo.disable", "torch._dynamo.eval_frame"], restore()
+assert torch._dynamo is sys.modules["torch._dynamo"] is compiler
+assert (compiler.disable, compiler.eval_frame) == (disable, eval_frame)
+assert restore() == []
+""",
+        begin,
+    )
+
+
+def test_a_failed_import_leaves_the_stand_ins() -> None:
+    """Otherwise the submission would be told that it had replaced the compiler."""
+    ran("""
+from grader.sandbox.inside.compiler_stand_in import restore
+stand_in, seed = torch._dynamo, torch.manual_seed
+sys.modules["torch._dynamo.config"] = None
+for _ in range(2):
+    try:
+        stand_in.reset()
+    except ImportError:
+        assert torch._dynamo is sys.modules["torch._dynamo"] is stand_in and torch.manual_seed is seed
+        assert restore() == []
+    else:
+        raise AssertionError
+assert trained()
+""")

@@ -8,6 +8,7 @@ import pytest
 
 from grader.judging.first_difference import fact_text
 from grader.observe import trace as traces
+from grader.observe.program import describe_failure, load_program
 from grader.observe.trace import Event, Failure, Run, Trace, TraceError, from_bytes, to_bytes
 from grader.sandbox.trace_bounds import refuse_implausible
 
@@ -47,6 +48,44 @@ def test_each_number_has_a_bound(thing: Any) -> None:
     assert {"line", "call"} <= {*numbers}
     for name in numbers:
         forged = replace(thing, **{name: 10**9})
-        run = Run(events=[forged]) if isinstance(forged, Event) else Run(failure=forged)
-        with pytest.raises(TraceError, match="out of range"):
-            refuse_implausible(Trace(runs={"sgd": run}))
+        _expect_refused(forged)
+
+
+@pytest.mark.parametrize("thing", [Event("forward"), Failure("E", ("E",), "wrong")])
+def test_each_text_has_a_bound(thing: Any) -> None:
+    """One without a bound could fill a report."""
+    hints = get_type_hints(type(thing))
+    long = "x" * 10**6
+    forged = {str: long, tuple[str, ...]: (long,)}
+    texts = {field.name: forged[hints[field.name]] for field in fields(thing) if hints[field.name] in forged}
+    assert {*texts} in ({"kind"}, {"type", "bases", "message"})
+    for name, text in texts.items():
+        _expect_refused(replace(thing, **{name: text}))
+
+
+def _expect_refused(forged: Event | Failure) -> None:
+    """Expect that a trace with this event or failure is refused."""
+    run = Run(events=[forged]) if isinstance(forged, Event) else Run(failure=forged)
+    with pytest.raises(TraceError, match="out of range"):
+        refuse_implausible(Trace(runs={"sgd": run}))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"class {'E' * 201}(Exception): pass\ndef f(): raise {'E' * 201}('x' * 3000)",
+        f"class Long:\n    def __repr__(self): return 'x' * 3000\n    {'y' * 300} = 1\n"
+        f"def f(): raise AttributeError(repr(Long()), name={'y' * 299!r}, obj=Long())",
+        f"import {'a' * 2000}, {'b' * 2000}\ndef f(): raise ValueError",
+    ],
+    ids=["class name", "suggestion", "import"],
+)
+def test_what_an_honest_program_can_write_is_accepted(source: str) -> None:
+    """However long its texts are: the recorder cuts them to the bounds."""
+    program = load_program(source, name="long")
+    try:
+        program.names["f"]()
+    except Exception as error:
+        failure = describe_failure(error, program)
+    program.unload()
+    refuse_implausible(Trace({"sgd": Run(failure=failure)}, warnings=program.warnings))

@@ -86,7 +86,7 @@ def become_child(
             isolation.mount_small_tmp_and_hide_proc(bounds, settings.visible_folders)
             isolation.drop_rights(uses_gpu=settings.device != "cpu")
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), objects, settings.device)
-    except EOFError:  # the grader has closed the channel: the usual end
+    except EOFError:  # the grader is gone; otherwise it has the server kill the child
         exit_code = 0
     except BaseException as error:
         # An error of the grader's own. If the child was not ready yet, the grader shows the last line that was printed:

@@ -1,9 +1,11 @@
 """Keep torch's compiler from being imported, by putting small stand-in modules in its place.
 
 The first optimizer of a process imports the compiler (`torch._dynamo` and `torch._inductor`), which takes a second and
-70 MB. But an optimizer only asks it not to compile some functions, and nothing is compiled here usually. So the
-stand-ins have the few attributes that such code uses (`_USED_ATTRIBUTES`). Code that asks for any other attribute or
-module makes the real compiler replace the stand-ins.
+70 MB. But an optimizer only asks it not to compile some functions, and submissions rarely compile anything. So the
+stand-ins have the few attributes that such code uses. The real compiler is imported, and replaces all stand-ins, when
+code asks a stand-in for another attribute (except names such as `__file__`) or imports another module of the compiler.
+
+To add a stand-in, add an entry to `_STAND_IN_ATTRIBUTES`, and its use to `tests/sandbox/test_compiler_stand_in.py`.
 """
 
 import builtins
@@ -27,42 +29,48 @@ class _NoOptimizedModule:
     """Stand in for `OptimizedModule`, of which nothing is an instance as long as nothing is compiled."""
 
 
-def _disable(function: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+def _leave_unchanged(function: Any = None, *_args: Any, **_kwargs: Any) -> Any:
     """Stand in for the decorator `torch._dynamo.disable`, used with or without arguments: change nothing."""
-    return _disable if function is None else function
+    return _leave_unchanged if function is None else function
 
 
 def _do_nothing(*_args: Any, **_kwargs: Any) -> None:
     """Stand in for `torch._dynamo.graph_break`, which matters only to code that is being compiled."""
 
 
-_USED_ATTRIBUTES: dict[str, dict[str, Any]] = {
-    "torch._dynamo": {"disable": _disable, "graph_break": _do_nothing},
+_STAND_IN_ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "torch._dynamo": {"disable": _leave_unchanged, "graph_break": _do_nothing},
     "torch._dynamo.compiled_autograd": {"_disable": nullcontext},  # around `torch.func.grad`
     # accelerate asks whether a model is one
     "torch._dynamo.eval_frame": {"OptimizedModule": _NoOptimizedModule},
     "torch._inductor": {},
-    "torch._inductor.config": {},  # `torch.use_deterministic_algorithms` leaves a note in it
+    # `torch.use_deterministic_algorithms` sets an attribute of it, which is lost if the real compiler comes
+    "torch._inductor.config": {},
 }
-"""Name of a module of the compiler -> the attributes that other code uses even if nothing is compiled. A package comes
-before its submodules, because the stand-in of a submodule is made an attribute of that of its package."""
+"""Name of a module that gets a stand-in -> the attributes of the stand-in: those that code uses although it compiles
+nothing. List none that torch itself assigns, because `restore` would undo that and blame the submission. A package
+comes before its submodules."""
 
 _current_modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
-"""Name of each imported module in `_USED_ATTRIBUTES` -> the module, stand-in or real, and its attributes listed there.
-This is what `restore` restores."""
+"""Name in `_STAND_IN_ATTRIBUTES` -> the module that `sys.modules` must have under it, stand-in or real, and the values
+of its attributes listed there. This is what `restore` restores. Modules that are not imported are left out."""
 
 
 class StandIn(ModuleType):
-    """Stand-in for one module of the compiler. Getting an attribute that it does not have imports the real compiler."""
+    """Stand-in for one module of the compiler. Getting an attribute that it lacks imports the real compiler.
+
+    Names that begin with `__` are the exception.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        parent, _, last_name = name.rpartition(".")
-        self.__path__ = [os.path.join(folder, last_name) for folder in sys.modules[parent].__path__]
-        vars(self).update(_USED_ATTRIBUTES[name])
+        package, last_name = _place(name)
+        # Where Python finds submodules that importing the real package does not import.
+        self.__path__ = [os.path.join(folder, last_name) for folder in package["__path__"]]
+        vars(self).update(_STAND_IN_ATTRIBUTES[name])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python itself looks for such names, for example to copy or print a module
+        if name.startswith("__"):  # Python itself looks for such names, for example to copy a module
             raise AttributeError(name)
         return getattr(_import_real(self.__name__), name)
 
@@ -77,7 +85,7 @@ class _RealCompilerFinder:
             A spec for the module if that import has loaded it. None otherwise; Python then finds it in the usual way.
         """
         package = ".".join(name.split(".")[:2])
-        if package in _USED_ATTRIBUTES and isinstance(sys.modules.get(package), StandIn):
+        if package in _STAND_IN_ATTRIBUTES and isinstance(sys.modules.get(package), StandIn):
             _import_real(package)
             if name in sys.modules:
                 return spec_from_loader(name, _LoadedModuleLoader(sys.modules[name]))  # type: ignore[arg-type]
@@ -99,65 +107,77 @@ class _LoadedModuleLoader:
 
 
 def install_stand_ins() -> None:
-    """Install the stand-ins, so that this process does not import the compiler until something really needs it.
-
-    Do nothing if the compiler has been imported already.
-    """
-    if any(name in sys.modules for name in _USED_ATTRIBUTES):
-        return
-    for name in _USED_ATTRIBUTES:
-        sys.modules[name] = StandIn(name)
-        parent, _, last_name = name.rpartition(".")
-        setattr(sys.modules[parent], last_name, sys.modules[name])
-    sys.meta_path.insert(0, _RealCompilerFinder())
+    """Install the stand-ins, unless one of their modules has been imported already; note what `restore` restores."""
+    if not any(name in sys.modules for name in _STAND_IN_ATTRIBUTES):
+        for name in _STAND_IN_ATTRIBUTES:
+            package, last_name = _place(name)
+            sys.modules[name] = package[last_name] = StandIn(name)
+        sys.meta_path.insert(0, _RealCompilerFinder())
     _note_current_modules()
 
 
 def restore() -> list[str]:
-    """Restore the compiler's modules, stand-in or real, and their attributes in `_USED_ATTRIBUTES`.
+    """Restore the modules in `_current_modules` and their attributes.
 
-    That the real compiler has replaced the stand-ins is not undone, because no submission did that itself.
+    A real compiler that has replaced the stand-ins stays: `_import_real` noted its modules.
 
     Returns:
-        The names of what a submission had replaced.
+        The full names of the modules and attributes that a submission had replaced, each once.
     """
     replaced = []
     for name, (module, attributes) in _current_modules.items():
-        parent, _, last_name = name.rpartition(".")
-        expected: list[tuple[dict[str, Any], str, Any]] = [
-            (sys.modules, name, module),
-            (vars(sys.modules[parent]), last_name, module),
-            *((vars(module), key, value) for key, value in attributes.items()),
+        package, last_name = _place(name)
+        expected: list[tuple[str, dict[str, Any], str, Any]] = [
+            (name, sys.modules, name, module),
+            (name, package, last_name, module),
+            *((f"{name}.{key}", vars(module), key, value) for key, value in attributes.items()),
         ]
-        for holder, key, value in expected:
+        for full_name, holder, key, value in expected:
             if holder.get(key) is not value:
                 holder[key] = value
-                replaced.append(f"{name}.{key}")
-    return replaced
+                replaced.append(full_name)
+    return list(dict.fromkeys(replaced))
+
+
+def _place(name: str) -> tuple[dict[str, Any], str]:
+    """Return where a module stands in its package: the attributes of the package, and the name among them."""
+    package, _, last_name = name.rpartition(".")
+    return vars(sys.modules[package]), last_name
 
 
 def _note_current_modules() -> None:
-    """Note the modules of the compiler that are imported now, so that `restore` restores these."""
+    """Note the modules that are imported now, and their attributes, in `_current_modules`."""
     _current_modules.clear()
-    for name, attributes in _USED_ATTRIBUTES.items():
+    for name, attributes in _STAND_IN_ATTRIBUTES.items():
         if name in sys.modules:
             module = sys.modules[name]
-            _current_modules[name] = module, {key: vars(module)[key] for key in attributes}
+            # Another version of torch may lack an attribute.
+            _current_modules[name] = (
+                module,
+                {key: vars(module)[key] for key in attributes if key in vars(module)},
+            )
 
 
 def _import_real(name: str) -> ModuleType:
-    """Remove all stand-ins, import the real module `name` of the compiler, and return it."""
-    for known in reversed(_USED_ATTRIBUTES):  # submodules before their packages
+    """Remove all stand-ins, import the real module `name` of the compiler, and return it.
+
+    If that import raises an exception, put the stand-ins back first.
+    """
+    for known in _STAND_IN_ATTRIBUTES:
         if isinstance(sys.modules.get(known), StandIn):
             del sys.modules[known]
-            parent, _, last_name = known.rpartition(".")
-            if parent == torch.__name__:  # the import below sets the real one
-                delattr(torch, last_name)
-    attributes_before = dict(vars(torch))
-    module = importlib.import_module(name)
-    # The import wraps `torch.manual_seed`. Undo that, because it would look like a change made by the submission.
-    for attribute, value in attributes_before.items():
-        if vars(torch)[attribute] is not value:
-            setattr(torch, attribute, value)
+    for attribute in [key for key, value in vars(torch).items() if isinstance(value, StandIn)]:
+        delattr(torch, attribute)
+    attributes_before = dict(vars(torch))  # without stand-ins, which the loop below would put back
+    try:
+        module = importlib.import_module(name)
+    except BaseException:
+        restore()
+        raise
+    finally:
+        # The import wraps functions of torch, such as `manual_seed`: to `originals`, a change by the submission.
+        for attribute, value in attributes_before.items():
+            if vars(torch)[attribute] is not value:
+                setattr(torch, attribute, value)
     _note_current_modules()
     return module

@@ -75,7 +75,7 @@ def _version_at(address: int) -> int:
 
 
 def _python_has_version_tags() -> bool:
-    """Return True if, in this Python, every kind of write changes a dict's version tag, and reading does not."""
+    """Return True if, in this Python, each write tried here changes a dict's version tag, and reading does not."""
     tried: dict[str, object] = {"one": 1, "two": 2}
     writes: tuple[Callable[[], object], ...] = (
         lambda: tried.update(three=3),

@@ -28,7 +28,7 @@ from grader.observe.wording import LEAVE_ORIGINALS
 # `setattr` in the shared dict.
 globals()["__builtins__"] = dict(vars(builtins))
 
-# Torch's own functions, taken before a submission can replace them. All concern the current thread.
+# Torch's own functions, taken before a submission can replace them. Modes, hooks and keys are the current thread's.
 _torch_c: Any = torch._C
 # Modes that see calls of torch's Python functions, and modes that see calls of operators below them: two stacks.
 _count_function_modes = _torch_c._len_torch_function_stack

@@ -2,8 +2,8 @@
 
 A submission cannot import a hidden module: the module is neither in `sys.modules` nor on the path. Under the name of a
 module of `grader.exercises`, `sys.modules` has a stand-in with its classes only (`_ClassesOnly`). The grader's own
-functions still refer to the hidden modules. Hidden are the packages of `_HIDDEN_PACKAGES`: an isolated server has no
-others of ours, while a forked one has all that the grader had imported.
+functions still refer to the hidden modules. The packages of `_HIDDEN_PACKAGES` are hidden. A forked server may have
+others of ours, which the grader had imported; these are not hidden.
 """
 
 import marshal

@@ -57,8 +57,8 @@ class Bounds:
 def create_namespaces(*, own_pids: bool = True) -> None:
     """Give the processes that this one forks from now on mount, IPC and PID namespaces of their own.
 
-    All children share bubblewrap's empty network namespace. One for each child would cost 5 ms, and is not needed: a
-    child cannot create network sockets, so it leaves nothing there for the next child.
+    All children share bubblewrap's empty network namespace. One for each child would cost 5 ms, and is not needed: the
+    filter of system calls refuses network sockets, so a child leaves nothing there for the next one.
 
     All children share bubblewrap's user namespace, too, because one for each child would fail where AppArmor or a
     nested container allows only one. Inside bubblewrap's, this process has the capability to create the other
@@ -86,9 +86,7 @@ def set_limits(bounds: Bounds, *, limit_address_space: bool) -> None:
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, bounds.tmp_bytes)
     _set_limit(resource.RLIMIT_NOFILE, bounds.open_files)
-    _set_limit(
-        resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1
-    )  # rounded up: the kernel counts whole seconds
+    _set_limit(resource.RLIMIT_CPU, int(bounds.cpu_seconds) + 1)  # the next whole second
     if sys.platform != "linux":
         return  # macOS does not enforce the limits below, and has no /proc
     status = process_status("self")
@@ -198,8 +196,8 @@ def stop_exiting_on_hangup(fd: int) -> None:
 def max_threads() -> int:
     """Return how many threads a child may have.
 
-    There must be a limit, because no resource limit counts the kernel memory that threads take. It grows with the
-    number of cores, because libraries such as BLAS start a thread for each core.
+    There must be a limit, because no resource limit counts the kernel memory that threads take. The limit grows with
+    the number of cores, because libraries such as BLAS start a thread for each core.
     """
     return 64 + 4 * (os.cpu_count() or 1)
 
@@ -239,7 +237,7 @@ def used_cpu_seconds(process: int) -> float:
 def self_test() -> None:
     """Isolate a forked process as a child is isolated, and raise an exception if a step fails.
 
-    Call it in a process of its own, because all processes that it forks later would get new namespaces too.
+    Call it in a process of its own, because it changes the namespaces of all processes that are forked later.
 
     Raises:
         OSError: the kernel refuses one of the steps.

@@ -40,7 +40,7 @@ _FULLY_REMEMBERED = (
     *("torch.utils.data.sampler", "torch.utils.data.dataset", "torch.autograd.grad_mode"),
     *("builtins", "random", "math", "copy", "numpy", "numpy.random", "numpy.random.mtrand"),
 )
-"""Modules that scenarios and submissions use directly. Every attribute of them is remembered."""
+"""Modules that scenarios and submissions use directly. All their attributes but stand-ins are remembered."""
 _FULLY_REMEMBERED_PREFIXES = ("torch.nn.modules", "torch.optim", "grader.observe")
 """Beginnings of the names of more such modules: those that are imported when `remember_libraries` is called."""
 _CALLABLES_REMEMBERED = (
@@ -51,8 +51,8 @@ _CALLABLES_REMEMBERED = (
     *("contextlib", "functools", "json", "json.encoder", "warnings", "safetensors.numpy"),
     "grader.sandbox.inside.compiler_stand_in",
 )
-"""Modules that the modules above call. Only their functions, classes and submodules are remembered, because they change
-their other attributes, such as counters and caches, themselves."""
+"""Modules that those above or this one call. Only their functions, classes and submodules are remembered, because they
+change their other attributes, such as counters and caches, themselves."""
 _CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
 """Beginnings of the names of more such modules, as above: those that define numpy's functions."""
 _IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}

@@ -3,7 +3,7 @@
 `f.__code__ = g.__code__` changes what `f` does, but `f` is still the same object. So comparing the attributes of its
 module or class, as `originals` does, does not show the change.
 
-What decides what a function does is in three places:
+Inside a function, what decides what it does is in three places:
 
 - an attribute such as `__code__` (`_ASSIGNABLE_PARTS`): an audit hook notes each assignment (`note_assignment`);
 - the content of a closure cell: `restore` compares it with the original;
@@ -155,7 +155,7 @@ def _functions_behind(value: Any) -> Iterator[FunctionType]:
     """Yield the Python function that `value` is, or the functions that it wraps.
 
     What wraps functions: static methods, class methods, bound methods, properties, cached properties, partials, and
-    objects with `__wrapped__`, such as those made by `functools.lru_cache` or numpy. Nothing else does.
+    objects with `__wrapped__`, such as those made by `functools.lru_cache` or numpy. Other wrappers are not known here.
     """
     if isinstance(value, FunctionType):
         yield value

@@ -47,7 +47,7 @@ CONTROL_FD = 0
 """Descriptor of the server's control socket."""
 
 _WATCH_SECONDS = 0.05
-"""Time between two checks of a child's memory and threads."""
+"""Maximum time between two looks at what a child uses."""
 _PID_RECORD = struct.Struct("i")
 """The keeper's first report: the child's process id."""
 _END_RECORD = struct.Struct("i d")
@@ -157,7 +157,7 @@ def _silence_notebook_functions() -> None:
             raise AttributeError(name)
         return nothing
 
-    for name in ("plots", "paths"):  # only notebooks of the solution use `paths`, to store measurements
+    for name in ("plots", "paths"):  # only notebooks of earlier editions use `paths`
         module = types.ModuleType(f"grader.{name}")
         module.__getattr__ = lookup  # type: ignore[method-assign]
         sys.modules[module.__name__] = module
@@ -269,7 +269,7 @@ def _watch_child(
 def _kill_child(child: int) -> None:
     """Kill the child and its process group, if they still run.
 
-    With isolation, all other processes of its PID namespace die with it.
+    If the child has a PID namespace of its own, all other processes in it die too.
     """
     for kill in (os.killpg, os.kill):
         try:

@@ -97,9 +97,8 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
         return None
     if frame.f_code.co_filename != filename and _acts_for_its_caller(frame.f_code.co_filename):
         frame = frame.f_back
-    attached = (
-        f"{filename.rstrip('>')}/"  # how the file names of modules begin that were handed in along with it
-    )
+    # So begin the file names of modules that were handed in along with the file.
+    attached = f"{filename.rstrip('>')}/"
     if frame is not None and frame.f_code.co_filename.startswith(attached):
         while frame is not None and frame.f_code.co_filename.startswith((attached, "<frozen importlib")):
             frame = frame.f_back
@@ -109,5 +108,5 @@ def _line_of(frame: FrameType | None, filename: str) -> int | None:
 
 
 def _acts_for_its_caller(filename: str) -> bool:
-    """Return True if acts of this file's code count as its caller's: all of the standard library but `namedtuple`."""
+    """Return True if acts of this file's code count as its caller's: the standard library but `_NAMEDTUPLE_FILE`."""
     return filename.startswith((_STANDARD_LIBRARY, "<frozen")) and filename != _NAMEDTUPLE_FILE

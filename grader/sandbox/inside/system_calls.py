@@ -1,4 +1,4 @@
-"""List the system calls that a submission may make: those that Python, torch and their libraries are known to use.
+"""List the system calls that a submission may make: those that Python, torch and their libraries may need.
 
 `seccomp` makes a filter of these lists. It allows the calls in `ALLOWED_CALLS`, `clone` for threads, and `fcntl`,
 `ioctl` and `prctl` with the arguments listed below. Any other call fails with EPERM, as if the submission had no right
@@ -25,8 +25,8 @@ The numbers are those of libseccomp 2.5.4; its `scmp_sys_resolver -a aarch64 rea
 ALLOWED_CALLS: tuple[tuple[str, int, int | None], ...] = (
     # Each entry: name, number on x86_64, number on aarch64 (None if aarch64 does not have the call).
     #
-    # Memory. Calls only for locking it or sharing it between processes are left out. What `mmap` locks or shares counts
-    # as the child's memory like any other.
+    # Memory. Calls that do nothing but lock it or share it between processes are left out. What `mmap` locks or shares
+    # counts as the child's memory like any other.
     ("mmap", 9, 222),
     ("munmap", 11, 215),
     ("mprotect", 10, 226),
