@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     the return value is a float: `types`
     tiny rates are not rounded: `ramp`, `cosine` and `linear`, through `record_tiny_rates`
 
-Scenarios ask for every step of a part, because most mistakes show only where one part ends and the next begins.
+`ramp`, `cosine` and `linear` ask for every step of their part, because some mistakes show only where it begins or ends.
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def _record_curve(
 def _record_tiny_curve(
     stage: Stage, title: str, steps: Sequence[int], warmup_steps: int, total_steps: int, **decay: str
 ) -> None:
-    """Record the same for tiny rates; see `record_tiny_rates`."""
+    """Record the rates at `steps` of a schedule with tiny rates, as `record_tiny_rates` does."""
     lengths = {"warmup_steps": warmup_steps, "total_steps": total_steps}
     record_tiny_rates(stage, title, "lr_at", steps, _rates(stage.env), **lengths, **decay)
 
@@ -77,7 +77,7 @@ def _ramp(stage: Stage) -> None:
 def _low_start(stage: Stage) -> None:
     """Begin the warm-up below the minimum of the decay, as where training starts from (almost) nothing.
 
-    A wrong program never goes below `min_lr`, in the warm-up either.
+    A wrong program keeps the rate from falling below `min_lr`, in the warm-up too.
     """
     warmup, total = _lengths(stage.env)
     low = 0.1 * _rates(stage.env)["min_lr"]
@@ -86,7 +86,7 @@ def _low_start(stage: Stage) -> None:
 
 @driver.scenario("cosine", "코사인 감쇠", atol=FLOAT32_ATOL)
 def _cosine(stage: Stage) -> None:
-    """Ask for all steps from the peak to the last, with the default `decay`; for one step with it spelled out.
+    """Ask for all steps from the peak to the last, with the default `decay`; for one step also with `decay="cosine"`.
 
     A wrong program takes another part of the cosine, divides by a wrong number of steps, decays to 0, or rounds.
     """

@@ -38,8 +38,8 @@ _ABOVE_HALF: _Range = (0.51, 0.58)
 _RATIOS: _Range = (0.02, 0.19)
 """Ratios of warm-up that a plan is drawn with, unless others are asked for."""
 _LARGE_RATIOS: _Range = (0.1, 0.19)
-"""Ratios so large that one update more or less in the total makes the warm-up round the other way, if its fractional
-part is in `_BELOW_HALF` or `_ABOVE_HALF`. For example, 0.45 + 0.1 = 0.55.
+"""Ratios so large that a warm-up in `_BELOW_HALF` is rounded up if the total is one update too large, and one in
+`_ABOVE_HALF` is rounded down if it is one too small. For example, 0.45 + 0.1 = 0.55.
 """
 
 _TOTAL, _WARMUP = "전체 스텝(돌려준 두 값 가운데 큰 것)", "워밍업(돌려준 두 값 가운데 작은 것)"
@@ -148,7 +148,7 @@ def _rounding(stage: Stage) -> None:
     """Plan trainings without accumulation, of which only the warm-up is recorded.
 
     A wrong program rounds down or up, rounds for each epoch, or takes the share of a total that is off by one. The
-    last two plans are for the latter: their warm-up is close to a half before rounding.
+    last two plans are for that: the fractional part of their warm-up is close to a half.
     """
     draw = stage.env.draw("plans")
     for fraction in (_ROUNDS_UP, _ROUNDS_DOWN, _ROUNDS_UP):
@@ -225,9 +225,8 @@ def _types(stage: Stage) -> None:
     draw = stage.env.draw("plans")
     returned = _call(stage, _draw_plan(draw, 4, 1, fraction=_ROUNDS_UP))
     items = list(returned)[:10] if isinstance(returned, tuple | list) else []
-    pair_type = (
-        "tuple" if isinstance(returned, tuple) else type_name(returned)
-    )  # a named tuple is a tuple too
+    # A named tuple is a tuple too.
+    pair_type = "tuple" if isinstance(returned, tuple) else type_name(returned)
     stage.recorder.fact("반환 타입", [pair_type, *(type_name(item) for item in items)])
     if len(items) == 2:
         larger = "첫 번째" if as_number(items[0]) >= as_number(items[1]) else "두 번째"

@@ -38,7 +38,7 @@ driver = Driver("token_mean_accumulate", cost=2)  # each micro-batch goes throug
 _SHAPES = ((3, 4, 10), (2, 3, 1), (1, 4, 3), (4, 2, 5))
 """Samples, length and valid tokens of each micro-batch.
 
-The numbers of valid tokens are proportional neither to the samples nor to all tokens, so that weighting by those shows.
+The numbers of valid tokens are proportional neither to the samples nor to all tokens, so that weighting by these shows.
 """
 _PADDING = 3
 """An ordinary token that is used as `ignore_index` instead of -100. Where a program forgets to pass `ignore_index` on,
@@ -170,7 +170,7 @@ def _one_empty(stage: Stage) -> None:
 
 @driver.scenario("empty-value", "패딩뿐인 마이크로 배치가 있을 때의 반환값", check="one-empty")
 def _empty_value(stage: Stage) -> None:
-    """Record whether the returned loss is NaN, if one micro-batch holds nothing but padding.
+    """Record whether the returned loss is NaN for a window in which one micro-batch holds nothing but padding.
 
     A wrong program returns NaN: the mean loss of such a micro-batch is NaN, and so is NaN times zero. Which number is
     returned is judged in the scenario `returns`.

@@ -48,7 +48,7 @@ _EVALUATES_ONCE = {"eval_freq": 100, "eval_iter": 1}
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
 """Rates at which updates show in the weights."""
 _TINY_RATES = {"initial_lr": 1e-12, "min_lr": 1e-13}
-"""Rates so small that no update, however wrong, changes a loss. Not 0, because a program may divide by them."""
+"""Rates so small that no update changes a loss beyond the tolerance. Not 0, because a program may divide by them."""
 _NEVER_CLIPS = {"max_norm": 1e9}
 """A limit that no norm reaches."""
 
@@ -183,9 +183,9 @@ class _InputDevice:
 
 @driver.scenario("device", "`device`를 줬을 때", check="sgd")
 def _device(stage: Stage) -> None:
-    """Call with `device="meta"`, where the model is, and with batches on the CPU.
+    """Call with `device="meta"`, where the model is, and with batches on another device.
 
-    A wrong program gives the model a batch that is still on the CPU. The device `meta` stands for a GPU, because every
+    A wrong program gives the model a batch that it has not moved. The device `meta` stands for a GPU, because every
     machine has it.
     """
     training, input_device = _Training(stage), _InputDevice()
@@ -235,7 +235,7 @@ def _steady_training(stage: Stage) -> _Training:
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Clip at every step for two epochs; the large gradients of the second epoch come well after the warm-up.
+    """Train for two epochs with a limit that acts on large gradients only; the second time they come after the warm-up.
 
     A wrong program clips by value, by group, before the gradients are there, only after the warm-up, or never.
     """

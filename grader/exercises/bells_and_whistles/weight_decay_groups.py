@@ -29,7 +29,7 @@ _NOT_OF_MODEL = "(모델의 매개변수가 아님)"
 
 
 class _Mixer(nn.Module):
-    """A model whose parameter names mislead about what is a weight, a bias or a norm. `BatchNorm1d` adds buffers."""
+    """A model some of whose parameters are named like another kind. `BatchNorm1d` adds buffers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class _Nested(nn.Module):
 
 
 def _scenario_decay(stage: Stage) -> float:
-    """Return the weight decay that the scenario gives, drawn from the seed: from 0.05 on, so no optimizer's default."""
+    """Return the weight decay that the scenario gives, drawn from the seed; no default of AdamW or SGD."""
     return round(stage.env.draw("decay").real(0.05, 0.5), 3)
 
 
@@ -201,8 +201,8 @@ def _tied(stage: Stage) -> None:
 def _empty(stage: Stage) -> None:
     """Record the sizes of the groups for models with both kinds of parameters, with one kind, and with none trained.
 
-    A wrong program returns empty groups. The first three models come once more with a weight decay of zero, where
-    a wrong program makes one group of all.
+    A wrong program returns empty groups. The first three models come once more with a weight decay of zero, for
+    which some wrong programs make one group of all parameters.
     """
     models: dict[str, nn.Module] = {
         "둘 다": nn.Linear(2, 2),
@@ -249,7 +249,7 @@ def _order(stage: Stage) -> None:
     """Record whether each group keeps the order of `model.parameters()`, and whether the decaying group comes first.
 
     A wrong program sorts by name, or puts the other group first. Which parameters decay is judged elsewhere, so only
-    this is recorded of a group: the first parameter that comes after one that it should precede.
+    this is recorded of each group: the first parameter that directly follows one that it should precede.
     """
     model = _Nested()
     groups = _call(stage, model)

@@ -81,7 +81,7 @@ def _stable(stage: Stage) -> None:
 def _decay(stage: Stage) -> None:
     """Ask for all steps of the decay, from its first, which is still at the peak, to its last.
 
-    A wrong program divides by one step too many, forgets the parts before when it counts, decays to 0, or rounds.
+    A wrong program begins below the peak, divides by one step too many, decays to 0, or rounds.
     """
     lengths = _lengths(stage.env)
     start = lengths.warmup_steps + lengths.stable_steps
@@ -106,7 +106,7 @@ def _end(stage: Stage) -> None:
 def _no_warmup(stage: Stage) -> None:
     """Ask for steps of a schedule without warm-up.
 
-    A wrong program divides by zero.
+    A wrong program divides by zero, or leaves the peak one step early.
     """
     lengths = _lengths(stage.env)._replace(warmup_steps=0)
     stable = lengths.stable_steps
@@ -146,8 +146,8 @@ def _short_decay(stage: Stage) -> None:
 def _refuses(stage: Stage) -> None:
     """Call with possible arguments, then with impossible ones at steps in several parts of the schedule.
 
-    A wrong program accepts some of them, or notices them only in the part of the schedule that uses them. The possible
-    arguments come first: a program that refuses everything raises there, and so fails too.
+    A wrong program accepts some impossible ones, or notices them only in the part of the schedule that uses them. The
+    possible arguments come first: a program that refuses everything raises there, and so fails too.
     """
     lengths = _lengths(stage.env)
     rate = _call(stage, lengths.warmup_steps, lengths)
@@ -155,9 +155,8 @@ def _refuses(stage: Stage) -> None:
     low, high = sorted(_rates(stage.env).values())
     possible = {"max_lr": high, "min_lr": low, **lengths._asdict()}
     no_steps = _Lengths(0, 0, 0)._asdict()
-    impossible: dict[
-        str, tuple[int, dict[str, float]]
-    ] = {  # name of the fact -> step, and the arguments that differ from `possible`
+    # Name of the fact -> step, and the arguments that differ from `possible`.
+    impossible: dict[str, tuple[int, dict[str, float]]] = {
         "`step=-1`일 때": (-1, {}),
         "`warmup_steps=-1`일 때": (0, {"warmup_steps": -1}),
         "`stable_steps=-1`일 때": (0, {"stable_steps": -1}),
@@ -188,7 +187,7 @@ def _equal_rates(stage: Stage) -> None:
     """
     lengths = _lengths(stage.env)
     high = _rates(stage.env)["max_lr"]
-    allowed = {  # name of the array: max_lr, min_lr
+    allowed = {  # name of the array -> max_lr, min_lr
         "min_lr=max_lr일 때의 학습률": (high, high),
         "min_lr=0일 때의 학습률": (high, 0.0),
         "max_lr이 1보다 클 때의 학습률": (4 * high, high),

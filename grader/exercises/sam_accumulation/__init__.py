@@ -1,4 +1,1 @@
-"""Drivers of lesson 04: SAM (sharpness-aware minimization), and what belongs to it.
-
-These are its step and accumulation, sharpness, `lambda_max`, and question answering with SAM.
-"""
+"""Drivers of lesson 04: SAM (sharpness-aware minimization), steps and trainings with it, and measures of sharpness."""

@@ -23,7 +23,6 @@ def record_climbs(stage: Stage, *, adaptive: bool) -> None:
     prescribes.
     """
     relative_lengths, cosines, climbs = [], [], []
-    # One group; two groups; steep gradients with the default radius.
     for number, rho in enumerate((RHO, 0.1, None)):
         model = mlp(stage.env, f"model {number}")
         has_two_groups, is_steep = number == 1, rho is None

@@ -1,7 +1,7 @@
 """Scenarios on the modes that a function uses and leaves, which drivers add with `add_mode_scenarios`.
 
 Their model logs the modes in which its BatchNorm and its dropout make forward passes. A function that computes wrong
-numbers but leaves the modes alone passes; one that computes the right numbers in the wrong mode does not.
+numbers in the right modes passes; one that computes the right numbers in a wrong mode does not.
 """
 
 from collections.abc import Callable, Sequence
@@ -86,15 +86,13 @@ class _ModeLog:
         """Forget all modes."""
         self._witness_of_mode.clear()
 
-    # Both methods sort the modes, so that it makes no difference which one came first: a float sum depends on order.
-
     def as_fact(self) -> list[Fact]:
-        """Return each mode once, True (train mode) first."""
+        """Return each mode once, True (train mode) first, whichever came first."""
         return [*sorted(self._witness_of_mode, reverse=True)]
 
     def as_witness(self) -> float:
         """Return the sum of the witness numbers; 0 if the layer has made no forward pass."""
-        return sum(self._witness_of_mode[training] for training in sorted(self._witness_of_mode))
+        return sum(self._witness_of_mode.values())
 
 
 class _BatchNorm(nn.BatchNorm1d):

@@ -28,7 +28,7 @@ _PAD = 0
 TRAIN, DEV = 1, 2
 """Token ids at the start of each training question and of each dev question."""
 _FIRST_WORD = 3
-"""Lowest token id of all other tokens."""
+"""Lowest token id of the words; padding and the two kinds of questions have lower ones."""
 
 MICRO_BATCH_SIZE = 3
 """Samples in a micro-batch."""
@@ -81,7 +81,7 @@ def make_qa_case(
     Args:
         env: the scenario's env.
         micro_batches: micro-batches in an epoch.
-        epochs: number of epochs with data of their own; after these, the data of the first one come again.
+        epochs: number of epochs with data of their own; after these, they begin again with the first.
         logit_scale: factor on the logits. The larger, the surer the reader is of its answers, and the larger are its
             gradients.
         halve_in_eval: halve the logits in eval mode, so that every number shows the mode of its forward pass.
@@ -246,7 +246,7 @@ class Reader(nn.Module):
         return Answer(loss, start, end)
 
     def _epoch(self) -> int:
-        """Return the number of epochs that have been scored on dev data, which is the number of the current one.
+        """Return the number of epochs that have been scored on dev data: the current epoch, counted from 0.
 
         The rounds of the loader would not do: a program may have read the training data ahead.
         """

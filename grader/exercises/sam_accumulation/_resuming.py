@@ -45,8 +45,7 @@ def resume_in_new_sam(
 ) -> WatchedSAM:
     """Return a new SAM over a copy of the first one's model, after loading what was saved.
 
-    The new SAM is made with other learning rates than the saved ones, which loading must restore, and with the same
-    radius.
+    The new SAM is made with the same radius and with other learning rates: loading must restore the saved ones.
 
     Args:
         stage: the scenario's stage.
@@ -64,7 +63,7 @@ def resume_in_new_sam(
 
 
 def state_to_load(stage: Stage, first: WatchedSAM) -> Any:
-    """Return a copy of the SAM's `state_dict`, or of the base optimizer's if the SAM's lacks tensors of its state.
+    """Return a copy of the SAM's `state_dict`, or of the base optimizer's if a tensor of its state is not in that.
 
     With the base optimizer's, loading can be judged even if `state_dict` is wrong.
     """

@@ -75,7 +75,7 @@ def add_weight_scenarios(driver: Driver, measure: Measure, *, check: str) -> Non
 
     @driver.scenario("held-gradients", "그레이디언트를 쌓고 있던 모델", check=check)
     def _held_gradients(stage: Stage) -> None:
-        """Record whether gradients that were there before are still the same to the last bit.
+        """Record whether gradients that were there before are exactly the same.
 
         A wrong program adds to them, or clears them.
         """
@@ -142,7 +142,7 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
 
 
 def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) -> None:
-    """Record the type of the returned value; the witness is what the model was given as input.
+    """Record the type of the returned value; the witness is a weighted sum of the first inputs of the model.
 
     Args:
         stage: the scenario's stage.

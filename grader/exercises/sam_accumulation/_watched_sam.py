@@ -1,6 +1,6 @@
-"""The learner's SAM over a model that the recorder watches; the scenarios of the exercise `SAM` work with it.
+"""The learner's SAM over a model that the recorder may watch; the scenarios of the exercise `SAM` work with it.
 
-In all of them, w is the weights before an update, and w + e is the point to which `first_step` climbs.
+In all of them, w are the weights before an update, and w + e is the point to which `first_step` climbs.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from grader.exercises.fixtures.classifiers import Batch, Net, batches, fixture_l
 from grader.observe.play import Env, Stage
 
 RHO = 0.2
-"""Radius of the climb. Large beside weights of about 0.6, so that gradients at w and at w + e differ plainly."""
+"""Radius of the climb, so large that gradients at w and at w + e differ clearly."""
 
 Gradients = Sequence[Tensor | None]
 """One gradient for each parameter; None for a parameter without one."""
@@ -48,7 +48,7 @@ class WatchedSAM:
         made: list[Optimizer] = []
         inputs = [xb for xb, _ in sam_batches(stage.env)]
         if watch:
-            # No state between the two steps is an update, so w + e is no recorded state; only forward passes see it.
+            # No states at forward passes: the second one of an update sees w + e, which is no result of an update.
             self.recorder.watch(model, batches=inputs, at_forwards=False)
         self.sam = self.recorder.call(
             stage.student("SAM"), params, _tracked_class(base_class, made), **kwargs

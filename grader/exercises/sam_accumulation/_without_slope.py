@@ -1,4 +1,4 @@
-"""Scenarios in which gradients are None or zero, so that SAM has nothing to climb; for the exercise `SAM`."""
+"""Scenarios in which some or all gradients are None, or all are zero; for the exercise `SAM`."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -133,4 +133,4 @@ _SCENARIOS = (
     ("zero-later", "업데이트한 다음에 그레이디언트가 모두 0일 때", _zero_later),
     ("none-later", "업데이트한 다음에 그레이디언트가 모두 None일 때", _none_later),
 )
-"""Id, title and function of each scenario, in the order in which they are played."""
+"""Name, title and function of each scenario, in the order in which they are played."""

@@ -36,7 +36,7 @@ from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import items_of, type_name
 from grader.observe.wording import RETURN_TYPES
 
-driver = Driver("sam_accumulate", cost=1.5)  # two passes over 14 micro-batches take long
+driver = Driver("sam_accumulate", cost=1.5)  # `sgd` makes two passes over 14 micro-batches
 
 _SIZE = 3
 """Samples in every micro-batch. All have equally many, so that the mean of their mean losses is the mean over the
@@ -82,9 +82,9 @@ def _ones(stage: Stage) -> None:
 def _clip(stage: Stage) -> None:
     """Clip with a `max_norm` that always acts in the first call, and with one that never acts in the second.
 
-    A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The first is so low
-    (0.15 of the norm) that it acts under any scale of the gradient. The second call is there because clipping hides a
-    wrong scale, such as a missing division by the length of the window.
+    A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The first limit is so
+    low (0.15 of the norm) that it acts even if the gradient is divided by the window's length twice. The second call is
+    there because clipping hides a wrong scale, such as a missing division.
     """
     case = _case(stage, [_SIZE] * 8)
     norm = window_norm(case, case.data[:3])  # at w; the clip acts at w + e, where it is of the same size
@@ -126,7 +126,7 @@ def _leftover_losses(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """Call with a generator, which can be read only once though there are two passes.
+    """Call with a generator, which can be read only once, although each window needs two passes.
 
     A wrong program reads it twice, or asks for its length.
     """

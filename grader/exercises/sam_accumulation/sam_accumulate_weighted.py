@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
     the return value lists each window's mean loss over samples, at w: `returns`, `return-types`
     the graph of one micro-batch at a time is alive: `memory`
 
-What the driver of `sam_accumulate` checks already comes again only where sizes change the answer.
+The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
 """
 
 from functools import partial
@@ -40,7 +40,7 @@ from grader.observe.wording import RETURN_TYPES
 driver = Driver("sam_accumulate_weighted")
 
 _SIZES = (6, 2, 3, 1, 5, 2, 4, 1, 7, 3)
-"""Samples in each micro-batch. In no window below are they equal, or the first equal to their mean."""
+"""Samples in each micro-batch. No window below has two micro-batches of the same size."""
 
 
 _case = partial(sam_case, name="sam_accumulate_weighted")
@@ -121,7 +121,7 @@ def _leftover(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 마이크로 배치", check="edges")
 def _generator(stage: Stage) -> None:
-    """Call with a generator, which can be read only once though there are two passes.
+    """Call with a generator, which can be read only once, although each window needs two passes.
 
     A wrong program reads it twice, or asks for its length.
     """

@@ -8,7 +8,7 @@ Promises of the exercise, and the scenarios that check them:
         `modes-train`, `modes-eval`, `modes-frozen`
     the return value is a float: `types`
 
-Each scenario judges either the value or what is left behind. Each value is measured on a fresh model, so that a program
+No scenario judges both the value and what is left behind. Each value is measured on a fresh model, so that a program
 that leaves a model changed still returns the right value.
 """
 
