@@ -242,6 +242,10 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
     kind: Kind = "expression"
     if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
         kind = "wrapped"
+    elif isinstance(new, ast.Call) and ast.dump(new.func) == ast.dump(old):
+        kind = "not-called"
+    elif _is_negative_of(old, new) or _is_negative_of(new, old):
+        kind = "sign"
     elif isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
         kind = "value"
     elif isinstance(old, ast.Name) and isinstance(new, ast.Name):
@@ -265,6 +269,15 @@ def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
     elif isinstance(statement.node, ast.Assign) and old is statement.node.value:
         kind = "assigned" if all(isinstance(target, ast.Name) for target in statement.node.targets) else kind
     return kind
+
+
+def _is_negative_of(one: ast.expr, other: ast.expr) -> bool:
+    """Return True if the one expression is the other with a minus before it."""
+    return (
+        isinstance(one, ast.UnaryOp)
+        and isinstance(one.op, ast.USub)
+        and ast.dump(one.operand) == ast.dump(other)
+    )
 
 
 def _kind_of_rewrite(statement: Statement, new: ast.stmt) -> Kind:

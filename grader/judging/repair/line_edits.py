@@ -17,12 +17,11 @@ import ast
 from collections.abc import Iterator
 
 from grader.judging.repair.definition_text import DefinitionText, Gap, Statement, reindent
-from grader.judging.repair.edit_drafts import Draft, Kind
+from grader.judging.repair.edit_drafts import Draft, Kind, Side
 from grader.judging.repair.line_insertions import (
     INDENT,
     LIKENESS_COST,
     VERSION_COST,
-    feedback_place,
     gap_cost,
     insertions,
     repetitions,
@@ -183,6 +182,8 @@ _UNKNOWN_STEP_COST = 0.8
 """Added if the solution has no statement for the same step, so that nothing tells where it belongs."""
 _COMPOUND_MOVE_COST = 0.8
 """Added cost of moving a compound statement."""
+_RETURN_INTO_LOOP_COST = 3.0
+"""Added cost of moving a `return` into a loop, which ends it in its first round: leaving the loop out says more."""
 
 
 def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: Statement) -> Iterator[Draft]:
@@ -206,6 +207,8 @@ def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: 
         cost += _COST_PER_STEP * min(steps, _MAX_STEPS) if in_same_block else _OTHER_BLOCK_MOVE_COST
         cost += gap_cost(solution, translated, gap) if translated else _UNKNOWN_STEP_COST
         cost += _COMPOUND_MOVE_COST * is_compound(statement.node)
+        if isinstance(statement.node, ast.Return) and gap.block.loop_depth > statement.block.loop_depth:
+            cost += _RETURN_INTO_LOOP_COST
         yield _move_draft(definition, statement, gap, cost)
 
 
@@ -231,8 +234,8 @@ def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost
     else:
         start, end = statement.first_line - 1, gap.lines_before
         new = [*definition.program_lines[statement.last_line : gap.lines_before], *moved]
-    # Feedback points at where the line stands now; the place where it belongs comes with the last hint.
-    _, side = feedback_place(gap)
+    # Feedback points at where the line stands now, and says on which side of that line it belongs.
+    side: Side = "before" if gap.lines_before < statement.first_line else "after"
     kind: Kind = "order" if gap.block is statement.block else "place"
     code = "\n".join(source)
     return Draft(cost, kind, start, end, new, statement.first_line, side, (source, moved), code)

@@ -114,6 +114,37 @@ def test_a_single_mistake_is_repaired_at_its_place(wrong: Wrong) -> None:
     assert any(wrong.near in line for line in around), repair.edits[0]
 
 
+STEP = """def train_step(model, opt, loss_fn, xb, yb):
+    opt.zero_grad()
+    loss = loss_fn(model(xb), yb)
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+LOOP = STEP.replace("    opt.zero_grad()\n", "    for _ in range(2):\n        opt.zero_grad()\n").replace(
+    "    loss = loss_fn(model(xb), yb)\n    loss.backward()\n    opt.step()\n",
+    "        loss = loss_fn(model(xb), yb)\n        loss.backward()\n        opt.step()\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "near"),
+    [
+        (STEP.replace(".item()", ".item"), "not-called", "return"),
+        (STEP.replace("loss.backward", "(-loss).backward"), "sign", "backward"),
+        # Moved into the loop, the `return` would end it in its first round: a right program, but no advice.
+        (LOOP, "superfluous", "for"),
+    ],
+    ids=["not-called", "sign", "loop"],
+)
+def test_an_edit_says_what_is_wrong_in_the_plainest_words(text: str, kind: Kind, near: str) -> None:
+    repair, _ = repaired("train_step", text)
+    assert repair is not None
+    (edit,) = repair.edits
+    assert edit.kind == kind
+    assert near in text.split("\n")[edit.line - 1]
+
+
 def test_several_mistakes_are_repaired_one_after_the_other() -> None:
     """Each edit with the line of the program as the learner wrote it."""
     text = "import torch\n" + exercise_source(COURSE.exercise("accumulate"))
