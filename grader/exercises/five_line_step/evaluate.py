@@ -225,7 +225,6 @@ def _trains_on(stage: Stage) -> None:
     _evaluate(stage, frozen)
     is_trainable = any(p.requires_grad for p in frozen.layers[0].parameters())
     stage.recorder.fact("얼린 매개변수의 requires_grad", true_or_false(is_trainable))
-    torch.set_grad_enabled(True)
 
 
 # ---- modes after the call ------------------------------------------------------------------------
