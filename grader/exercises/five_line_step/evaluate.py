@@ -35,6 +35,7 @@ from grader.exercises.fixtures.usual import Case, add_usual
 from grader.exercises.fixtures.witnesses import ForwardWitness, gradients_of_next_backward
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
+from grader.observe.trace import Fact
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import RETURN_TYPES, left_by, true_or_false, yes_or_no
 
@@ -343,7 +344,7 @@ def _types(stage: Stage) -> None:
     witness = ForwardWitness(stage.env, model)
     value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
-    types = [type_name(value), *(type_name(item) for item in items)]
+    types: list[Fact] = [type_name(value), *(type_name(item) for item in items)]
     stage.recorder.claim(RETURN_TYPES, types, type_witness(float, items, witness.first_sum))
 
 
