@@ -116,8 +116,8 @@ def _keeps(stage: Stage) -> None:
 def _held(stage: Stage) -> None:
     """Fill all gradients, and record what is left on parameters to which no new one flows.
 
-    A program that clears first loses the gradients of these parameters. Only whether they are there is recorded:
-    whether the weight was applied to them is judged in `keeps`.
+    A program that clears first loses the gradients of these parameters. Only whether they are there is recorded: one
+    that scales old gradients passes here, and differs in `keeps`.
     """
     case, untouched = _case_with_untouched(stage)
     fill_gradients(stage.env, case.model)
@@ -146,7 +146,7 @@ def _once(stage: Stage) -> None:
 def _returns(stage: Stage) -> None:
     """Record what each call returns.
 
-    A program that returns the weighted loss, or a tensor, shows; each call gets a fresh model.
+    A program that returns the weighted loss, or a tensor, differs. Each call gets a fresh model.
     """
     for number in range(len(SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))

@@ -1,16 +1,15 @@
 """Driver of `evaluate`, which returns the mean loss over all samples and the accuracy.
 
 Promises of the exercise, and the scenarios that check them:
-    the mean loss over samples, and the accuracy between 0 and 1: `values`, `accuracy`, `float32`
+    the mean loss over samples, and the accuracy between 0 and 1: `values`, `accuracy`; their dtypes: `float32`
     any loader, also one that can be read only once: `once`
-    eval mode, and BatchNorm's running statistics as before: `eval-mode`, `mixed`
+    eval mode: `eval-mode`, `mixed`; BatchNorm's running statistics as before: `eval-mode`
     no graph, and training can go on afterwards: `no-graph`, `trains-on`
     each module's mode is restored: `restores`, `submodules`
     modes are restored also if the loader raises, or Ctrl+C stops the call: `loader-fails`, `never-starts`
     a tuple of two floats: `types`; nothing is printed: `quiet`
 
-Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes, so each mistake
-costs its own check.
+Scenarios about modes and graphs compare no returned numbers, and those about numbers compare no modes.
 """
 
 import copy
@@ -36,8 +35,9 @@ from grader.exercises.fixtures.usual import Case, add_usual
 from grader.exercises.fixtures.witnesses import ForwardWitness, gradients_of_next_backward
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
+from grader.observe.trace import Fact
 from grader.observe.values import as_number, type_name
-from grader.observe.wording import left_by, true_or_false, yes_or_no
+from grader.observe.wording import RETURN_TYPES, left_by, true_or_false, yes_or_no
 
 driver = Driver("evaluate")
 
@@ -79,34 +79,29 @@ def _evaluate(stage: Stage, model: Net, loader: Iterable[Batch] | None = None) -
 
 
 def _record_number(stage: Stage, index: int, name: str, value: object) -> None:
-    """Record the number at `index` of a returned tuple; an empty array if it has fewer numbers."""
+    """Record the number at `index` of a returned tuple or list; an empty array if it has fewer numbers.
+
+    A single number counts as a tuple of one.
+    """
     numbers = list(value) if isinstance(value, tuple | list) else [value]
     stage.recorder.array(name, [as_number(number) for number in numbers[index : index + 1]])
 
 
-def _evaluate_and_record(
+def _evaluate_uneven(
     stage: Stage,
-    index: int,
-    name: str,
-    *,
     make_loader: Callable[[list[Batch]], Iterable[Batch]] = list,
+    *,
     all_correct: bool = False,
-) -> None:
-    """Evaluate on uneven batches, and record the returned number at `index` under this name.
+) -> object:
+    """Evaluate on a loader of batches of unlike sizes, and return the result.
 
-    Args:
-        stage: the scenario's stage.
-        index: `_LOSS` or `_ACCURACY`.
-        name: name of the recorded array.
-        make_loader: makes the loader of the batches.
-        all_correct: choose labels with which the model is right about every sample.
+    If `all_correct`, the model is right about every sample.
     """
-    model = mlp(stage.env)
-    model.eval()
-    # One batch has a single sample: there `argmax()` without `dim=1` is right by chance, so it differs from a program
-    # that is wrong everywhere.
+    model = mlp(stage.env).eval()
+    # For a single sample, `argmax()` equals `argmax(dim=1)`, so a program that forgets `dim=1` is right about one batch
+    # and differs from a program that is wrong everywhere.
     data = _labelled_batches(stage.env, model, (9, 8, 1, 5), all_correct=all_correct)
-    _record_number(stage, index, name, _evaluate(stage, model, make_loader(data)))
+    return _evaluate(stage, model, make_loader(data))
 
 
 # ---- the returned numbers ------------------------------------------------------------------------
@@ -118,7 +113,7 @@ def _values(stage: Stage) -> None:
 
     A program that takes the mean of the batches' means weighs a small batch too much.
     """
-    _evaluate_and_record(stage, _LOSS, "손실")
+    _record_number(stage, _LOSS, "손실", _evaluate_uneven(stage))
 
 
 @driver.scenario("accuracy", "정확도", check="values", atol=FLOAT32_ATOL)
@@ -127,17 +122,20 @@ def _accuracy(stage: Stage) -> None:
 
     A program that averages over batches, returns percent or forgets `dim=1` gives another accuracy.
     """
-    _evaluate_and_record(stage, _ACCURACY, "정확도")
+    _record_number(stage, _ACCURACY, "정확도", _evaluate_uneven(stage))
 
 
 @driver.scenario("once", "한 번만 돌 수 있는 loader", check="values", atol=FLOAT32_ATOL)
 def _once(stage: Stage) -> None:
-    """Record the accuracy with a loader that can be read only once.
+    """Record the loss and the accuracy with a loader that can be read only once.
 
-    A program that reads its loader twice finds nothing the second time. One that rounds the accuracy down by floor
-    division passes, because the model is right about every sample: this tells it apart from other mistakes.
+    A program that reads its loader twice finds nothing the second time: it shows in the loss or the accuracy, whichever
+    it computes then. One that rounds the accuracy down by floor division passes, because the model is right about every
+    sample: this tells it apart from other mistakes.
     """
-    _evaluate_and_record(stage, _ACCURACY, "정확도", make_loader=OneTimeLoader, all_correct=True)
+    value = _evaluate_uneven(stage, OneTimeLoader, all_correct=True)
+    _record_number(stage, _LOSS, "손실", value)
+    _record_number(stage, _ACCURACY, "정확도", value)
 
 
 def _case(stage: Stage) -> Case:
@@ -154,7 +152,7 @@ def _evaluate_case(case: Case, data: Iterable[Batch]) -> object:
 add_usual(driver, _case, _evaluate_case, checks={"float32": "values"})
 
 
-# ---- modes and graphs during the call ------------------------------------------------------------
+# ---- modes and graphs ----------------------------------------------------------------------------
 
 
 @driver.scenario("eval-mode", "학습 모드로 받은 모델")
@@ -228,7 +226,6 @@ def _trains_on(stage: Stage) -> None:
     _evaluate(stage, frozen)
     is_trainable = any(p.requires_grad for p in frozen.layers[0].parameters())
     stage.recorder.fact("얼린 매개변수의 requires_grad", true_or_false(is_trainable))
-    torch.set_grad_enabled(True)
 
 
 # ---- modes after the call ------------------------------------------------------------------------
@@ -253,10 +250,10 @@ def _restores(stage: Stage) -> None:
 
 
 @driver.scenario("submodules", "하위 모듈의 모드 되돌리기", check="restores")
-def _restores_submodules(stage: Stage) -> None:
+def _submodules(stage: Stage) -> None:
     """Evaluate models whose submodules are in different modes, and record the modes afterwards.
 
-    A program that restores only `model.training` puts all submodules into that mode.
+    A program that notes only `model.training`, and calls `model.train(noted)`, puts all submodules into that mode.
     """
     for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
@@ -270,23 +267,24 @@ def _restores_submodules(stage: Stage) -> None:
 
 
 class BrokenLoader(Exception):
-    """The exception of a broken loader: a class of our own, which an `except (OSError, ValueError)` does not catch.
+    """An exception of a loader: a class of our own, which an `except (OSError, ValueError)` does not catch.
 
     Learners read its name.
     """
 
 
 def _record_failure(
-    stage: Stage, model: Net, broken: type[BaseException], loader: Iterable[Batch], when: str
+    stage: Stage, model: Net, error_type: type[BaseException], loader: Iterable[Batch], when: str
 ) -> None:
-    """Evaluate on a loader that raises `broken`; record the exception that comes out, the modes, and what is left.
+    """Evaluate on a loader that raises `error_type`; record the exception that comes out, the modes, and what is left.
 
-    The names of all recorded facts begin with `when`, a Korean phrase. Gradients are switched on afterwards.
+    The model is put into train mode first. The names of all recorded facts begin with `when`, a Korean phrase.
+    Gradients are switched on afterwards.
     """
     model.train()
     witness = ForwardWitness(stage.env, model)
     arguments = (model, loss_function(stage.env), loader)
-    stage.recorder.record_raised(broken, f"{when} 예외", stage.student("evaluate"), *arguments)
+    stage.recorder.record_raised(error_type, f"{when} 예외", stage.student("evaluate"), *arguments)
     stage.recorder.claim(f"{when} 모드", mode_words(model), witness.modes_left(model))
     _record_training_state(stage, model, when)
     torch.set_grad_enabled(True)
@@ -304,12 +302,13 @@ def _loader_fails(stage: Stage) -> None:
     _evaluate(stage, model)
     torch.set_grad_enabled(True)
 
-    def loader(broken: type[BaseException]) -> Iterator[Batch]:
+    def loader(error_type: type[BaseException]) -> Iterator[Batch]:
         yield from batches(stage.env, (4, 3))
-        raise broken("데이터 파일을 읽다가 끊겼습니다")
+        raise error_type("데이터 파일을 읽다가 끊겼습니다")
 
-    for broken in (OSError, BrokenLoader, KeyboardInterrupt):
-        _record_failure(stage, model, broken, loader(broken), f"loader가 오류({broken.__name__})를 낸 뒤의")
+    for error_type in (OSError, BrokenLoader, KeyboardInterrupt):
+        when = f"loader가 오류({error_type.__name__})를 낸 뒤의"
+        _record_failure(stage, model, error_type, loader(error_type), when)
 
 
 class _NeverStarts:
@@ -328,8 +327,8 @@ def _never_starts(stage: Stage) -> None:
     _record_failure(
         stage, norm_dropout_mlp(stage.env), BrokenLoader, _NeverStarts(), "loader를 열지 못한 뒤의"
     )
-    model = norm_dropout_mlp(stage.env)
-    _evaluate(stage, model)
+    # A program that only reads the loader passes the above, so require a forward pass.
+    _evaluate(stage, norm_dropout_mlp(stage.env))
 
 
 # ---- types and output ----------------------------------------------------------------------------
@@ -339,14 +338,14 @@ def _never_starts(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Record the types of the returned value and of its items.
 
-    A program that returns tensors, a list or a single number shows. The numbers themselves are not compared.
+    A program that returns tensors, a list or a single number differs. The numbers themselves are not compared.
     """
     model = mlp(stage.env).eval()
     witness = ForwardWitness(stage.env, model)
     value = _evaluate(stage, model)
     items = list(value)[:10] if isinstance(value, list | tuple) else []
-    types = [type_name(value), *(type_name(item) for item in items)]
-    stage.recorder.claim("반환 타입", [*types], type_witness(float, items, witness.first_sum))
+    types: list[Fact] = [type_name(value), *(type_name(item) for item in items)]
+    stage.recorder.claim(RETURN_TYPES, types, type_witness(float, items, witness.first_sum))
 
 
 add_usual(driver, _case, _evaluate_case, checks={"quiet": "types"})

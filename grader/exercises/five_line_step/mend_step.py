@@ -15,7 +15,7 @@ driver = Driver("mend_step")
 def _sgd(stage: Stage) -> None:
     """Make one call for each batch with SGD, with falling learning rates.
 
-    A program without the missing line moves nothing, and one that has it at the wrong place moves too late or not.
+    A program without the missing line moves nothing, nor does one that has it before `backward` or after `zero_grad`.
     """
     case = step_case(stage, "mend_step").watch()
     for batch in case.data:

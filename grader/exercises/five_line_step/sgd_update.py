@@ -139,8 +139,8 @@ def _none(stage: Stage) -> None:
 def _leaves(stage: Stage) -> None:
     """Update twice after backward passes, then once with random gradients; record whether training can go on.
 
-    Parameters must still be leaves, keep their gradients and be trainable. A program that replaces parameters, clears
-    gradients or switches off `requires_grad` breaks the next backward pass.
+    Parameters must still be leaves, keep their gradients and be trainable. A program that updates without
+    `torch.no_grad()`, changes gradients or switches off `requires_grad` differs.
     """
     parameters = _update_twice(stage, states=False)
     recorder = stage.recorder
@@ -158,8 +158,7 @@ def _leaves(stage: Stage) -> None:
 def _frozen(stage: Stage) -> None:
     """Freeze a layer before the backward pass, and record which parameters move.
 
-    A program that gives a missing gradient a value, or switches `requires_grad` on for all, changes frozen
-    parameters.
+    A program that does not ask for None raises; one that switches `requires_grad` on for all thaws the layer.
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)

@@ -59,7 +59,7 @@ def _step_on_each_batch(stage: Stage, make_optimizer: MakeOptimizer) -> None:
 def _sgd(stage: Stage) -> None:
     """Make one call for each batch with SGD.
 
-    A program that does not clear gradients, or scales the loss, moves the parameters by another multiple of them.
+    A program that does not clear gradients, or scales the loss, makes other updates.
     """
     _step_on_each_batch(stage, sgd)
 
@@ -78,7 +78,7 @@ def _adamw(stage: Stage) -> None:
 
 
 # Decides `adamw` and not `modes`, because it also compares the updates: a wrong update must not cost the points of
-# `modes`, which `given-modes` decides without comparing any.
+# `modes`. Its scenario `given-modes` compares a program's updates with each other only.
 @driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
 def _norm_and_dropout(stage: Stage) -> None:
     """Train models with batch normalization and dropout in several modes, and record the running statistics.
@@ -127,7 +127,7 @@ def _given_modes(stage: Stage) -> None:
 def _returns(stage: Stage) -> None:
     """Record what two calls return, each with a fresh model.
 
-    A program that computes the loss after its update returns another number, and one that returns a tensor shows too.
+    A program that computes the loss after its update returns another number; one that returns a tensor, another type.
     """
     for number in range(2):
         case = _case(stage, salt=f"model {number}")

@@ -90,8 +90,8 @@ def _zero_norm(stage: Stage) -> None:
 def _schedule(stage: Stage) -> None:
     """Make calls with a scheduler, and record the learning rates at each update and after each call.
 
-    A program that steps the scheduler before the update, twice or never uses other rates. Weights are not compared, so
-    a wrong update costs nothing here.
+    A program that steps the scheduler before the update, twice or never uses other rates. Weights are not compared: a
+    program that calls `opt.step()` once, with wrong gradients, passes here.
     """
     case = _case(stage, gamma=_gamma(stage.env)).watch(states=False)
     opt, scheduler, recorder = case.opt, case.scheduler, stage.recorder
