@@ -1,4 +1,4 @@
-"""Record what a checkpoint file holds and how it is replaced, for all exercises that write one."""
+"""Record what a checkpoint file holds and how it is replaced, for `best_checkpoint` and the training runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -53,7 +53,7 @@ def watched_renames(student: Any, path: Path) -> Iterator[SeenRenames]:
 
 
 def link_old_file(path: Path, link: Path) -> Callable[[], bool]:
-    """Give the file at `path` a second name, a hard link; return a function: True if the file is unchanged.
+    """Give the file at `path` a second name, a hard link; return a function that says whether it is unchanged.
 
     If `path` is replaced by another file, the old one lives on under its second name. If the old one is written in
     place, its content changes under both names. Where there is no file yet, or hard links cannot be made, the function

@@ -22,7 +22,7 @@ def full_disk(student: Any) -> Iterator[None]:
     """
     original = torch.save
 
-    # The arguments are called as torch calls them, because a learner may pass them by name.
+    # The parameters have the names that torch gives them, because a learner may pass them by name.
     def save_half_then_fail(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
         buffer = io.BytesIO()
         original(obj, buffer, *args, **kwargs)

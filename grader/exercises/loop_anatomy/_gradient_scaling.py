@@ -30,7 +30,7 @@ def watched_gradients(model: nn.Module) -> Iterator[GradientNorms]:
     """Note the norms at each update of `model` inside this context, whichever optimizer makes the update."""
     norms = GradientNorms()
     parameters = list(model.parameters())
-    latest: dict[int, float] = {}  # norm of each parameter, by its id
+    latest: dict[int, float] = {}  # id of a parameter -> norm of its gradient
 
     def note_computed(parameter: torch.Tensor) -> None:
         if parameter.grad is not None:

@@ -31,9 +31,9 @@ class AcceleratorUse:
 def simulated_accelerator(
     env: Env, case: TrainingCase, *, scale: float | None = None
 ) -> Iterator[AcceleratorUse]:
-    """Make every Accelerator behave in two things as if it were one of several processes; yield how it is used.
+    """Make every Accelerator wrap its model and, if a scale is given, scale the loss; yield how it is used.
 
-    `prepare` puts a wrapper around the model (`_Wrapper`), and if a scale is given, the Accelerator has a GradScaler.
+    `prepare` wraps the model (`_Wrapper`), as with several processes. The Accelerator's GradScaler scales.
     Nothing else is simulated: there is one process, no gradients are averaged, and each loader yields all its batches.
 
     In one process, a training goes right even if nothing is prepared or unwrapped. Here the names in a checkpoint show
@@ -113,8 +113,8 @@ class _Wrapper(nn.DataParallel[nn.Module]):
 
     As in the real one, names in its `state_dict` begin with `module.`.
 
-    It is a DataParallel, because `Accelerator.unwrap_model` takes off only that and DistributedDataParallel, which
-    needs several processes. `DataParallel.__init__` is not called, because it looks for GPUs.
+    It is a DataParallel, because `Accelerator.unwrap_model` takes off that without a process group, which
+    DistributedDataParallel needs. `DataParallel.__init__` is not called, because it looks for GPUs.
     """
 
     def __init__(self, module: nn.Module, use: AcceleratorUse) -> None:

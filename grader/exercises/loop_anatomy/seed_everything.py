@@ -111,8 +111,8 @@ def _training(stage: Stage) -> None:
 def _loader(stage: Stage) -> None:
     """Record the order of two epochs of a shuffling DataLoader that uses the returned generator.
 
-    The order must be the same after the same seed, and another after another. A program that returns a generator with
-    no seed, a fixed one or a random one gives other orders.
+    The order must be the same after the same seed, and a different one after another seed. A program that returns a
+    generator with no seed, a fixed one or a random one gives other orders.
     """
     types: list[Fact] = []
 

@@ -6,7 +6,7 @@ Promises of the exercise, and the scenarios that check them:
     0 from `total_steps` on: `end`, `edges`
     `warmup_steps` may be 0: `no-warmup`
 
-Scenarios read the learning rates before each update, because it is made with these.
+Scenarios read the learning rates before each update: the rates that the update uses.
 """
 
 import torch
