@@ -2,6 +2,6 @@
 
 This room knows the answers, so it runs outside the sandbox only. `assess.assess` calls the steps one after the other:
 `judge` decides which checks pass, `explain` finds the known mistakes that behave as the submission does, `locate` finds
-the learner's line for each of them, and `gather_evidence` finds what else shows that something is wrong. Where no known
-mistake fits, the package `repair` searches for an edit of the learner's code that makes it right.
+the learner's line for each of them, and `gather_evidence` finds what else shows that something is wrong. If known
+mistakes do not explain everything, the package `repair` searches for an edit of the learner's code that makes it right.
 """

@@ -9,8 +9,8 @@ would take too long, so two assumptions save plays:
 - If only one mistake acts, any variant that behaves like it in the scenario may be played in its place.
 
 So in a scenario that only `no-division` changes, the set {no-division, no-accum-check} costs one play, and every other
-set in which only `no-division` acts costs none. Where mistakes interact, the first assumption is wrong; therefore the
-best sets are played whole at the end of a search.
+set in which only `no-division` acts costs none. Where mistakes interact, the first assumption is wrong: `choose_sets`
+therefore plays the best set whole.
 
 The budget counts plays, not seconds, so that the answer does not depend on how busy the machine is.
 """
@@ -25,7 +25,7 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Run
 
 _MAX_PLAYS = 360
-"""Maximum number of plays for one submission, of 1 to 10 ms each on two cores; divided by the driver's `cost`."""
+"""Plays for one submission, before `ensure_plays_left` adds some; divided by the driver's `cost`."""
 _RESERVED_PLAYS = 80
 """How many of `_MAX_PLAYS` are the reserve, for playing the best sets whole; divided by the driver's `cost`."""
 
@@ -34,17 +34,17 @@ _SAME_STATE_RTOL, _SAME_STATE_ATOL = 1e-6, 1e-8
 all scenarios; whether a set agrees is decided by `compare_runs`, with each scenario's own."""
 
 MistakeSet = frozenset[MistakeVariant]
-"""Variants of different mistakes that one program makes together; a `Combination` without an order."""
+"""Variants of different mistakes: a `Combination` without its order."""
 
 
 class AgreementOracle:
     """Answers whether a set of mistakes agrees with one learner's runs: gives the same run of a scenario.
 
-    There are four questions, from the cheapest to the most exact one:
+    There are four questions:
 
-        acting_subset_agrees               makes both assumptions of the module; for growing sets
+        acting_subset_agrees               makes both assumptions of the module; costs fewest plays; for growing sets
+        whole_set_agrees                   plays all mistakes of the set, if it can; for checking the best sets
         whole_set_or_acting_subset_agrees  for edits that can be combined, but undo each other's effect
-        whole_set_agrees                   plays all mistakes of the set; for checking the best sets
         program_agrees                     plays exactly these variants; the others are built on it
 
     Once the budget is spent, a set that would have to be played counts as one that does not agree. A part of the
@@ -109,10 +109,7 @@ class AgreementOracle:
         return groups
 
     def acting_subset_agrees(self, mistakes: MistakeSet, scenario: str) -> bool:
-        """Return True if the program with the acting subset only agrees in the scenario.
-
-        This question costs fewest plays, because it makes both assumptions of the module.
-        """
+        """Return True if the program with the acting subset only agrees in the scenario."""
         acting = self.acting_subset(mistakes, scenario)
         if len(acting) == 1:
             (variant,) = acting
@@ -173,8 +170,8 @@ class AgreementOracle:
         """Return how much nearer the acting mistakes of the set come to the learner's run than the solution does.
 
         Count the leading parameter states that equal the learner's, and subtract the same count for the solution. If
-        all states are equal, add the number of arrays and facts in which the solution differs from the learner's run
-        but the set does not. 0 if the set cannot be played.
+        all states are equal, add the number of fields (`differing_fields`) in which the solution differs from the
+        learner's run but the set does not. 0 if the edits cannot be combined, or if the budget is spent.
 
         Example: of the learner's states, 0 and 1 are the solution's, and 0 to 4 are those of the set: 5 - 2 = 3.
         """

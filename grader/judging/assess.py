@@ -2,10 +2,11 @@
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
-3. `locate` finds the learner's line for each of these mistakes; `unmade_call` finds a better one where a call
-   is written but never made.
+   `told_apart_by_text` marks those of their twins that the learner's text speaks against.
+3. `locate` finds the learner's line for each of these mistakes.
 4. `gather_evidence` finds what else shows that something is wrong.
-5. `true_explanation` says which sentences about each mistake are true of this run.
+5. `true_explanation` says which sentences about each mistake are true of this run. Where a call is written but never
+   made, `unmade_call` finds a better line and sentence.
 6. If something stays unexplained, `signature_difference` says whether the function takes the arguments that it should.
 
 All steps count lines in the program that was run. The feedback, in which they end, counts them in the learner's file or
@@ -286,7 +287,7 @@ def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> i
     """Return the line, counted in the program, that the feedback points at.
 
     This is the line of the first named mistake. If no mistake is named, it is that of the learner's first event that
-    differs (`Evidence.line`). None if there is neither: no line is better than just the first line of the function.
+    differs (`Evidence.line`). None if it is unknown: no line is better than just the first line of the function.
     """
     if not locations:
         return evidence.line

@@ -2,9 +2,9 @@
 
 This is a beam search: it keeps a list of candidate sets, the *beam*, and goes through the scenarios that went wrong. In
 each scenario a set stays if it *agrees*: if the solution with its mistakes gives the learner's run there. Otherwise it
-grows by one mistake with which it agrees. A scenario in which no set agrees so is *postponed*: it is tried again after
-all others, when the sets are larger, and then with two more mistakes, too. The search begins with the scenarios in
-which the known mistakes have the fewest different behaviours, because these leave the least choice.
+grows by one mistake with which it agrees. If no set agrees, even grown, the scenario is *postponed*: it is tried again
+after all others, when the sets are larger, and then with two more mistakes, too. The search begins with the scenarios
+in which the known mistakes have the fewest different behaviours, because these leave the least choice.
 
 A mistake is made in one of its variants, so a set holds variants, at most one of each mistake. A variant *acts* in a
 scenario if it changes the scenario when made alone (see `agreement_oracle`). A candidate is *idle* in a scenario if
@@ -40,15 +40,15 @@ _MAX_PAIRS = 112
 
 A pair usually takes one play, and each behaviour one to put the pairs in order. For a driver of cost 1 this is nearly a
 third of the plays of a whole search (`_MAX_PLAYS` of `agreement_oracle`), so a scenario that no pair explains leaves
-plays for others. For dearer drivers, whose searches have fewer plays, the budget itself is the limit.
+plays for others. For dear drivers, whose searches have fewer plays, the budget may be spent first.
 """
 _MAX_SCENARIOS_WITHOUT_PAIR = 3
 """Number of scenarios that no pair explained after which the empty set is no longer extended by pairs."""
 _MAX_PLAYS_WITHOUT_SUCCESS = 64
 """Number of plays of all searches together after which no further scenario is begun if none is explained yet.
 
-Scenarios that were postponed by then are still tried once more. The most plays that any sample program needed before
-its first scenario was explained is 27. Searches for drivers of a high cost have fewer plays anyway.
+Scenarios that were postponed by then are still tried once more. Searches for drivers of a high cost have fewer plays
+anyway.
 """
 _MAX_SAME_MISTAKES = 3
 """Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
@@ -269,7 +269,7 @@ class BeamSearch:
         """Return the best candidates, best first (`_rank`), without duplicates.
 
         Of candidates with the same mistakes in different variants, only the best `_MAX_SAME_MISTAKES` are kept. Sets of
-        one mistake are exempt, because all larger sets grow from them.
+        one mistake are exempt, because larger sets grow from them.
         """
         same_mistakes: Counter[frozenset[str]] = Counter()
         seen: set[MistakeSet] = set()

@@ -1,23 +1,30 @@
-"""Read and write `solutions/<lesson>/behaviours.json`, the table that says which known mistakes behave alike.
+"""Read and format `solutions/<lesson>/behaviours.json`: which variants of known mistakes behave alike, by scenario.
 
-`grader build` measures the table once, by playing every variant of every known mistake in every scenario. The search
-for a submission's mistakes then plays only one of the variants that behave alike in a scenario, and none that change
-nothing there. The table decides only which programs need not be played: a mistake is never named without playing a
-program that makes it.
+`grader.authoring.measured_behaviour` measures it, by playing every variant of every known mistake in every scenario.
+With the table, `Reference.behaviour` says without a play in which scenarios a variant differs from the solution, and
+from other variants. Most of all, this saves plays in the search for a submission's mistakes (`agreement_oracle`).
+Mistakes that behave alike everywhere are told apart by the events of their runs (`tie_break`) or by the learner's text
+(`twins_by_text`), if at all.
 
-In the file, the key `ways` holds the variants of all mistakes, each with one number for each scenario:
+In the file of a made-up lesson, each variant has one number for each scenario:
 
-    "train_step": {
-      "scenarios": ["sgd", "adamw", "modes"],
-      "ways": {
-       "missing-backward": [2, 2, 1],
-       "step-before-backward": [2, 2, 1],
-       "step-before-backward/1": [3, 4, 1]
+    {
+     "halve": {
+      "scenarios": ["even", "odd", "zero"],
+      "variants": {
+       "rounds-up": [0, 1, 0],
+       "doubles": [1, 2, 0],
+       "doubles/1": [1, 2, 1]
+      }
+     }
+    }
 
-The first two behave alike everywhere, and all three do in `modes`.
+`rounds-up` differs from the solution in `odd` only. The two variants of `doubles` behave alike in `even` and in `odd`,
+and in `zero` only the second differs from the solution.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -34,14 +41,14 @@ scenarios have nothing to do with each other.
 
 def behaviours_of(exercise: Exercise) -> Behaviours:
     """Return the exercise's behaviours; empty if they have not been measured yet. Do not modify them."""
-    return _table_of_lesson(exercise.lesson).get(exercise.name, {})
+    return _read_lesson_table(exercise.lesson).get(exercise.name, {})
 
 
 def parse_table(text: str) -> dict[str, Behaviours]:
     """Return the behaviours of a lesson's exercises, by name of the exercise, from the text of the file."""
     return {
         exercise: {
-            scenario: {variant: numbers[column] for variant, numbers in entry["ways"].items()}
+            scenario: {variant: numbers[column] for variant, numbers in entry["variants"].items()}
             for column, scenario in enumerate(entry["scenarios"])
         }
         for exercise, entry in json.loads(text).items()
@@ -50,12 +57,14 @@ def parse_table(text: str) -> dict[str, Behaviours]:
 
 def format_table(table: Mapping[str, Behaviours]) -> str:
     """Return the text of the file, with one line for each variant, so that a diff shows which behaviours changed."""
-    entries = (_format_exercise(exercise, behaviours) for exercise, behaviours in table.items())
-    return "{\n" + ",\n".join(entries) + "\n}\n"
+    entries = {exercise: _entry(behaviours) for exercise, behaviours in table.items()}
+    text = json.dumps(entries, ensure_ascii=False, indent=1)
+    # `indent` puts each element of a list on its own line: join them again.
+    return re.sub(r"\[.*?\]", _in_one_line, text, flags=re.DOTALL) + "\n"
 
 
 @cache
-def _table_of_lesson(lesson: str) -> dict[str, Behaviours]:
+def _read_lesson_table(lesson: str) -> dict[str, Behaviours]:
     """Return the behaviours of a lesson's exercises, by name of the exercise. Cached: do not modify."""
     try:
         text = load_course().lesson(lesson).behaviours.read_text(encoding="utf-8")
@@ -64,16 +73,15 @@ def _table_of_lesson(lesson: str) -> dict[str, Behaviours]:
     return parse_table(text)
 
 
-def _format_exercise(exercise: str, behaviours: Behaviours) -> str:
+def _entry(behaviours: Behaviours) -> dict[str, object]:
     """Return one exercise's part of the file."""
-    variants = list(next(iter(behaviours.values()), {}))  # every scenario has the same variants
-    lines = ",\n".join(
-        f"   {_json(name)}: {_json([numbers[name] for numbers in behaviours.values()])}" for name in variants
-    )
-    ways = f"{{\n{lines}\n  }}" if lines else "{}"
-    return f' {_json(exercise)}: {{\n  "scenarios": {_json(list(behaviours))},\n  "ways": {ways}\n }}'
+    variants = next(iter(behaviours.values()), {})  # every scenario has the same variants
+    return {
+        "scenarios": list(behaviours),
+        "variants": {name: [numbers[name] for numbers in behaviours.values()] for name in variants},
+    }
 
 
-def _json(value: str | list[str] | list[int]) -> str:
-    """Return a value as JSON in one line."""
-    return json.dumps(value, ensure_ascii=False)
+def _in_one_line(found: re.Match[str]) -> str:
+    """Return the JSON list that was found, in one line."""
+    return json.dumps(json.loads(found[0]), ensure_ascii=False)

@@ -59,7 +59,7 @@ def find_difference(
 
     They are compared in this order: exceptions, parameters (`theta`), other arrays by name, facts, and last the arrays
     that are recorded under the name of a fact (`Recorder.claim`), because a learner understands the fact better than
-    its numbers. Numbers may differ by `atol` or by what float32 rounding changes (`tolerances`).
+    its numbers. Numbers may differ by what `tolerances` allows.
 
     Args:
         run: the run that is judged.
@@ -109,8 +109,8 @@ def has_same_cause(failure: Failure, expected: Failure) -> bool:
         return failure.type == expected.type
     lacking, expected_lacking = _NO_ATTRIBUTE.match(failure.message), _NO_ATTRIBUTE.match(expected.message)
     if lacking and expected_lacking and failure.type == expected.type:
-        # A misspelt `opt.stpe()` is not the mistake that calls `backward` of a number. In one and the same class names
-        # do not count: those of the learner's own attributes differ from program to program.
+        # A misspelt `opt.stpe()` is not the mistake that calls `backward` of a number. Equal classes are enough: names
+        # of the learner's own attributes differ from program to program. So are equal attributes.
         return lacking[1] == expected_lacking[1] or lacking[2] == expected_lacking[2]
     return _cause(failure) == _cause(expected)
 

@@ -77,7 +77,7 @@ class ComparedStatement:
 
     @property
     def is_initialisation(self) -> bool:
-        """True for an assignment of constants and empty containers: `total, losses = 0.0, []`."""
+        """True for an assignment of constants, `[]` and `{}`: `total, losses = 0.0, []`."""
         value = self.node.value if isinstance(self.node, ast.Assign) else None
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
         return all(
@@ -105,7 +105,7 @@ def inlined_definition(text: str, name: str | None, asked_for: Set[str] | None =
     Args:
         text: text of the whole program.
         name: name of the function or class; None for the last definition of any name.
-        asked_for: names of a class's methods that are no helpers; None if no method is one.
+        asked_for: names of a class's methods that are no helpers; None: a class is returned as it is.
     """
     top_level = definitions(text)
     if name is None:
@@ -124,7 +124,7 @@ def number_of_statements(definition: Definition) -> int:
 def statements_of(
     definition: Definition, new_names: dict[str, str], source_lines: Sequence[str] = ()
 ) -> list[ComparedStatement]:
-    """Return the statements of a definition in the order of the text, without docstrings.
+    """Return the statements of a definition in the order of the text, without those that are only a constant.
 
     Args:
         definition: the function or class.
@@ -167,7 +167,10 @@ def is_written_as(statement: ComparedStatement, line: str) -> bool:
 
 
 def words_of(text: str) -> Words:
-    """Return the names, keywords, numbers, operators and short strings of a text, which may be part of a statement."""
+    """Return the names, keywords, numbers, operators (but `_COMMON_OPERATORS`) and identifier-like strings of a text.
+
+    The text may be part of a statement.
+    """
     words = Words()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

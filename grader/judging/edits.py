@@ -26,8 +26,8 @@ class MistakeVariant:
 
     mistake: Mistake
     number: int
-    """Index in `Mistake.programs`: 0 for the *usual* variant, made by the mistake's `edits`; 1 for
-    the first of its `variants`, and so on."""
+    """Index in `Mistake.programs`: 0 for the *usual* variant, made by the mistake's `edits`; 1 for the first of its
+    `variants`, and so on."""
 
     @cached_property
     def name(self) -> str:
@@ -87,13 +87,7 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
     edits = tuple(dict.fromkeys(edit for variant in combination for edit in variant.edits))
     edited = _apply_edits(source, edits, exercise.name)
     if edited is None:
-        orders = (
-            permutations(combination)
-            if len(combination) <= _MAX_PERMUTED
-            else [combination, combination[::-1]]
-        )
-        results = (_make_one_after_another(source, order) for order in orders)
-        edited = next((result for result in results if result is not None), None)
+        edited = _make_in_some_order(source, combination)
     return edited if edited is not None and parses(edited) else None
 
 
@@ -132,6 +126,16 @@ def _apply_edits(source: str, edits: Edits, place: str) -> str | None:
     for start, end, new in reversed(replacements):  # from the end, so that earlier positions stay right
         source = source[:start] + new + source[end:]
     return source
+
+
+def _make_in_some_order(source: str, combination: Sequence[MistakeVariant]) -> str | None:
+    """Return the source with the mistakes made in the first order that works; None if none of those tried does."""
+    few = len(combination) <= _MAX_PERMUTED
+    for order in permutations(combination) if few else (combination, combination[::-1]):
+        edited = _make_one_after_another(source, order)
+        if edited is not None:
+            return edited
+    return None
 
 
 def _make_one_after_another(source: str, order: Sequence[MistakeVariant]) -> str | None:

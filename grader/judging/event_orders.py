@@ -2,7 +2,7 @@
 
 Feedback draws the events of one call as two timelines, the learner's and the solution's. Equal events are paired; those
 without a partner are shown as differences. Clearing the gradients at the end of a call is as right as clearing them at
-its start, so these two are paired, too. So is clearing them before or after a forward pass.
+its start, so the two are paired. Clearing them before a forward pass and after it are paired, too.
 
 Example: the solution does `zero_grad forward backward step`, the learner `forward backward scheduler step zero_grad`.
 All events are paired but `scheduler`. On the solution's timeline `zero_grad` is drawn at the end, too.
@@ -29,7 +29,7 @@ _Key = tuple[str, int | None]
 def timelines(run: Run, solution: Run, update: int | None) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
     """Return the learner's and the solution's timeline of one call, at most `_MAX_MOMENTS` events each.
 
-    It is the call that makes the wrong update, or else the first in which the events differ.
+    `_call_to_show` says of which call.
 
     Args:
         run: the learner's run.
@@ -224,7 +224,7 @@ def _clears_before_backward(events: list[Event]) -> set[int]:
 def _starts_of_update(
     learner_events: list[Event], solution_events: list[Event], update: int | None
 ) -> tuple[int, int] | None:
-    """Return where each side's events begin once update `update - 1` is made; None if a side has none there."""
+    """Return the index of each side's first event after update `update - 1`; None if a side has none."""
     if update is None:
         return None
     starts = [

@@ -96,7 +96,7 @@ class Explanation:
     unexplained: tuple[str, ...] = ()
     """Names of the wrong scenarios that the mistakes do not explain; empty if no mistake can be named."""
     pasted: Pasted | None = None
-    """The well-known wrong program that behaves as the submission in every scenario; None if there is none."""
+    """The well-known wrong program that behaves as the submission (`_pasted_program`); None if there is none."""
     nearest_mistake: Mistake | None = None
     """The mistake whose numbers are nearest to the submission's; None if none is near, or if there are `mistakes` or
     `pasted`."""
@@ -177,7 +177,7 @@ def _ids_of_twins(variant: MistakeVariant, combinations: Sequence[Combination]) 
 
 
 def _only_exceptions_left(found: FoundMistakes, trace: Trace) -> bool:
-    """Return True if the code raised in every scenario that stays unexplained, so every other one is explained."""
+    """Return True if every scenario that stays unexplained ended in an exception."""
     return all(s in trace.runs and trace.runs[s].failure is not None for s in found.unexplained)
 
 
@@ -197,8 +197,8 @@ def _evidence_suffices(
     2. There are more supporting scenarios than unexplained ones that the mistake changes. And one of the supporting
        scenarios differs from the solution only in arrays and facts that are right in all unexplained scenarios: so
        whatever is unexplained did not cause the agreement.
-    3. In one supporting scenario, the parameters of several updates differ from the solution's: so many numbers do not
-       agree with the mistake's by chance.
+    3. One supporting scenario has several updates, and its parameters differ from the solution's: so many numbers do
+       not agree with the mistake's by chance.
 
     Args:
         variant: the mistake that may be named, as it was made.
@@ -216,7 +216,7 @@ def _evidence_suffices(
         return True
     if len(supporting) > len(also_changed) and _some_is_unaffected(supporting, unexplained, trace, reference):
         return True
-    return any(_several_updates_differ(s, trace, reference) for s in supporting)
+    return any(_differs_over_several_updates(s, trace, reference) for s in supporting)
 
 
 def _some_is_unaffected(
@@ -240,7 +240,7 @@ def _wrong_fields(scenario: str, trace: Trace, reference: Reference) -> set[str]
     return differing_fields(trace.runs[scenario], reference.solution_run(scenario), atol)
 
 
-def _several_updates_differ(scenario: str, trace: Trace, reference: Reference) -> bool:
+def _differs_over_several_updates(scenario: str, trace: Trace, reference: Reference) -> bool:
     """Return True if the learner's run has several updates, and its parameters differ from the solution's."""
     theta = trace.runs[scenario].arrays.get("theta")
     right = reference.solution_run(scenario).arrays.get("theta")
@@ -252,9 +252,9 @@ def _several_updates_differ(scenario: str, trace: Trace, reference: Reference) -
 
 
 def _pasted_program(trace: Trace, verdict: Verdict, reference: Reference) -> Pasted | None:
-    """Return the well-known wrong program (`[[copies]]` of the exercise) that behaves as the submission; None if none.
+    """Return the well-known wrong program (`[[copies]]`) that behaves as the submission in every scenario with a run.
 
-    It has to in every scenario that has a run.
+    None if there is none.
     """
 
     def target(scenario: str) -> Run:
