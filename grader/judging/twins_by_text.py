@@ -1,13 +1,16 @@
 """Rule out twins by the learner's text.
 
-Twins are known mistakes that behave alike in the scenarios that they explain. Of the solution's calls, the learner
-never wrote some. A twin whose program has more of these than another's is ruled out.
+Twins are known mistakes that behave alike in the scenarios that they explain. A twin contradicts the text with each of
+the solution's calls that its program has and the learner never wrote, and with each that it lacks and the learner
+makes. Of several twins, those with more contradictions than another are ruled out.
 
-Example: without any clipping, a program that never updates on the short last window behaves as one that clips only that
-window. Its text says which of the two it is: it does not call `clip_grad_norm_`.
+Examples: without any clipping, a program that never updates on the short last window behaves as one that clips only
+that window. Its text says which of the two it is: it does not call `clip_grad_norm_`. A program that makes an optimizer
+of its own behaves as one that moves the parameters by hand, which calls no `step`.
 """
 
 import ast
+from collections import Counter
 from dataclasses import replace
 from itertools import chain
 
@@ -32,26 +35,38 @@ def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Ori
     written = _names_written(origin.source)
     if not written:  # nothing can be said of a text that is not there
         return explanation
+    called = _names_called(origin.source)
     told = tuple(
-        _with_likely_twins(mistake, exercise, written) if len(mistake.alternatives) > 1 else mistake
+        _with_likely_twins(mistake, exercise, written, called) if len(mistake.alternatives) > 1 else mistake
         for mistake in explanation.mistakes
     )
     return replace(explanation, mistakes=told)
 
 
-def _with_likely_twins(mistake: ExplainedMistake, exercise: Exercise, written: set[str]) -> ExplainedMistake:
-    """Return a mistake that has twins, with the unlikely ones named; `written` is what `_names_written` returns."""
-    lacking = _names_called(exercise_source(exercise)) - written
-    kept = {
-        twin.id: len(lacking & _names_called(variant_source(exercise, MistakeVariant(twin, 0))))
-        for twin in mistake.alternatives
-    }
-    unlikely = frozenset(id_ for id_, count in kept.items() if count > min(kept.values()))
+def _with_likely_twins(
+    mistake: ExplainedMistake, exercise: Exercise, written: set[str], called: Counter[str]
+) -> ExplainedMistake:
+    """Return a mistake that has twins, with the unlikely ones named.
+
+    Args:
+        mistake: the mistake.
+        exercise: the exercise that was judged.
+        written: what `_names_written` returns for the learner's text.
+        called: what `_names_called` returns for it.
+    """
+    solution_calls = _names_called(exercise_source(exercise))
+    contradictions = {}
+    for twin in mistake.alternatives:
+        kept = solution_calls & _names_called(variant_source(exercise, MistakeVariant(twin, 0)))
+        lacking = (solution_calls & called) - kept
+        contradictions[twin.id] = len(kept.keys() - written) + lacking.total()
+    fewest = min(contradictions.values())
+    unlikely = frozenset(id_ for id_, count in contradictions.items() if count > fewest)
     return replace(mistake, unlikely=unlikely)
 
 
-def _names_called(source: str) -> set[str]:
-    """Return the names of all functions and methods that the text calls, except under `if False:`."""
+def _names_called(source: str) -> Counter[str]:
+    """Return how often the text calls functions and methods of each name, not counting calls under `if False:`."""
     # Not `top_level`: it keeps few trees, and the learner's is among them.
     nodes = [node for statement in parse(source) for node in ast.walk(statement)]
     dead = {
@@ -62,8 +77,8 @@ def _names_called(source: str) -> set[str]:
         for inner in ast.walk(statement)
     }
     calls = [node.func for node in nodes if isinstance(node, ast.Call) and id(node) not in dead]
-    methods = {call.attr for call in calls if isinstance(call, ast.Attribute)}
-    return methods | {call.id for call in calls if isinstance(call, ast.Name)}
+    methods = Counter(call.attr for call in calls if isinstance(call, ast.Attribute))
+    return methods + Counter(call.id for call in calls if isinstance(call, ast.Name))
 
 
 def _names_written(source: str) -> set[str]:
