@@ -42,6 +42,9 @@ JOINED = {
     "amp_accumulate": (SCALED_CLIP,),
     "sam_accumulate": (SECOND_PASS_SUMMED,),
 }
+OWN_RATE = "own-optimizer|updates-by-hand"
+SOMETIMES_JOINED = {"train_step": OWN_RATE, "train_step_extras": OWN_RATE}
+"""Joined ids of mistakes of which some variants are one program seen from outside; a text tells them apart."""
 
 
 def runs_of(program: str, its: Reference) -> dict[str, Run]:
