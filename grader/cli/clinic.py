@@ -109,9 +109,8 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         for line in reply.lines:
             _tell(line)
         for line in reply.repair.splitlines():
-            out.print(
-                f"  {line}", style="green" if line.startswith("+") else "red", markup=False, highlight=False
-            )
+            style = {"+": "green", "-": "red"}.get(line[:1])
+            out.print(f"  {line}", style=style, markup=False, highlight=False)
         if reply.over:
             return True
 

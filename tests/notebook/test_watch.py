@@ -115,8 +115,8 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     """What passes is not shown, an empty one comes first; keys skip, help, repeat and end; a save goes on."""
     screen = terminal.until("(train_step_extras)", "아직 시작하지 않았어요", "3문제 가운데 1문제 통과")
     assert "(zero_gradients)" not in screen
-    assert COURSE.exercise("train_step").because[:20].replace("", "") in screen.replace("\n", "").replace(
-        "", ""
+    assert COURSE.exercise("train_step").because[:20].replace("`", "") in screen.replace("\n", "").replace(
+        "`", ""
     )
 
     terminal.press("h")

@@ -42,7 +42,8 @@ def test_what_is_typed_is_handed_in(keys: str, written: str | None) -> None:
 
 def test_what_hands_in_is_what_the_keys_say() -> None:
     """An empty line in the middle is one more line: the hint said that Enter hands in there."""
-    assert "맨 아래 빈 줄에서 Enter" in _KEYS and "어디서나 Ctrl-D" in _KEYS
+    assert "맨 아래 빈 줄에서 Enter" in _KEYS
+    assert "어디서나 Ctrl-D" in _KEYS
     assert typed(f"\r\rb = 2{CTRL_D}", "a = 1\nc = 3", at=1) == "a = 1\n\nb = 2\nc = 3\n"
     assert typed(f"{DOWN}\r\r", "a = 1\nc = 3", at=1) == "a = 1\nc = 3\n"
 
