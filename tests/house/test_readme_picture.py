@@ -4,7 +4,7 @@ from tests import readme_picture
 
 
 def test_the_picture_is_drawn_from_the_live_card() -> None:
-    """It had shown 1 of 4 points, old wording and everything unfolded for months."""
+    """It showed other points, other words, and everything unfolded."""
     drawn = readme_picture.page()
     assert "def train_step(" in drawn
     assert "가 없어요" in drawn
