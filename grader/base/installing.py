@@ -17,6 +17,12 @@ from grader.base.package import FOLDER, VERSION
 _PROJECT = FOLDER.parent / "pyproject.toml"
 _ADDRESS = re.compile(r"https://github\.com/([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)/?")
 
+FROM_CHECKOUT = (
+    "bash .ci/system-packages && python3 -m venv .venv && bash .ci/cpu-torch .venv && "
+    ".venv/bin/pip install -c constraints.txt -e . && .venv/bin/grader start"
+)
+"""The line by which a learner with Debian or Ubuntu installs and starts the course, in its repository's folder."""
+
 
 class AddressError(HanstepError):
     """The setting holds something that is no address of a GitHub repository."""

@@ -12,9 +12,13 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.mouse_events import MouseEvent, MouseEventType
 from prompt_toolkit.styles import Style
 
+from grader.report.plain_text import split_code
+
 _Key = TypeVar("_Key", int, str)
 _HINT = "고를 줄을 두 번 누르거나, 앞의 {what}를 쓰고 Enter. 화살표로 골라도 돼요. 그만두려면 Ctrl-C"
-_STYLE = Style.from_dict({"chosen": "reverse bold", "hint": "ansibrightblack", "question": "bold"})
+_STYLE = Style.from_dict(
+    {"chosen": "reverse bold", "hint": "ansibrightblack", "question": "bold", "code": "ansicyan"}
+)
 
 
 def choose(question: str, options: Mapping[_Key, str]) -> _Key | None:
@@ -53,7 +57,8 @@ class _Choice(Generic[_Key]):
         ]
         for at, (key, line) in enumerate(self._options.items()):
             style = "class:chosen" if at == self._at else ""
-            found.append((style, f" {key:>{width}}  {line} ", self._clicked(at)))
+            for piece, is_code in split_code(f" {key:>{width}}  {line} "):
+                found.append((f"{style} class:code" if is_code else style, piece, self._clicked(at)))
             found.append(("", "\n"))
         missing = f" (없는 {what}예요)" if self._typed and self._at is None else ""
         return [*found, ("class:question", f"고른 것: {self._typed or self._chosen()}{missing}")]

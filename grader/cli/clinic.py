@@ -11,7 +11,7 @@ import typer
 from grader.base.errors import CommandError
 from grader.cli.drill import asked, file_text, is_terminal
 from grader.cli.progress import DataDir
-from grader.cli.terminal import code_of, out, say
+from grader.cli.terminal import out, say
 from grader.observe.wording import with_particle
 from grader.report.plain_text import one_line
 
@@ -76,7 +76,7 @@ def _folder_beside_lessons() -> Path:
 
 
 def _tell(line: str) -> None:
-    from grader.report.text import prose
+    from grader.report.terminal_text import prose
 
     out.print(prose(line), soft_wrap=line.startswith("https://"))
 
@@ -109,9 +109,8 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         for line in reply.lines:
             _tell(line)
         for line in reply.repair.splitlines():
-            out.print(
-                f"  {line}", style="green" if line.startswith("+") else "red", markup=False, highlight=False
-            )
+            style = {"+": "green", "-": "red"}.get(line[:1])
+            out.print(f"  {line}", style=style, markup=False, highlight=False)
         if reply.over:
             return True
 
@@ -124,6 +123,7 @@ def _hand_out(visit: "Visit", folder: Path) -> Path:
     from rich.panel import Panel
 
     from grader.base.files import write_whole
+    from grader.report.terminal_text import code_of
     from grader.submission.practice_files import began_as, marked
 
     if folder.is_file():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.base.errors import CommandError
-from grader.cli.terminal import code_of, out, say
+from grader.cli.terminal import out, say
 from grader.practice.best_times import Best, BestTimes
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _until_right(exercise: "Exercise", ask: Ask, *, in_file: bool) -> float:
         else:
             from grader.learner.settings import as_chosen
 
-            print_summary(out, as_chosen(feedback, Path.cwd()))
+            print_summary(out, as_chosen(feedback, Path.cwd()), first_only=False)
             at = _line_to_mend(feedback, drilling.first_line(exercise))
         again = "고치고 저장해 보세요." if in_file else _AGAIN[is_terminal()]
         say(f"지금까지 {drilling.time_in_words(seconds)}. {again} 시계가 다시 가요.")
@@ -133,7 +133,10 @@ def _line_to_mend(feedback: "Feedback", first_line: int) -> int | None:
     return max(0, feedback.line - first_line + 1 - missing_before)
 
 
-_AGAIN = {True: "쓴 것은 그대로 있어요. 고쳐서 다시 내 보세요.", False: "처음부터 다시 써 보세요."}
+_AGAIN = {
+    True: "쓴 것은 그대로 있어요. 고친 다음 Ctrl-D나 맨 아래 빈 줄의 Enter로 내세요.",
+    False: "처음부터 다시 써 보세요.",
+}
 
 
 def _editor(exercise: "Exercise", file: Path | None, best: Best | None) -> Ask:
@@ -199,6 +202,7 @@ def _introduce(exercise: "Exercise", times: BestTimes, *, shown: bool) -> None:
     from rich.panel import Panel
 
     from grader.practice.drill import first_line, signature_and_docstring, time_in_words
+    from grader.report.terminal_text import code_of
 
     best = times.of.get(exercise.name)
     record = "아직 없어요" if best is None else f"{time_in_words(best.seconds)} ({best.on})"

@@ -11,7 +11,7 @@ from prompt_toolkit.styles import Style
 
 _INDENT = 4
 _REFRESH_SECONDS = 0.25
-_KEYS = "빈 줄에서 Enter 내기 · Ctrl-C 그만두기"
+_KEYS = "맨 아래 빈 줄에서 Enter 내기 · 어디서나 Ctrl-D 내기 · Ctrl-C 그만두기"
 _STYLE = Style.from_dict({"number": "ansibrightblack", "bottom-toolbar": "reverse", "clock": "bold reverse"})
 
 
@@ -58,7 +58,8 @@ def wait(prompt: str, clock: Callable[[], str]) -> str | None:
 
 
 def _toolbar(time: str, keys: str) -> AnyFormattedText:
-    return FormattedText([("class:clock", f" {time} "), ("", keys and f"· {keys}")])
+    """Return the clock, and the keys on a line of their own: beside it they would be cut off on 80 columns."""
+    return FormattedText([("class:clock", f" {time} "), ("", keys and f"\n {keys}")])
 
 
 def _end_of_line(text: str, line: int | None) -> int:

@@ -6,52 +6,33 @@ import runpy
 import sys
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from grader.base.errors import CommandError
 
-if TYPE_CHECKING:
-    from rich.syntax import Syntax
-
 out = Console()
 err = Console(stderr=True)
 
 
-def code_of(source: str, *, start: int = 1) -> "Syntax":
-    """Return source code in colours that can be read on light and dark terminals alike; line numbers begin at `start`.
-
-    Rich's themes are made for one of the two: on the other, names are of the ground's colour. Here all that is not
-    listed has the terminal's own colour.
-    """
-    from pygments.token import Comment, Keyword, Name, Number, Operator, String
-    from rich.style import Style
-    from rich.syntax import ANSISyntaxTheme, Syntax
-
-    theme = ANSISyntaxTheme(
-        {
-            Comment: Style(dim=True),
-            Keyword: Style(color="magenta"),
-            Operator.Word: Style(color="magenta"),
-            Name.Builtin: Style(color="cyan"),
-            Name.Function: Style(bold=True),
-            Name.Class: Style(bold=True),
-            Number: Style(color="cyan"),
-            String: Style(color="green"),
-        }
-    )
-    return Syntax(source, "python", theme=theme, line_numbers=True, start_line=start, word_wrap=True)
-
-
 def say(line: str) -> None:
-    """Print a line unchanged; plain `rich` would interpret parts of a path as markup, or wrap a long line."""
-    out.print(line, markup=False, highlight=False, soft_wrap=True)
+    """Print a line, its code in a colour; plain `rich` would take parts of a path for markup, or wrap a long line."""
+    _print(out, line)
 
 
 def complain(line: str) -> None:
-    """Print a line unchanged to stderr, as `say` does to stdout."""
-    err.print(line, markup=False, highlight=False, soft_wrap=True)
+    """Print a line to stderr, as `say` does to stdout."""
+    _print(err, line)
+
+
+def _print(console: Console, line: str) -> None:
+    if "`" in line and console.color_system is not None:
+        from grader.report.terminal_text import Prose
+
+        console.print(Prose(line).on(console), highlight=False, soft_wrap=True)
+    else:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def say_when_slow() -> None:

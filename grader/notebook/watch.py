@@ -14,6 +14,8 @@ from types import FrameType
 from typing import NoReturn
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.base.errors import CommandError, NothingToCheck
@@ -30,6 +32,7 @@ from grader.notebook.hints import next_hints
 from grader.notebook.terminal_keys import pressed_keys
 from grader.report.hint_ladder import without_clues
 from grader.report.plain_text import without_code_marks
+from grader.report.terminal_text import code_of
 from grader.report.text import (
     has_figures,
     print_checks,
@@ -155,7 +158,7 @@ class Watch:
         self._passed: dict[str, None] = {}
         """Names of the exercises that have passed, in this order; they are checked again only once all have passed."""
         self._just_passed: list[tuple[Feedback, PassNotes]] = []
-        self._messages: list[str] = []
+        self._messages: list[str | Syntax] = []
         self._asked = ""
         """Exercise whose answer the last key asked for; the same key once more shows it."""
         self._shown = 1
@@ -195,7 +198,7 @@ class Watch:
             else:
                 self._skip()
         elif key == "t" and self._current is not None:
-            self._messages = [task_text(self._current)]
+            self._messages = [code_of(task_text(self._current), numbers=False)]
             self._draw()
         elif key == "d" and self._feedback is not None:
             self._shown = self._shown % len(_parts(self._feedback)) + 1
@@ -343,8 +346,11 @@ class Watch:
                 command = f"grader watch {shlex.quote(str(following))}"
                 console.print(Text(f"n을 누르면 다음 파일로 가요. 나중에 하려면: {command}"))
             console.print()
-        for text in self._messages:
-            print_indented(console, text, by=2)
+        for message in self._messages:
+            if isinstance(message, str):
+                print_indented(console, message, by=2)
+            else:
+                console.print(Padding(message, (0, 0, 0, 2)))
             console.print()
         if console.is_terminal:
             console.print(Text(f"{self._keys()}  · 저장하면 다시 확인해요", "dim"))

@@ -32,6 +32,8 @@ _MOST_SECONDS = 5
 """Maximum time of the plays that tell whether one mended program is right."""
 _MOST_PLACES = 2
 """Maximum separate places that one mistake changes, if it can be made so: a line that moved changes two."""
+_CONTEXT = 3
+"""Number of lines shown before and after a changed line of the repair."""
 _TRIES = 12
 """Maximum draws until one holds. Nearly all hold at once."""
 
@@ -70,10 +72,27 @@ class Case:
 
     def repair(self) -> str:
         """Return the lines to remove (`- `) and to add (`+ `), as in a diff; empty if there is no right text."""
+        return "\n".join(line for line in self._compared() if line.startswith(("- ", "+ ")))
+
+    def repair_in_place(self) -> str:
+        """Return `repair` with the lines around it, which show where a line belongs, and `…` for those left out."""
+        lines = self._compared()
+        changed = [at for at, line in enumerate(lines) if line.startswith(("- ", "+ "))]
+        near = [any(abs(at - one) <= _CONTEXT for one in changed) for at in range(len(lines))]
+        shown = []
+        for at, line in enumerate(lines):
+            if near[at]:
+                shown.append(line)
+            elif at == 0 or near[at - 1]:
+                shown.append("  …")
+        return "\n".join(shown) if changed else ""
+
+    def _compared(self) -> list[str]:
+        """Return the lines of program and right text as `ndiff` marks them; nothing if there is no right text."""
         if not self.right:
-            return ""
+            return []
         compared = ndiff(self.program.splitlines(), self.right.splitlines())
-        return "\n".join(line for line in compared if line.startswith(("- ", "+ ")))
+        return [line for line in compared if not line.startswith("? ")]
 
     @property
     def is_class(self) -> bool:

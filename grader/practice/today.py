@@ -84,6 +84,12 @@ def candidates(learner: Progress, course: Course) -> list[Exercise]:
     return [e for e in short if e.name in passed] or short[:1]
 
 
+def for_new_cases(learner: Progress, course: Course) -> list[Exercise]:
+    """Return the candidates for a new case: without warm-ups as soon as anything else has passed."""
+    every = candidates(learner, course)
+    return [exercise for exercise in every if exercise.kind != "warmup"] or every
+
+
 def returning(appointment: Appointment, course: Course, chance: random.Random) -> Case | None:
     """Draw a case anew for a mistake that is due; None if nothing can be drawn."""
     return draw(course.exercise(appointment.exercise), [appointment.mistake], chance)

@@ -26,6 +26,7 @@ from grader.practice.today import (
     Today,
     candidates,
     closed_cases,
+    for_new_cases,
     new_case,
     returning,
     today,
@@ -46,7 +47,7 @@ class Answer:
     over: bool
     """True if the case is closed."""
     repair: str = ""
-    """How the code is mended, as a diff, once a case is closed that the learner has not mended."""
+    """How the code is mended, as a diff with the lines around it; only for a closed case that was not mended."""
 
 
 class Visit:
@@ -155,7 +156,7 @@ class Visit:
         due = [a.due for a in appointments(learner.events, load_course()) if (a.exercise, a.mistake) in ids]
         if due:
             lines.append(f"{on_day(min(due))}에 다시 나와요.")
-        repair = "" if how == "mend" else self.case.repair()
+        repair = "" if how == "mend" else self.case.repair_in_place()
         return Answer((*lines, *learner.take_notices()), over=True, repair=repair)
 
 
@@ -231,7 +232,7 @@ def _todays_visits(plan: Today, course: Course, draws: Callable[[], random.Rando
     for _ in range(plan.fresh):
         chance, learner = draws(), Progress.load()
         seen = len(closed_cases(learner))
-        if (case := new_case(candidates(learner, course), _met(course), chance, seen=seen)) is not None:
+        if (case := new_case(for_new_cases(learner, course), _met(course), chance, seen=seen)) is not None:
             yield Visit(case, chance)
 
 

@@ -17,6 +17,7 @@ from grader.course.feedback import Feedback, NamedMistake, Recipe
 from grader.report import formulas, plain_text, timeline, words
 from grader.report.class_table import class_table
 from grader.report.printed import printed
+from grader.report.terminal_text import Prose, prose
 
 __all__ = [
     "class_table",
@@ -63,9 +64,12 @@ def print_feedback(console: Console, feedback: Feedback) -> None:
     console.print(Group(*_blocks(feedback, console.width)), highlight=False)
 
 
-def print_summary(console: Console, feedback: Feedback) -> None:
-    """Print what a learner needs first: the mistake, its line and how to go on; of several mistakes, the first one."""
-    blocks = (*_head(feedback), *_told(feedback, first_only=True), *_notes(feedback), Text())
+def print_summary(console: Console, feedback: Feedback, *, first_only: bool = True) -> None:
+    """Print what a learner needs first: the mistake, its line and how to go on.
+
+    Of several mistakes, with `first_only`, only the first one.
+    """
+    blocks = (*_head(feedback), *_told(feedback, first_only=first_only), *_notes(feedback), Text())
     console.print(Group(*blocks), highlight=False)
 
 
@@ -115,7 +119,7 @@ def print_indented(console: Console, text: str, *, by: int = 0) -> None:
     """Print lines unchanged, indented by `by` more cells; the wrapped part of a long line keeps that line's indent."""
     for line in text.splitlines():
         own = len(line) - len(line.lstrip(" "))
-        console.print(Padding(Text(line.strip()), (0, 0, 0, by + own), expand=False))
+        console.print(Padding(Prose(line.strip()), (0, 0, 0, by + own), expand=False), highlight=False)
 
 
 def _blocks(feedback: Feedback, width: int) -> Iterable[RenderableType]:
@@ -238,15 +242,13 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
     first = words.first_difference_to_show(feedback)
     if first is not None:
         yield _label("처음 갈라지는 곳")
-        shown = [  # plain `Text` for the learner's values, so that their backticks are not taken for ours
-            ("어디   ", prose(plain_text.one_line(words.first_place(first)))),
-            ("내 코드", Text(plain_text.one_line(first.got))),
-            ("정답   ", Text(plain_text.one_line(first.expected))),
-        ]
+        yield _indented(prose(plain_text.one_line(words.first_place(first)), label="어디    "), 2)
+        # Plain `Text` for the learner's values, so that their backticks are not taken for ours.
+        for name, value in (("내 코드 ", first.got), ("정답    ", first.expected)):
+            yield _indented(Text.assemble((name, _LABEL), plain_text.one_line(value)), 2)
         if first.tensor is not None:
-            shown.append(("무엇이 ", prose(plain_text.one_line(f"`{first.tensor}`의 값"))))
-        for name, value in shown:
-            yield _indented(Text.assemble((f"{name} ", _LABEL), value), 2)
+            what = plain_text.one_line(f"`{first.tensor}`의 값")
+            yield _indented(prose(what, label="무엇이  "), 2)
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
         compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)
@@ -344,14 +346,6 @@ def _bars(recipe: Recipe, width: int) -> Iterable[RenderableType]:
 
 def _label(text: str) -> RenderableType:
     return Group(Text(), _indented(Text(text, _LABEL)))
-
-
-def prose(text: str, style: str = "") -> Text:
-    """Return a text in which code in backticks is coloured; with a `style`, code takes that style too."""
-    out = Text(style=style)
-    for piece, is_code in plain_text.split_code(plain_text.clean(text)):
-        out.append(f"`{piece}`" if is_code else piece, "cyan" if is_code and not style else None)
-    return out
 
 
 def _indented(body: RenderableType, level: int = 1) -> RenderableType:

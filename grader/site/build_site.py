@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import paths
-from grader.base.installing import install_command
+from grader.base.installing import FROM_CHECKOUT, install_command
 from grader.course.course import Course, Lesson, Part
 from grader.scripts.findings import Language
 from grader.site.descriptions import (
@@ -193,6 +193,7 @@ def _text(
             levels=levels,
             tasks=tasks,
             tasks_in=tasks_in,
+            install=FROM_CHECKOUT,
             repository=addresses.repository,
             cloned=addresses.repository.rpartition("/")[2],
         )

@@ -109,10 +109,11 @@ def note_first_uses(document: nodes.document, terms: Sequence[Term], uri: str) -
         uri: address of the glossary's page, relative to this one.
     """
     left = {term.korean: term for term in terms}
+    pattern = _words_of(terms)
     for text in list(_running_text(document)):
         if not left:
             return
-        parts = _split(str(text), left, uri)
+        parts = _split(str(text), pattern, left, uri)
         if len(parts) > 1:
             parent = text.parent
             at = parent.index(text)
@@ -134,22 +135,31 @@ def _running_text(document: nodes.document) -> Iterator[nodes.Text]:
             yield text
 
 
-def _pattern(term: Term) -> str:
-    """Return a regular expression for the term's word, only where it has the term's sense."""
-    following = f"(?={'|'.join(map(re.escape, term.only_before))})" if term.only_before else ""
-    return re.escape(term.korean) + following
+def _words_of(terms: Sequence[Term]) -> re.Pattern[str]:
+    """Return a pattern for the words of all terms, the longest first, so that none is found inside a longer one.
+
+    The longer word counts also where it carries no note: because it has been linked already, or as another name.
+    """
+    everyday = {term.korean for term in terms if term.only_before}
+    words = {word for term in terms for word in (term.korean, *term.aliases)} - everyday
+    limited = {
+        f"{re.escape(term.korean)}(?={'|'.join(map(re.escape, term.only_before))})"
+        for term in terms
+        if term.only_before
+    }
+    longest_first = "|".join(sorted({*map(re.escape, words), *limited}, key=len, reverse=True))
+    return re.compile(rf"(?<![가-힣A-Za-z])(?:{longest_first})(?![A-Za-z])")
 
 
-def _split(text: str, left: dict[str, Term], uri: str) -> list[nodes.Node]:
+def _split(text: str, pattern: re.Pattern[str], left: dict[str, Term], uri: str) -> list[nodes.Node]:
     """Split the text at terms that are still in `left` and link them; linked terms are removed from `left`."""
     made: list[nodes.Node] = []
-    while left:
-        longest_first = "|".join(_pattern(left[word]) for word in sorted(left, key=len, reverse=True))
-        found = re.search(rf"(?<![가-힣A-Za-z])(?:{longest_first})(?![A-Za-z])", text)
-        if found is None:
-            break
-        term = left.pop(found[0])
+    end = 0
+    for found in pattern.finditer(text):
+        term = left.pop(found[0], None)
+        if term is None:
+            continue
         link = nodes.reference("", found[0], refuri=f"{uri}#{term.anchor}", internal=True, classes=["term"])
-        made += [nodes.Text(text[: found.start()]), link]
-        text = text[found.end() :]
-    return [*made, nodes.Text(text)]
+        made += [nodes.Text(text[end : found.start()]), link]
+        end = found.end()
+    return [*made, nodes.Text(text[end:])]

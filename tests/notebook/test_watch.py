@@ -151,7 +151,7 @@ def test_a_session(file: Path, terminal: Terminal) -> None:
     save(file, HEAD + STEP + "\n\n" + EXTRAS + "\n\n" + ZERO)
     terminal.until("모두 통과했어요", "3문제 가운데 3문제 통과")
     save(file, HEAD + STEP.replace("    opt.zero_grad()\n", "") + "\n\n" + EXTRAS + "\n\n" + ZERO)
-    terminal.until("(train_step)", "`opt.zero_grad()`")
+    terminal.until("(train_step)", "opt.zero_grad()")
 
     endless = EMPTY.replace("raise NotImplementedError", "while True: pass")
     save(file, HEAD + endless + WRONG_ZERO)

@@ -1,6 +1,7 @@
 """The clinic as a learner meets it, in a notebook and on the command line."""
 
 import linecache
+import random
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -24,6 +25,7 @@ from grader.learner.progress import Progress
 from grader.notebook.check import judge_in_kernel
 from grader.observe.wording import in_past
 from grader.practice import clinic_cell
+from grader.practice.case import draw
 
 RIGHT = exercise_source(load_course().exercise("train_step"))
 
@@ -139,6 +141,19 @@ def test_the_answer_is_shown_when_asked_for() -> None:
     assert visit is not None
     assert visit.case.mistakes[0].title in clinic(answer=True).text
     assert {rating for _, rating in kept()} == {1}
+
+
+def test_the_answer_shows_where_a_line_belongs() -> None:
+    """A line that had moved was told as taken out and put in, without a line around it."""
+    case = draw(load_course().exercise("train_step"), ["missing-zero-grad"], random.Random(1))
+    assert case is not None
+    shown = case.repair_in_place().splitlines()
+    (put,) = (at for at, line in enumerate(shown) if line.startswith("+ "))
+    right = case.right.splitlines()
+    at = right.index(shown[put][2:])
+    assert shown[put - 1][2:] == right[at - 1]
+    assert shown[put + 1][2:] == right[at + 1]
+    assert "\n".join(line for line in shown if not line.startswith("  ")) == case.repair()
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,15 @@ def test_in_a_terminal_what_was_typed_stays(
     assert "첫 기록이에요" in said
 
 
+def test_all_mistakes_are_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The card counted two and named one, and no key showed the other."""
+    typed(monkeypatch, WITHOUT_CLEARING.replace(".item()", "") + "\n")
+    assert run(["drill"]) == 1
+    said = capsys.readouterr().out
+    assert "  1. " in said
+    assert "  2. " in said
+
+
 def test_giving_up_and_text_that_is_no_python(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from grader.cli.drill import clock_line
-from grader.cli.drill_editor import edit
+from grader.cli.drill_editor import _KEYS, edit
 
 STEP = "loss = loss_fn(model(xb), yb)\nloss.backward()\nreturn loss.item()"
 DOWN, LEFT, CTRL_C, CTRL_D = "\x1b[B", "\x1b[D", "\x03", "\x04"
@@ -38,6 +38,14 @@ def typed(
 )
 def test_what_is_typed_is_handed_in(keys: str, written: str | None) -> None:
     assert typed(keys if written else keys + CTRL_C) == written
+
+
+def test_what_hands_in_is_what_the_keys_say() -> None:
+    """An empty line in the middle is one more line: the hint said that Enter hands in there."""
+    assert "맨 아래 빈 줄에서 Enter" in _KEYS
+    assert "어디서나 Ctrl-D" in _KEYS
+    assert typed(f"\r\rb = 2{CTRL_D}", "a = 1\nc = 3", at=1) == "a = 1\n\nb = 2\nc = 3\n"
+    assert typed(f"{DOWN}\r\r", "a = 1\nc = 3", at=1) == "a = 1\nc = 3\n"
 
 
 def test_what_was_typed_stays_to_be_mended() -> None:

@@ -10,7 +10,7 @@ from grader.learner.event import LearnerEvent, in_order
 from grader.learner.progress import Progress
 from grader.practice.case import is_scattered
 from grader.practice.schedule import Appointment, appointments
-from grader.practice.today import candidates, new_case, today
+from grader.practice.today import candidates, for_new_cases, new_case, today
 from grader.practice.visit import closing, opening
 
 COURSE = load_course()
@@ -149,6 +149,16 @@ def test_new_cases_begin_with_the_shortest_exercise_and_one_mistake() -> None:
     drawn = [new_case(passed, (), random.Random(number), seen=9) for number in range(24)]
     assert {case.exercise.name for case in drawn if case is not None} == {e.name for e in passed}
     assert any(len(case.mistakes) == 2 for case in drawn if case is not None)
+
+
+def test_no_new_case_of_the_warm_up_once_something_else_has_passed() -> None:
+    """After two exercises the first two cases still came from the warm-up."""
+    learner = Progress.load()
+    learner.record([event(0, "check", "mend_step", passed=True)])
+    assert [e.name for e in for_new_cases(learner, COURSE)] == ["mend_step"]
+    learner.record([event(0.01, "check", "train_step", passed=True)])
+    assert [e.name for e in for_new_cases(learner, COURSE)] == ["train_step"]
+    assert "mend_step" in [e.name for e in candidates(learner, COURSE)], "its mistakes come back all the same"
 
 
 def test_a_mistake_in_many_places_comes_after_all_others() -> None:

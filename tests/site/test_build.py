@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader.base.installing import install_command
+from grader.base.installing import FROM_CHECKOUT, install_command
 from grader.cli.main import run
 from grader.course.course import Lesson
 from grader.site import build_site, part_page
@@ -19,6 +19,7 @@ from grader.site.landing import read_landing
 from grader.site.part_page import SiteError
 from grader.site.settings import Addresses
 from grader.site.xray_report import Finding, sample_script
+from tests.places import ROOT
 from tests.site.built import ADDRESSES, Page, the_course
 
 pytestmark = pytest.mark.xdist_group("site")
@@ -120,7 +121,10 @@ def test_the_first_page_says_where_the_course_comes_from(site: Path) -> None:
     """Nobody has put it on PyPI: what is to be typed clones the repository, where one was given."""
     told = Page(site / "index.html").code
     assert f"git clone https://github.com/{ADDRESSES.repository}\ncd hanstep\n" in told
-    assert ".venv/bin/grader start" in told
+    assert FROM_CHECKOUT in told
+    assert FROM_CHECKOUT in Page(site / "en.html").code
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"\n{FROM_CHECKOUT}\n" in readme, "the site left out what spares 3.5 GB and installs bubblewrap"
     found = Finding(title="", line=1, sentence="", evidence="")
     assert "git clone" not in build_site._text("index", the_course(), (), Addresses(), read_landing(), found)
 

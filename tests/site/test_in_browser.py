@@ -295,6 +295,19 @@ def test_the_page_keeps_its_place_while_the_microscope_moves(opened: Opened, wid
     assert len(heights) == 1
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_strip_of_events_is_whole(opened: Opened, scheme: str) -> None:
+    """It began with 「ro_grad」, above a scrollbar."""
+    strip = opened(scheme=scheme, motion="reduce").locator(".landing-microscope .hsm-strip")
+    assert strip.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+
+
+def test_the_glossary_is_compact(opened: Opened) -> None:
+    page = opened("glossary")
+    heights = page.locator("section[id^=term-]").evaluate_all("all => all.map(e => e.offsetHeight)")
+    assert sorted(heights)[len(heights) // 2] < 160, "four terms stood on a screen"
+
+
 def test_the_microscope_stands_still_where_motion_is_unwanted(opened: Opened) -> None:
     page = opened(width=390, motion="reduce")
     page.evaluate("document.querySelector('.landing-microscope').scrollIntoView({block: 'center'})")
@@ -332,7 +345,14 @@ def test_a_prediction_is_answered_on_the_page_and_remembered(opened: Opened) -> 
     assert ASKED.wrong[wrong].replace("`", "") in told
     assert experiment.get_attribute("open") is not None
     right = asked.locator(f"button[value='{ASKED.answer}']")
+    marks = {button: asked.locator(f"button[value='{button}'] .predict-mark") for button in ASKED.choices}
+    said = {letter: mark.all_inner_texts() for letter, mark in marks.items()}
+    others = {letter: [] for letter in ASKED.choices}
+    assert said == {**others, wrong: ["내 예측"], ASKED.answer: ["✓ 결과"]}, (
+        "a border alone told the two apart"
+    )
     right.press("Enter")
+    assert marks[ASKED.answer].inner_text() == "내 예측 · ✓ 결과"
     assert "맞았습니다" in asked.get_by_role("status").inner_text()
     assert right.get_attribute("aria-pressed") == "true"
     page.reload()

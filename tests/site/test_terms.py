@@ -16,6 +16,9 @@ from grader.site.terms import first_letter, glossary, glossary_page, note_first_
         ("매개변수를 제자리에 둔 채 제자리(in-place)에서 바꿉니다.", ["매개변수", "제자리"]),
         ("밖에서 제자리로 바꾸면 오류가 납니다.", ["제자리"]),
         ("손실 함수와 손실", ["손실 함수", "손실"]),
+        ("학습률, 다시 학습률, 그리고 학습", ["학습률", "학습"]),
+        ("학습률을 바꾸고, 학습률을 읽습니다.", ["학습률"]),
+        ("기울기 누적은 기울기를 더하는 일입니다.", []),
     ],
 )
 def test_only_the_technical_sense_is_linked(text: str, linked: list[str]) -> None:

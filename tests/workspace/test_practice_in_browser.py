@@ -78,5 +78,6 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     page.wait_for_timeout(500)
     assert lines.count() == 0
     assert texts_of(acts) == ["다음 코드"]
+    page.locator(".jp-InputPlaceholder", has_text="끝난 코드").first.wait_for()
     acts.click()
     page.locator(".jp-CodeCell .cm-content", has_text=re.compile(r"^clinic\(\)$")).wait_for()

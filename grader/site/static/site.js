@@ -46,7 +46,16 @@
     const said = box.querySelector(".predict-told");
     const head = prose(`**내 예측 ${letter} → 결과 ${told.answer}**${right ? " 맞았습니다." : ""}`);
     head.className = "predict-result";
-    for (const button of box.querySelectorAll("button")) button.dataset.answer = String(button.value === told.answer);
+    for (const button of box.querySelectorAll("button")) {
+      button.dataset.answer = String(button.value === told.answer);
+      button.querySelector(".predict-mark")?.remove();
+      const words = [button.value === letter ? "내 예측" : "", button.value === told.answer ? "✓ 결과" : ""].filter(Boolean);
+      if (words.length === 0) continue;
+      const mark = document.createElement("span");
+      mark.className = "predict-mark";
+      mark.textContent = words.join(" · ");
+      button.append(" ", mark);
+    }
     said.replaceChildren(head, ...(right ? [] : [prose(told.wrong[letter] ?? "")]), prose(told.because));
     said.dataset.right = String(right);
     box.querySelector(".predict-ask").hidden = true;

@@ -88,9 +88,20 @@
     await done(notebook);
     if (FOUND.test(outputText(marking))) {
       close(cell);
+      fold(notebook);
       offerNext(app, notebook, marking);
     }
     marking.node.scrollIntoView({ block: "nearest" });
+  };
+
+  // The cells of closed cases: said and folded, because the next case may bring a cell for a function of the same name.
+  const CLOSED = "# 끝난 코드";
+  const fold = (notebook) => {
+    for (const cell of notebook.widgets) {
+      if (HANDS_IN.exec(source(cell))?.[1] !== "clinic" || source(cell).startsWith(CLOSED)) continue;
+      cell.model.sharedModel.setSource(`${CLOSED}\n${source(cell)}`); // folded, a cell shows its first line
+      cell.inputHidden = true;
+    }
   };
 
   // A button that runs a call in the cell below.
@@ -166,6 +177,7 @@
     } else if (handsIn === "clinic") {
       if (!FOUND.test(outputText(cell))) return;
       notebook.widgets.forEach(close);
+      fold(notebook);
       offerNext(app, notebook, cell);
     } else if (begins === "clinic") {
       makeClickable(app, notebook, cell);
