@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from grader.scripts.facts import (
     BackwardRan,
@@ -87,14 +87,22 @@ def _same_stretches(facts: Facts, seeds: list[Seeded]) -> tuple[int, int]:
 
 
 def _repeated(seed: Seeded) -> Place | None:
-    """Return the line to blame for a seed in a loop: in a function with loops of its own the seed's, or "
-    "else the call."""
+    """Return the line to blame for a seed in a loop.
+
+    That is, from the seed's own line outwards, the first one in a function that has loops of its own, or else the
+    call that stands in a loop.
+    """
     looped = next((place for place in seed.callers if in_loop(place)), None)
     if looped is None or seed.place is None or looped == seed.place:
         return looped
-    functions = _reading.around(seed.place, ast.FunctionDef, ast.AsyncFunctionDef)
-    own = bool(functions) and any(isinstance(one, _reading.LOOPS) for one in ast.walk(functions[0]))
-    return seed.place if own else looped
+    inner = [seed.place, *takewhile(lambda place: place != looped, seed.callers)]
+    return next((place for place in inner if _has_loops(place)), looped)
+
+
+def _has_loops(place: Place) -> bool:
+    """Return True if the function around a line has a loop."""
+    functions = _reading.around(place, ast.FunctionDef, ast.AsyncFunctionDef)
+    return bool(functions) and any(isinstance(one, _reading.LOOPS) for one in ast.walk(functions[0]))
 
 
 def _draws(place: Place) -> bool:
