@@ -33,6 +33,7 @@ ATTACKS_EXPECTED = {
     ),
     # Putting its own in the place of what it is observed with.
     "patches_torch": Expected(),
+    "freezes_versions": Expected(),
     "exchanges_names": Expected(says=r"RuntimeError: .*`torch.ones_like`, `torch.zeros_like`"),
     "patches_torch_while_it_runs": Expected(says=r"RuntimeError: .*`Linear.forward`, `SGD.step`"),
     "changes_functions_within": Expected(),
