@@ -33,8 +33,8 @@ def simulated_accelerator(
 ) -> Iterator[AcceleratorUse]:
     """Make every Accelerator wrap its model and, if a scale is given, scale the loss; yield how it is used.
 
-    `prepare` wraps the model (`_Wrapper`), as with several processes. The Accelerator's GradScaler scales.
-    Nothing else is simulated: there is one process, no gradients are averaged, and each loader yields all its batches.
+    `prepare` wraps the model (`_Wrapper`), as it does with several processes, and a GradScaler scales the loss. Nothing
+    else is simulated: there is one process, no gradients are averaged, and each loader yields all its batches.
 
     In one process, a training goes right even if nothing is prepared or unwrapped. Here the names in a checkpoint show
     that the model was not unwrapped, and what is yielded shows what was not prepared.
@@ -113,8 +113,8 @@ class _Wrapper(nn.DataParallel[nn.Module]):
 
     As in the real one, names in its `state_dict` begin with `module.`.
 
-    It is a DataParallel, because `Accelerator.unwrap_model` takes off that without a process group, which
-    DistributedDataParallel needs. `DataParallel.__init__` is not called, because it looks for GPUs.
+    It is a DataParallel, which `Accelerator.unwrap_model` takes off too: DistributedDataParallel would need a process
+    group. `DataParallel.__init__` is not called, because it looks for GPUs.
     """
 
     def __init__(self, module: nn.Module, use: AcceleratorUse) -> None:

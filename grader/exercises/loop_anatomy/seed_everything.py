@@ -2,8 +2,8 @@
 
 Promises of the exercise, and the scenarios that check them:
     random, NumPy and torch are seeded: `streams`, `zero`, `training` (initial weights and dropout)
-    a generator of the same seed is returned, for a DataLoader: `loader`
-    it is a generator of its own (a promise of the lesson): `own-generator`
+    a generator that follows the seed is returned, for a DataLoader: `loader`
+    it is a generator of its own (promised in the lesson's text, not in the docstring): `own-generator`
 """
 
 import random
@@ -29,16 +29,17 @@ _DrawNumbers = Callable[[Any], Fact]
 def _record_repetitions(
     stage: Stage, sources: dict[str, _DrawNumbers], *, first_seed: int | None = None, more_calls: int = 5
 ) -> None:
-    """Seed several times and record, for each source, whether a seed repeats its numbers and another changes them.
+    """Seed several times and record, for each source, which calls drew the same numbers.
 
-    The numbers themselves are not compared, so that any way of seeding is right. What is compared is which calls drew
-    the same numbers. The order of the seeds follows from the scenario's seed, so nobody can know it beforehand.
+    The same seed must give the same numbers, and another seed others. The numbers themselves are not compared, so that
+    any way of seeding is right. The order of the later seeds follows from the scenario's seed, so nobody can know it
+    beforehand.
 
     Args:
         stage: the scenario's stage.
-        sources: Korean name of a source -> function that draws from it.
+        sources: name of a source, as learners read it -> function that draws from it.
         first_seed: the first seed; None: one that follows from the scenario's seed.
-        more_calls: number of calls after the first three, which are: the first seed twice, and another one.
+        more_calls: number of calls after the first three, which get the first seed twice, and then the next number.
     """
     recorder, env = stage.recorder, stage.env
     if first_seed is None:
@@ -54,6 +55,8 @@ def _record_repetitions(
         series = [numbers[name] for numbers in drawn]
         recorder.fact(f"같은 시드로 되풀이됨: {name}", series[0] == series[1])
         recorder.fact(f"다른 시드로 달라짐: {name}", series[0] != series[2])
+        # For each call, the number of the first call with the same numbers, as in [1, 1, 3, 3]. It implies the two
+        # facts above, which say more to a learner.
         recorder.fact(
             f"호출마다 처음 같은 수가 나온 호출: {name}", [series.index(numbers) + 1 for numbers in series]
         )
@@ -63,14 +66,15 @@ def _record_repetitions(
 def _streams(stage: Stage) -> None:
     """Draw from each of the global generators after the same seed and after another.
 
-    A program that forgets random, NumPy or torch, or always uses the same seed, shows.
+    A program that forgets random, NumPy or torch gets other numbers after the same seed; one that always uses the same
+    seed gets the same numbers after another.
     """
     _record_repetitions(stage, _global_draws(stage))
 
 
 @driver.scenario("zero", "시드 0", check="streams")
 def _zero(stage: Stage) -> None:
-    """Draw from each of the global generators after the seed 0.
+    """Draw from each of the global generators after the seeds 0, 0 and 1, and one more.
 
     A program that tests `if seed:` does not seed with 0.
     """
@@ -92,7 +96,7 @@ def _global_draws(stage: Stage) -> dict[str, _DrawNumbers]:
 
 @driver.scenario("training", "초기 가중치와 드롭아웃")
 def _training(stage: Stage) -> None:
-    """Record initial weights and dropout masks after the same seed and after another.
+    """Draw initial weights and dropout masks after the same seed and after another.
 
     A program that does not seed torch gets other initial weights and dropout masks each time.
     """
@@ -109,10 +113,11 @@ def _training(stage: Stage) -> None:
 
 @driver.scenario("loader", "DataLoader의 순서")
 def _loader(stage: Stage) -> None:
-    """Record the order of two epochs of a shuffling DataLoader that uses the returned generator.
+    """Draw the order of two epochs of a shuffling DataLoader that uses the returned generator; record its type.
 
-    The order must be the same after the same seed, and a different one after another seed. A program that returns a
-    generator with no seed, a fixed one or a random one gives other orders.
+    The order must be the same after the same seed, and a different one after a different seed. A program that returns a
+    generator without the seed gives the same order for every seed, or a random one; one that returns None shuffles by
+    torch's global generator, which only the recorded type tells.
     """
     types: list[Fact] = []
 
@@ -129,7 +134,7 @@ def _loader(stage: Stage) -> None:
 
 @driver.scenario("own-generator", "돌려준 제너레이터와 torch의 전역 제너레이터", check="loader")
 def _own_generator(stage: Stage) -> None:
-    """Draw from torch's global generator, and record whether the returned one moves.
+    """Draw from torch's global generator, and record whether the state of the returned one changes.
 
     A program that returns torch's global generator lets each dropout change the order of batches.
     """
