@@ -74,6 +74,8 @@ _MAX_LOST_SERVERS = 2
 """From which loss of a server on, counted for each submission, the exercise that was being played counts as crashed."""
 _MAX_STARTS = 2
 """Maximum number of servers that are started, one after the other, until one lives long enough to be warm."""
+_ON_GPU = AttemptLimits(first_cpu_seconds=5.0, seconds=10.0)
+"""Limits of attempts on a GPU."""
 
 
 class Sandbox:
@@ -194,13 +196,14 @@ class Sandbox:
 
         Args:
             seed: seed of the scenarios.
-            limits: limits of the attempts; None: the default ones.
+            limits: limits of the attempts; None: those for the device.
         """
 
         def new_child(limits: Limits) -> Child:
             return Child(self._ensure_server(), limits, exercise_count=1, parcels=self._parcels)
 
-        return Attempts(new_child, self._close_child, seed, limits or AttemptLimits())
+        usual = AttemptLimits() if self._device == "cpu" else _ON_GPU
+        return Attempts(new_child, self._close_child, seed, limits or usual)
 
     def _close_child(self, child: Child) -> None:
         """Close a child; if this shows that the server is lost, close that too.
