@@ -11,6 +11,7 @@ of its own behaves as one that moves the parameters by hand, which calls no `ste
 
 import ast
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -35,7 +36,9 @@ def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Ori
     written = _names_written(origin.source)
     if not written:  # nothing can be said of a text that is not there
         return explanation
-    called = _names_called(origin.source)
+    # Only in the exercise's own definition: the file's other answers make calls, too.
+    own = [node for node in top_level(origin.source) if getattr(node, "name", None) == exercise.name]
+    called = _names_called(own[-1:])
     told = tuple(
         _with_likely_twins(mistake, exercise, written, called) if len(mistake.alternatives) > 1 else mistake
         for mistake in explanation.mistakes
@@ -52,12 +55,14 @@ def _with_likely_twins(
         mistake: the mistake.
         exercise: the exercise that was judged.
         written: what `_names_written` returns for the learner's text.
-        called: what `_names_called` returns for it.
+        called: what `_names_called` returns for the learner's definition.
     """
-    solution_calls = _names_called(exercise_source(exercise))
+    # Not `top_level`: it keeps few trees, and the learner's is among them.
+    solution_calls = _names_called(parse(exercise_source(exercise)))
     contradictions = {}
     for twin in mistake.alternatives:
-        kept = solution_calls & _names_called(variant_source(exercise, MistakeVariant(twin, 0)))
+        program = variant_source(exercise, MistakeVariant(twin, 0))
+        kept = solution_calls & _names_called(parse(program))
         lacking = (solution_calls & called) - kept
         contradictions[twin.id] = len(kept.keys() - written) + lacking.total()
     fewest = min(contradictions.values())
@@ -65,10 +70,9 @@ def _with_likely_twins(
     return replace(mistake, unlikely=unlikely)
 
 
-def _names_called(source: str) -> Counter[str]:
-    """Return how often the text calls functions and methods of each name, not counting calls under `if False:`."""
-    # Not `top_level`: it keeps few trees, and the learner's is among them.
-    nodes = [node for statement in parse(source) for node in ast.walk(statement)]
+def _names_called(statements: Sequence[ast.stmt]) -> Counter[str]:
+    """Return how often statements call functions and methods of each name, not counting calls under `if False:`."""
+    nodes = [node for statement in statements for node in ast.walk(statement)]
     dead = {
         id(inner)
         for node in nodes
