@@ -1,6 +1,8 @@
 """Work out what a check or prediction earned the learner: XP, level, achievements, time taken, and where to go on."""
 
 import ast
+import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,15 +21,23 @@ class Gain:
 
     first: bool
     """True for the exercise's first pass."""
-    xp: int = 0
+    earned: tuple[tuple[str, int], ...] = ()
+    """What XP were given for, in Korean, and how many."""
     level: Standing | None = None
     """The standing with the new level, if a new level was reached."""
     achievements: tuple[Achievement, ...] = ()
 
     @property
+    def xp(self) -> int:
+        """XP earned in all."""
+        return sum(xp for _, xp in self.earned)
+
+    @property
     def lines(self) -> tuple[str, ...]:
-        """The gain as Korean sentences."""
-        found = [f"+{self.xp} XP"] if self.xp else []
+        """The gain as Korean sentences, the XP in the first."""
+        found = (
+            [f"+{self.xp} XP ({', '.join(f'{name} {xp}' for name, xp in self.earned)})"] if self.xp else []
+        )
         if self.level is not None:
             found.append(f"레벨 {self.level.number} 「{self.level.level.name}」에 올랐어요.")
         found += [f"새 업적 「{achievement.title}」: {achievement.text}" for achievement in self.achievements]
@@ -38,13 +48,18 @@ def added(gains: Sequence[Gain]) -> Gain:
     """Return what several checks earned together, to be told in one place."""
     levels = [gain.level for gain in gains if gain.level is not None]
     won = tuple(achievement for gain in gains for achievement in gain.achievements)
-    return Gain(
-        any(gain.first for gain in gains), sum(gain.xp for gain in gains), levels[-1] if levels else None, won
-    )
+    earned = Counter[str]()
+    for gain in gains:
+        earned.update(dict(gain.earned))
+    first = any(gain.first for gain in gains)
+    return Gain(first, tuple(earned.items()), levels[-1] if levels else None, won)
 
 
 def recorded_check(learner: Progress, feedback: Feedback, source: str, repair: Repair) -> Gain:
-    """Record a check and return what it earned. A check of the untouched starter is not recorded.
+    """Record a check and return what it earned.
+
+    A check of the untouched starter is not recorded. Neither is one of the same definition with the same result as in
+    the check before it: it is no new attempt.
 
     Args:
         learner: the progress to record in.
@@ -60,7 +75,10 @@ def recorded_check(learner: Progress, feedback: Feedback, source: str, repair: R
     order = order_of_calls(source, name, calls) if calls else ""
     mistakes = feedback.diagnosis.mistakes
     road = ((mistakes[0].id, hint_steps(feedback, source, repair)),) if mistakes else ()
-    learner.record_check(name, passed, feedback.mistake_ids, order, road)
+    text, known = fingerprint(source, name), learner.history.exercise(name)
+    if (known.last_check, known.road) == ((text, passed, tuple(feedback.mistake_ids)), road):
+        return Gain(False)
+    learner.record_check(name, passed, feedback.mistake_ids, order, road, text)
     if not passed:
         return Gain(False)
     return gain_since(learner, before, first=not earlier)
@@ -74,7 +92,8 @@ def gain_since(learner: Progress, before: Standing, *, first: bool) -> Gain:
     new = tuple(a for a in load_rewards().achievements if a.id in untold)
     learner.record_achievements(a.id for a in new)
     level = after if after.number > before.number else None
-    return Gain(first, after.xp - before.xp, level, new)
+    more = ((name, xp - before.earned[name]) for name, xp in after.earned.items())
+    return Gain(first, tuple((name, xp) for name, xp in more if xp), level, new)
 
 
 @dataclass(frozen=True)
@@ -84,7 +103,7 @@ class PassNotes:
     lesson: str
     """How far the learner is in the lesson; empty for a warm-up."""
     time: str
-    """Time and checks from the first check to this first pass; empty if it passed before."""
+    """Time and checks from the first check to this first pass; all XP if it passed before."""
     gain: tuple[str, ...]
     following: NextExercise | None
 
@@ -115,8 +134,9 @@ def pass_notes(course: Course, exercise: Exercise, learner: Progress, gain: Gain
     else:
         standing_ = f"레슨 {lesson.id}의 연습 함수 {every}개를 모두 통과했어요."
     so_far = learner.history.exercise(exercise.name)
-    time = ""
-    if gain.first:
+    if not gain.first:
+        time = f"전에 통과한 연습이에요 (지금까지 {standing(learner.history).xp:,} XP)"
+    else:
         time = (
             "첫 확인에서 바로 통과"
             if so_far.tries == 1
@@ -129,6 +149,20 @@ def describe(following: NextExercise) -> str:
     """Return where an exercise is, as in `연습 2. train_step_extras (레슨 01 한 train step, 약 15분)`."""
     minutes = "" if following.exercise.minutes is None else f", 약 {following.exercise.minutes}분"
     return f"{following.section.heading} (레슨 {following.lesson.id} {following.lesson.title}{minutes})"
+
+
+def fingerprint(source: str, exercise: str) -> str:
+    """Return a short hash of an exercise's last definition in a program; of the whole program if it has none."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        own = None
+    else:
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        found = [n for n in tree.body if isinstance(n, kinds) and n.name == exercise]
+        own = ast.get_source_segment(source, found[-1]) if found else None
+    text = source if own is None else own
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def order_of_calls(source: str, function: str, calls: Sequence[str]) -> str:

@@ -2,7 +2,8 @@
 
 | kind          | what             | detail                                                                            |
 |---------------|------------------|-----------------------------------------------------------------------------------|
-| `check`       | exercise         | `passed`; `mistakes`: ids, if not passed; `road`: hints; `order`: of calls        |
+| `check`       | exercise         | `passed`; `mistakes`: ids, if not passed; `road`: hints; `order`: of calls;       |
+|               |                  | `text`: fingerprint of the definition                                             |
 | `hint`        | exercise         | `number`, from 1; `mistake`: id, for a hint about a mistake                       |
 | `reset`       | exercise         |                                                                                   |
 | `prediction`  | prediction's id  | `letter`                                                                          |

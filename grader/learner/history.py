@@ -57,6 +57,8 @@ class ExerciseHistory:
     """Ids of the mistakes that the last check named, as in results.json; empty after a pass or a reset."""
     road: Road = ()
     """Hints about the first of these mistakes; empty if a version wrote the event that had none."""
+    last_check: tuple[str, bool, tuple[str, ...]] | None = None
+    """Of the last check: fingerprint of the definition, whether it passed, ids of the mistakes; None after a reset."""
 
     @property
     def hints_shown(self) -> int:
@@ -155,7 +157,7 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
             case "reset":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
                 entry.passed, entry.checks, entry.hints, entry.last_mistakes = False, 0, 0, ()
-                entry.mistake_hints, entry.road, entry.hints_taken = {}, (), 0
+                entry.mistake_hints, entry.road, entry.hints_taken, entry.last_check = {}, (), 0, None
             case "prediction":
                 found.letters[event.what] = str(event.detail.get("letter"))
             case "verdict":
@@ -208,6 +210,8 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
     made = event.detail.get("mistakes")
     entry.last_mistakes = tuple(map(str, made)) if isinstance(made, list) and not passed else ()
     entry.road = () if passed else _road(event.detail.get("road"))
+    text = event.detail.get("text")
+    entry.last_check = (text, passed, entry.last_mistakes) if isinstance(text, str) else None
     entry.mistake_hints = {id_: n for id_, n in entry.mistake_hints.items() if id_ in dict(entry.road)}
     for id_ in entry.last_mistakes:
         mistake = found.mistakes.setdefault((name, id_), MistakeHistory(name, id_))

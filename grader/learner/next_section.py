@@ -26,11 +26,33 @@ class Section:
     """Link from another notebook of the course to the exercise's cell, for JupyterLab."""
 
 
-def next_exercise(course: Course, passed: Container[str]) -> Exercise | None:
-    """Return the first graded exercise not passed; after those, the first warm-up or bonus task; None if all passed."""
-    counted = [e for lesson in course.lessons for e in lesson.counted]
-    others = [e for e in course.exercises.values() if e.kind != "exercise"]
-    return next((e for e in (*counted, *others) if e.name not in passed), None)
+def next_exercise(
+    course: Course, passed: Container[str], among: Container[str] | None = None
+) -> Exercise | None:
+    """Return the exercise to go on with; None if all passed.
+
+    In the order of the course: first graded exercises not passed, and warm-ups behind the last passed exercise; then
+    bonus tasks, then the warm-ups that were skipped.
+
+    Args:
+        course: the course.
+        passed: names of the exercises that have passed.
+        among: names of the exercises to choose from; None: all.
+    """
+    every = list(course.exercises.values())
+    reached = max((place for place, e in enumerate(every) if e.name in passed), default=-1)
+
+    def rank(place: int, exercise: Exercise) -> int:
+        if exercise.kind == "exercise" or (exercise.kind == "warmup" and place > reached):
+            return 0
+        return 1 if exercise.kind == "bonus" else 2
+
+    left = [
+        (rank(place, e), place)
+        for place, e in enumerate(every)
+        if e.name not in passed and (among is None or e.name in among)
+    ]
+    return every[min(left)[1]] if left else None
 
 
 def section(lesson: Lesson, exercise: str) -> Section:

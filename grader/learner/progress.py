@@ -72,6 +72,7 @@ class Progress:
         mistakes: Sequence[str] = (),
         order: str = "",
         road: Road = (),
+        text: str = "",
     ) -> None:
         """Record a check; an exercise that has passed stays passed.
 
@@ -81,6 +82,7 @@ class Progress:
             mistakes: ids of the named mistakes, as in results.json.
             order: order of its calls, if several orders are right.
             road: hints about these mistakes.
+            text: fingerprint of the definition that was checked.
         """
         detail: dict[str, object] = {"passed": passed}
         if order:
@@ -89,6 +91,8 @@ class Progress:
             detail["mistakes"] = [*mistakes]
         if road:
             detail["road"] = [[id_, [*hints]] for id_, hints in road]
+        if text:
+            detail["text"] = text
         self.record([happened("check", exercise, **detail)])
 
     def record_hint(self, exercise: str, number: int, mistake: str = "") -> None:

@@ -45,11 +45,19 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     xp: Annotated[int, Meta(ge=0)]
 
 
+class Worth(Struct, frozen=True, forbid_unknown_fields=True):
+    """XP for each unit of a fact."""
+
+    each: Annotated[int, Meta(ge=0)]
+    name: Text
+    """What the XP are for, in Korean."""
+
+
 class Rewards(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of `rewards.toml`."""
 
-    xp: dict[str, Annotated[int, Meta(ge=0)]]
-    """Fact -> XP for each unit of it."""
+    xp: dict[str, Worth]
+    """Fact -> its worth."""
     levels: Annotated[tuple[Level, ...], Meta(min_length=1)]
     achievements: tuple[Achievement, ...]
     orders: dict[str, tuple[Text, ...]] = {}
@@ -67,7 +75,10 @@ class Standing:
 
     An achievement stays won when a lesson gets a new exercise.
     """
+    earned: Mapping[str, int]
+    """Korean name of what XP are given for -> XP earned by it."""
     xp: int
+    """The sum of these."""
     number: int
     """Number of the level, from 1."""
     level: Level
@@ -115,11 +126,12 @@ def standing(history: History) -> Standing:
     """
     rewards, known = load_rewards(), facts(history, load_course())
     won = {a.id for a in rewards.achievements if a.id in history.achievements or a.is_won(known)}
-    xp = sum(int(number * known[fact]) for fact, number in rewards.xp.items())
-    xp += sum(achievement.xp for achievement in rewards.achievements if achievement.id in won)
+    earned = {worth.name: int(worth.each * known[fact]) for fact, worth in rewards.xp.items()}
+    earned["업적"] = sum(achievement.xp for achievement in rewards.achievements if achievement.id in won)
+    xp = sum(earned.values())
     number = sum(level.xp <= xp for level in rewards.levels)
     following = rewards.levels[number] if number < len(rewards.levels) else None
-    return Standing(known, frozenset(won), xp, number, rewards.levels[number - 1], following)
+    return Standing(known, frozenset(won), earned, xp, number, rewards.levels[number - 1], following)
 
 
 def won_at(events: Sequence[LearnerEvent]) -> dict[str, float]:

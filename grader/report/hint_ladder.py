@@ -25,6 +25,8 @@ _MOST_INLINE = 40
 def hint_steps(feedback: Feedback, source: str, repair: Repair) -> tuple[str, str, str]:
     """Return the steps about the mistake that is named first, as Markdown, see `STEP_NAMES`; one may be empty.
 
+    The place is left out if the card shows the same line, unless it would be the only step besides what to think of.
+
     Args:
         feedback: feedback that names a mistake.
         source: the learner's code.
@@ -33,7 +35,10 @@ def hint_steps(feedback: Feedback, source: str, repair: Repair) -> tuple[str, st
     named, edit = feedback.diagnosis.mistakes[0], feedback.own_edit
     name = "" if repair == "at-once" else f"{one_of(named.titles)}. {named.explain}"
     what = _line_of_the_solution(named, source) if edit is None else _edit_in_words(edit)
-    steps = (named.hint, _place(named, edit), "\n".join(filter(None, (name, what))))
+    last = "\n".join(filter(None, (name, what)))
+    shown = repair == "at-once" and _is_on_the_card(named, edit)
+    place = "" if last and shown else _place(named, edit)
+    steps = (_without_a_print(named.hint), place, last)
     return steps[0][:_MOST_CHARACTERS], steps[1][:_MOST_CHARACTERS], steps[2][:_MOST_CHARACTERS]
 
 
@@ -41,6 +46,18 @@ def without_clues(feedback: Feedback) -> Feedback:
     """Return the feedback without the hints of its mistakes, for a card below which they are asked for one by one."""
     mistakes = tuple(replace(named, hint="") for named in feedback.diagnosis.mistakes)
     return replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=mistakes))
+
+
+def _without_a_print(hint: str) -> str:
+    """Return the hint; if it asks for a print, with a reminder, because checks that forbid output would fail by it."""
+    return f"{hint} 찍는 줄은 확인하기 전에 지우세요." if "찍어" in hint else hint
+
+
+def _is_on_the_card(named: NamedMistake, edit: OwnEdit | None) -> bool:
+    """Return True if the card shows the line that the place would show."""
+    if edit is None:
+        return named.line is not None
+    return edit.effect in ("rewrites", "deletes") and edit.first == edit.last == named.line
 
 
 def _place(named: NamedMistake, edit: OwnEdit | None) -> str:

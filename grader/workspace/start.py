@@ -108,8 +108,8 @@ def _first_page(folder: Path, course: Course) -> str:
     there = [part for part in course.parts if (folder / part.place).is_file()]
     if not there:
         raise StartError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
-    elsewhere = course.exercises.keys() - {name for part in there for name in part.exercises}
-    following = next_exercise(course, Progress.load().passed | elsewhere)
+    here = {name for part in there for name in part.exercises}
+    following = next_exercise(course, Progress.load().passed, among=here)
     part = there[0] if following is None else course.lesson(following.lesson).part_of(following.name)
     return f"/lab/tree/{quote(part.place)}"
 

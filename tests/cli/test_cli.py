@@ -453,6 +453,6 @@ def test_next_opens_the_lessons_wherever_they_are(
         monkeypatch.chdir(lessons)
     status, said = ended("next", *(["mine"] if where == "named" else []), "--no-browser")
     assert status == 0, said
-    assert "다음: 연습 1. train_step (레슨 01 한 train step, 약 15분)" in said
+    assert "다음: 몸풀기. mend_step (레슨 01 한 train step, 약 2분)" in said
     assert opened == [lessons]
     assert ("복사했어요" in said) == (where == "nothing yet")

@@ -225,6 +225,29 @@ def test_a_check_tells_what_it_has_brought() -> None:
     again = recorded_check(learner, passed, exercise_source(exercise), "at-once")
     assert again.lines == ()
     assert not again.first
+    (told,) = pass_notes(COURSE, exercise, learner, again).gains
+    assert told == f"전에 통과한 연습이에요 (지금까지 {gain.xp} XP)"
+
+
+def test_the_same_check_once_more_is_no_new_attempt() -> None:
+    """A check follows a definition that runs again; it counted as a second attempt, and spoilt the first-try prize."""
+    learner, exercise = Progress.load(), COURSE.exercise("train_step")
+    wrong = Feedback("01", "train_step", exercise.title, "failed", (), "")
+    other = "\n\ndef mine(): ...\n"
+    for source in ("def train_step(): ...", "def train_step(): ..." + other, "def train_step(): pass"):
+        recorded_check(learner, wrong, source, "at-once")
+    assert learner.history.exercise("train_step").tries == 2
+    learner.forget("train_step")
+    recorded_check(learner, wrong, "def train_step(): pass", "at-once")
+    assert learner.history.exercise("train_step").checks == 1
+
+
+def test_xp_are_told_with_what_they_are_for() -> None:
+    learner, exercise = Progress.load(), COURSE.exercise("train_step")
+    learner.record_check("train_step", passed=False, mistakes=["missing-zero-grad"])
+    passed = Feedback("01", "train_step", exercise.title, "passed", (), "")
+    line = recorded_check(learner, passed, "", "at-once").lines[0]
+    assert line == "+65 XP (통과 30, 힌트 없이 10, 고친 실수 5, 업적 20)"
 
 
 def test_what_predictions_have_won_is_told_with_the_next_pass() -> None:
@@ -247,7 +270,7 @@ def test_what_was_won_is_kept_when_its_rule_no_longer_holds() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("passed = 30 ", "pased = 30 ", "pased"),
+        ("passed = {", "pased = {", "pased"),
         ("train_step = [", "train_stp = [", "train_stp"),
         ('id = "ten-passes"', 'id = "first-pass"', "겹쳐요"),
         ('name = "첫걸음"\nxp = 30', 'name = "첫걸음"\nxp = 3000', "0에서 시작해 커져야"),

@@ -38,8 +38,8 @@ def test_a_beginner_sees_what_comes_first() -> None:
     for text in (shown.text, plain(shown.html)):
         assert "호기심" in text
         assert "0 XP" in text
-        assert "연습 1. train_step" in text
-        assert "약 15분" in text
+        assert "몸풀기. mend_step" in text
+        assert "약 2분" in text
         assert f"업적 0/{len(load_rewards().achievements)}" in text
         assert "★ " not in text
     console = Console(width=120, force_terminal=True, record=True, file=StringIO())
@@ -108,14 +108,29 @@ def test_the_page_holds_only_what_an_untrusted_output_keeps() -> None:
     assert not re.search(r"<(svg|style|script|img)|var\(|inherit|currentColor|aria-", page)
 
 
-def test_counted_exercises_come_before_the_others() -> None:
-    passed: set[str] = set()
+def _followed(passed: set[str]) -> list[str]:
+    """Return the exercises of the course as somebody passes them who always takes the next one."""
     order = []
     while (one := next_exercise(COURSE, passed)) is not None:
-        order.append(one.kind == "exercise")
-        passed.add(one.name)
-    assert order == sorted(order, reverse=True)
-    assert len(order) == len(COURSE.exercises)
+        order.append(one.name)
+        passed = passed | {one.name}
+    return order
+
+
+def test_the_next_exercise_is_the_next_of_the_course_and_bonus_tasks_come_last() -> None:
+    every = list(COURSE.exercises.values())
+    bonus = [e.name for e in every if e.kind == "bonus"]
+    assert _followed(set()) == [e.name for e in every if e.kind != "bonus"] + bonus
+
+
+def test_a_skipped_warm_up_comes_after_everything_else() -> None:
+    every = list(COURSE.exercises.values())
+    skipped = [e.name for e in every if e.kind == "warmup"]
+    last = next(e.name for e in reversed(every) if e.kind == "exercise")
+    order = _followed({last})
+    assert skipped
+    assert order[-len(skipped) :] == skipped
+    assert order[0] == next(e.name for e in every if e.kind == "exercise")
 
 
 @pytest.mark.parametrize("name", COURSE.exercises)
