@@ -42,18 +42,18 @@ def nearest_mistake(
 
 
 def _distance(
-    reference: Reference, program: str, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
+    reference: Reference, source: str, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
 ) -> float:
     """Return how far a mistake's program is from the learner's: the largest distance in any of the wrong scenarios.
 
     The distance in a scenario is |learner - mistake| / |learner - solution|, for the row of the learner's first
     difference. 0: the mistake has the learner's numbers; 1: it is as far from them as the solution is. The result is
-    infinite if the distance in a scenario exceeds `_MAX_DISTANCE`, or if mistake and learner do not first differ from
-    the solution in the same row, or if one of the three has other than finite numbers there, or more of them.
+    infinite if a scenario's distance is `_MAX_DISTANCE` or more, or if mistake and learner do not first differ from
+    the solution in the same row, or if one of the three has a number there that is not finite.
 
     Args:
         reference: plays the mistake's program.
-        program: source of the mistake's program.
+        source: the mistake's program.
         runs: the learner's runs by name of the scenario.
         wrong: the learner's first difference, by name of the scenario.
     """
@@ -61,23 +61,23 @@ def _distance(
     for name, learner_difference in wrong.items():
         if name not in runs or learner_difference.kind != "array":
             return np.inf
-        solution_run, mistake_run = reference.solution_run(name), reference.complete_run(program, name)
+        solution_run, mistake_run = reference.solution_run(name), reference.complete_run(source, name)
         mistake_difference = find_difference(mistake_run, solution_run, reference.exercise.driver[name].atol)
-        if mistake_difference is None or _place(mistake_difference) != _place(learner_difference):
+        if mistake_difference is None or _row_key(mistake_difference) != _row_key(learner_difference):
             return np.inf
         rows = [_row(run, learner_difference) for run in (runs[name], mistake_run, solution_run)]
-        if len({row.shape for row in rows}) != 1 or not all(np.isfinite(row).all() for row in rows):
+        if not all(np.isfinite(row).all() for row in rows):
             return np.inf
         learner, mistake, solution = rows
         with np.errstate(over="ignore", invalid="ignore"):
             distance = float(np.linalg.norm(learner - mistake) / np.linalg.norm(learner - solution))
-        if not distance <= _MAX_DISTANCE:  # written so that NaN counts as far
+        if not distance < _MAX_DISTANCE:  # written so that NaN counts as far
             return np.inf
         largest = max(largest, distance)
     return largest
 
 
-def _place(found: Difference) -> tuple[str, str, tuple[int, ...]]:
+def _row_key(found: Difference) -> tuple[str, str, tuple[int, ...]]:
     """Return the kind, the array and the row of a difference, without the element in the row."""
     return found.kind, found.name, found.index[:1]
 
