@@ -105,14 +105,10 @@ class BeamSearch:
             may_leave_out: True: a candidate stays even if it does not explain a scenario. False: if nothing explains a
                 scenario that was begun, the result is empty.
         """
-        acting_in = {
-            scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
-            for scenario in self._wrong
-        }
-        order = sorted(self._wrong, key=lambda s: len(self._oracle.grouped_by_behaviour(acting_in[s], s)))
+        acting_in = self._acting_in(variants)
         beam = [Candidate(frozenset())]
         postponed = []
-        for scenario in order:
+        for scenario in acting_in:
             if not self._has_explained_any and self._oracle.charged_plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
             extended = self._extend(beam, scenario, acting_in[scenario], may_leave_out=may_leave_out)
@@ -123,6 +119,28 @@ class BeamSearch:
                 # Try this scenario again after the others: the sets are larger then, so one more mistake may be enough.
                 postponed.append(scenario)
         return self._explain_postponed(beam, postponed, acting_in, may_leave_out=may_leave_out)
+
+    def agreeing_alone(self, variants: Sequence[MistakeVariant]) -> list[MistakeVariant]:
+        """Return variants of one behaviour that, made alone, give the learner's run in a scenario that went wrong.
+
+        Empty if there are none, or if `_MAX_PLAYS_WITHOUT_SUCCESS` did not suffice to find them.
+        """
+        for scenario, acting in self._acting_in(variants).items():
+            for alike in self._oracle.grouped_by_behaviour(acting, scenario).values():
+                if self._oracle.charged_plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
+                    return []
+                if self._oracle.acting_subset_agrees(frozenset(alike[:1]), scenario):
+                    return alike
+        return []
+
+    def _acting_in(self, variants: Sequence[MistakeVariant]) -> dict[str, list[MistakeVariant]]:
+        """Return, for each scenario that went wrong, the variants that act in it; the fewest behaviours first."""
+        found = {
+            scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
+            for scenario in self._wrong
+        }
+        order = sorted(found, key=lambda s: len(self._oracle.grouped_by_behaviour(found[s], s)))
+        return {scenario: found[scenario] for scenario in order}
 
     def _explain_postponed(
         self,
