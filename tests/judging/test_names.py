@@ -37,10 +37,12 @@ def test_solution_gets_everything_and_an_empty_one_nothing(exercise: Exercise, s
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mistake_fails_and_gets_its_own_name(exercise: Exercise, seed: int) -> None:
-    """All with the first seed, and each with one of the two others, of which CI has one."""
+    """All with the first seed, and each with one of two others: in CI every fourth, by command the rest."""
     its = cached_reference(exercise.name, seed)
+    fourth = its.variants[::4]
+    tried = {0: fourth, 1: its.variants, 2: [v for v in its.variants if v not in fourth]}[seed]
     wrong = []
-    for variant in its.variants if seed == 1 else its.variants[seed // 2 :: 2]:
+    for variant in tried:
         program, mistake = its.sources[variant.name], variant.mistake.id
         verdict, diagnosis = examined(Trace(runs=runs_of(program, its)), its)
         names = [joined(exercise.name, mistake)]
