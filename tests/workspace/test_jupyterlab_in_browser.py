@@ -201,7 +201,8 @@ def questions(lab: Started, page: Any) -> Any:
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{lab.address}/lab/tree/questions.ipynb?reset")
     page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
-    page.wait_for_selector("[data-hanstep-choice]")
+    for one in (ASKED, ALONE):  # Markdown is drawn cell by cell, and its choices become buttons after that
+        page.wait_for_selector(f"[data-hanstep-choice='{one.id}'] >> nth=2", state="attached")
     return page
 
 
