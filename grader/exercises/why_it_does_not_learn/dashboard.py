@@ -52,7 +52,7 @@ def _open(stage: Stage, model: nn.Module) -> Any:
     board = stage.recorder.call(stage.student("Dashboard"), model)
 
     def close() -> None:
-        board.close()  # looked up no earlier: a dashboard that has no such method loses its own check only
+        board.close()  # looked up only here, so that a dashboard without this method loses its own check only
 
     stage.recorder.at_end(close)
     return board
@@ -394,7 +394,7 @@ class _GraphToken:
 
 @driver.scenario("graph", "역전파한 뒤의 계산 그래프", check="untouched")
 def _graph(stage: Stage) -> None:
-    """Follow the graph of every layer's output. A wrong program keeps an output, or a number with its graph."""
+    """Follow the graph of every module's output. A wrong program keeps an output, or a number with its graph."""
     model = LayeredNet(stage.env)
     tokens: list[weakref.ref[_GraphToken]] = []
 

@@ -150,7 +150,7 @@ def _decision_as_fact(decided: Any) -> Any:
 def _sequence(stage: Stage) -> None:
     """Judge batches of which some are outliers, with the default factor and window.
 
-    A wrong program forgets the factor or the window, or takes a mean, which outliers in the history pull up.
+    A wrong program forgets the factor, or takes a mean, which outliers in the history pull up.
     """
     draw = stage.env.draw("sequence")
     history = _usual_norms(stage.env, 26)
@@ -162,9 +162,9 @@ def _sequence(stage: Stage) -> None:
 
 @driver.scenario("window", "노름이 크게 바뀐 history", check="decide")
 def _window(stage: Stage) -> None:
-    """The norms have become smaller, or larger. A wrong program reads the whole history, or only one end of it."""
+    """The norms have become smaller, or larger. A wrong program reads the whole history, or only its last norm."""
     draw = stage.env.draw("window")
-    # The older norms, and a norm that is judged otherwise if they count.
+    # What the older norms are multiplied by, and limits of a norm that is judged otherwise if they count.
     cases = [(10.0, (8.0, 9.0)), (0.1, (2.2, 2.6))] * 3
     for number, (factor, (low, high)) in enumerate(_shuffled(stage.env, cases)):
         older = [factor * norm for norm in _usual_norms(stage.env, 12, f"older {number}")]
@@ -195,11 +195,10 @@ def _middle(stage: Stage) -> None:
 
 @driver.scenario("limit", "꼭 factor배인 노름", check="decide")
 def _limit(stage: Stage) -> None:
-    """The norm is exactly at the limit, which it does not exceed. A wrong program skips it.
+    """The norm is exactly at the limit, which it does not exceed, or above it. A wrong program skips it at the limit.
 
-    A program whose window is one too long has another limit.
-
-    All numbers are exact in binary, however the norm of (3, 4) is computed.
+    A program whose window is one too long has another limit. All numbers that decide are exact in binary, however the
+    norm of (3, 4) is computed.
     """
     draw = stage.env.draw("limit")
     for above in _shuffled(stage.env, [0.0, 1.0] * 3):
@@ -304,7 +303,7 @@ def _history(stage: Stage) -> None:
 
 @driver.scenario("cleared", "남은 그레이디언트", check="skip")
 def _cleared(stage: Stage) -> None:
-    """Record what the next backward pass adds to, after an update and after a skip.
+    """Record the gradients of one more backward pass, after an update and after a skip.
 
     A wrong program leaves gradients in one of the two cases, or in both.
     """
