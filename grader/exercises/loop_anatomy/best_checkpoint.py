@@ -144,7 +144,7 @@ def _best(stage: Stage) -> None:
     worst, low, middle, high, highest, best = _rising_scores(stage.env, 6)
     orders = (
         [low, high, middle, best, worst, highest],
-        [middle, low, high, worst, best, highest],
+        [middle, worst, low, high, best, highest],
         [high, highest, worst, low, best, middle],
         [middle, highest, high, best, worst, low],
     )
