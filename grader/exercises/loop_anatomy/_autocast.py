@@ -12,7 +12,7 @@ from grader.observe.trace import Fact
 
 
 class AutocastNotes:
-    """The precisions to which autocast was set in each part of a step: forward pass, loss, backward pass.
+    """The precisions to which autocast was set in each part of a step, such as its forward or its backward pass.
 
     For each precision, the notes hold its name and the product of two random numbers, computed in that precision. The
     product is the witness for `Recorder.claim`: it follows from the seed, so it proves that the code ran.

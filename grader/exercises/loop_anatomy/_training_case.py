@@ -23,7 +23,7 @@ STEADY = Settings(lr=0.05, weight_decay=0.01, batch_size=3, warmup_steps=1, tota
 """Settings that never clip and keep the learning rate nearly constant.
 
 The schedule is so long that it moves no compared weight by a tenth of the tolerance, even if the scheduler is stepped
-twice a batch. So mistakes in clipping or the schedule show only in the scenarios about them.
+twice a batch. So programs that do not clip, or step the scheduler wrongly, show only in the scenarios about that.
 """
 
 

@@ -1,6 +1,7 @@
-"""The scenarios that `train` and `train_accelerate` share: each about one aspect of a training run, `run` about all.
+"""The scenarios that `train` and `train_accelerate` share: each about one aspect of a training run, `run` about many.
 
-A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`.
+A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`. Another
+scenario is a function here, and a line there.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +40,7 @@ from grader.observe.play import Driver, Env, Stage
 
 TRAIN_ATOL = 1e-5
 """Absolute tolerance of parameters. In runs that clip, torch divides by norm + 1e-6, and a hand-written clip may divide
-by the norm alone. In runs with `STEADY`, what a wrong schedule changes stays below it, and costs its own check only."""
+by the norm alone. In runs with `STEADY`, wrong steps of the scheduler change less, and cost their own check only."""
 
 EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
 """Settings whose schedule rises, falls and ends within three epochs of two updates, some of which are clipped."""
@@ -149,10 +150,9 @@ def _epochs(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _clipping(stage: Stage, call_train: CallTrain) -> None:
-    """Train with a `max_norm` at which clipping acts.
+    """Train with a `max_norm` below the norm of the first gradient, so that at least the first update is clipped.
 
-    It is below the norm of the first gradient, so at least the first update is clipped. A program that does not
-    clip, or clips by value, leaves other weights.
+    A program that does not clip, or clips by value, leaves other weights.
     """
     case = training_case(stage.env, STEADY, (3,), samples=9)
     settings = replace(case.settings, max_norm=0.7 * first_gradient_norm(case))

@@ -113,7 +113,7 @@ def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
 def _sequential(stage: Stage) -> None:
     """Resume with a scheduler that holds others. A program that restores only `last_epoch` misses their states."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own SequentialLR calls a deprecated function
+        warnings.simplefilter("ignore")  # in older torch, SequentialLR calls a deprecated function
         _record_resumed_run(stage, scheduler=_warmup_then_cosine)
 
 

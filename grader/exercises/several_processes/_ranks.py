@@ -140,7 +140,7 @@ class World:
         return [part.name for part in self._ranks[rank].parts]
 
     def elements_joined(self, rank: int) -> int:
-        """Return how many elements a rank's tensors had that it gave to collectives which join those of all ranks.
+        """Return how many elements of tensors a rank has given to collectives that join the tensors of all ranks.
 
         These are all that take a tensor, except `broadcast`.
         """

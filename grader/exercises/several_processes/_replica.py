@@ -8,7 +8,8 @@ It imitates those properties of DDP that programs get wrong:
 - if a backward pass reaches some parameters and not all, that is noticed one iteration late, by an exception in the
   next forward pass that is to average.
 
-Unlike DDP, it does not give all ranks the parameters of rank 0 when it is made: the drivers' models are equal.
+Unlike DDP, it does not give all ranks the parameters of rank 0 when it is made: the drivers' models are equal. Another
+property goes here, and into the program `train` of `tests/exercises/test_ranks.py`, which is compared with real DDP.
 """
 
 import weakref

@@ -33,8 +33,8 @@ from grader.observe.wording import RETURN_TYPES, yes_or_no
 driver = Driver("guarded_step")
 
 _WINDOW = 5
-"""The `window` of most scenarios; odd, so that the median is one of the norms. Histories are longer, and usual norms
-below their median, where a wrong window or factor is not what the scenario is about."""
+"""The `window` of most scenarios; odd, so that the median is one of the norms. In scenarios that are not about window
+or factor, histories are longer, and usual norms are below their median."""
 
 
 class _History(list[float]):
