@@ -70,10 +70,9 @@ def _float32_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
     """Make one update for each batch, with falling learning rates.
 
-    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and two that clip.
-
-    With a scaler, the first call clips and the second has None. A program that forgets `scaler.update()` raises in the
-    second call, so what it does wrong in clipping shows in its first update or never.
+    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and two that clip. With a
+    scaler, the first two are exchanged: a program that forgets `scaler.update()` raises in the second call, so what it
+    does wrong in clipping shows in its first update or never.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)

@@ -393,7 +393,7 @@ def _record_content(
 def _crash(stage: Stage) -> None:
     """Let the disk fill up during the first and the third of four saves, and record the file that is left.
 
-    A program that writes over the old file has neither file if the disk fills up in the middle of saving.
+    A program that writes over the old file leaves half a file if the disk fills up in the middle of saving.
     """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
     run = TrainingRun(stage.env)

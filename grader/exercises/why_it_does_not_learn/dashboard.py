@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     only training passes count, for each layer apart: `eval`, `no-grad`, `modes`; the last one, as often as it is read:
     `latest`; without one the values are absent: `never`
     outputs, gradients and random numbers are the same to the bit: `untouched`; no graph is kept: `graph`
-    `close` leaves nothing, not even when called twice: `close`; other instruments stay: `several`
+    `close` leaves nothing, and may be called twice: `close`; other instruments stay: `several`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 

@@ -17,8 +17,8 @@ Promises of the exercise, and the scenarios that check them:
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 
-Scenarios about states compare a resumed run with the same program's run that was not interrupted, and those about
-losses, except `training-loss`, have a model that does not move. So they do not judge where an update leads.
+Scenarios about states compare runs of the same program with one another, and those about losses, except
+`training-loss`, have a model that does not move. So they do not judge where an update leads.
 """
 
 from collections.abc import Callable, Sequence
@@ -183,7 +183,7 @@ def _train_mode(stage: Stage) -> None:
 
 @driver.scenario("fit-modes", "검증할 때의 모드", check="modes")
 def _fit_modes(stage: Stage) -> None:
-    """Record the modes at the forward passes of validation. A program that leaves them validates in train mode."""
+    """Record the modes at the forward passes of validation. A program that leaves the modes validates in train mode."""
     _record_modes_of_fit(stage, "검증할 때의 모드", of_validation=True)
 
 
