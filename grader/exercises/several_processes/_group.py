@@ -19,7 +19,7 @@ from grader.exercises.several_processes._ranks import CollectivePart, World, cop
 
 
 class ReduceOp:
-    """The ways to reduce the tensors of all ranks to one, as in `torch.distributed.ReduceOp`."""
+    """Ways to reduce the tensors of all ranks to one, named as in `torch.distributed.ReduceOp`."""
 
     SUM = "SUM"
     AVG = "AVG"

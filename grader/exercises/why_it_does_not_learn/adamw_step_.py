@@ -136,9 +136,9 @@ def _defaults(stage: Stage) -> None:
 
 @driver.scenario("pause", "그레이디언트가 한 번 None이던 매개변수", check="none")
 def _pause(stage: Stage) -> None:
-    """Update twice, with a call between in which no parameter has a gradient, and once more without that call.
+    """Make two updates with a call between them in which no parameter has a gradient, and the same two without it.
 
-    A wrong program decays the parameter in between, counts the call, or takes None as zero.
+    A wrong program decays the parameters in that call, counts it, or takes None as zero.
     """
     after: list[Tensor] = []
     before = _flat(_parameters(stage))

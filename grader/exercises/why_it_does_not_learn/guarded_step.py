@@ -222,7 +222,7 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("one-norm", "여러 매개변수의 노름 하나", check="norm")
 def _one_norm(stage: Stage) -> None:
-    """Only together are the gradients too large, or not yet. A wrong program takes their largest, sum or squares."""
+    """All gradients together are too large, or just not; none alone is. A wrong program takes the largest, or a sum."""
     draw = stage.env.draw("one norm")
     for low, high in _shuffled(stage.env, [(1.4, 1.6), (2.5, 2.9)] * 3):
         size = draw.real(low, high)
@@ -232,7 +232,7 @@ def _one_norm(stage: Stage) -> None:
 
 @driver.scenario("none", "`.grad`가 None인 매개변수", check="norm")
 def _none(stage: Stage) -> None:
-    """Parameters have no gradient. A wrong program stops there."""
+    """Some parameters have no gradient. A wrong program stops there."""
     draw = stage.env.draw("none")
     for number, (low, high) in enumerate(_shuffled(stage.env, [(0.4, 0.9), (9.0, 20.0)] * 3)):
         gradients = [[None, [draw.real(low, high)]], [[0.1], None]]
