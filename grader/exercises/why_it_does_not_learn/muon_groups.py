@@ -8,7 +8,7 @@ Promises of the exercise, and the scenarios that check them:
     both lists have the order of `model.parameters()`: `order`
     a name that no module has is refused: `missing`
 
-Each scenario uses a small model that shows one of these rules. In which list a parameter is, is recorded only of those
+Each scenario uses a small model that shows one of these rules. Which list holds a parameter is recorded only for those
 that the rule is about.
 """
 
