@@ -27,6 +27,7 @@ from grader.exercises.fixtures.checkpoints import (
 from grader.exercises.fixtures.classifiers import Net
 from grader.exercises.fixtures.training import Settings, epoch_loader, settings_for
 from grader.judging.compare_runs import find_difference
+from grader.judging.reference import cached_reference
 from grader.judging.solution import solution_source
 from grader.observe.play import play, play_scenario
 from grader.observe.program import Program, load_program
@@ -48,6 +49,15 @@ def test_the_best_epoch_is_in_the_middle_whatever_the_seed(solution: Program, se
     assert run.failure is None
     assert run.facts["저장된 가중치"] == "두 번째 에폭이 끝났을 때의 것"
     assert run.facts["step"] == 4
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_saving_whenever_the_score_rises_shows_whatever_the_seed(seed: int) -> None:
+    its = cached_reference("BestCheckpoint", seed)
+    (variant,) = (variant for variant in its.variants if variant.mistake.id == "compares-with-last")
+    right, wrong = its.solution_run("best"), its.run_with_mistakes((variant,), "best")
+    assert right.failure is wrong.failure is None
+    assert find_difference(wrong, right, COURSE.exercise("BestCheckpoint").driver["best"].atol) is not None
 
 
 def test_by_hand_and_through_accelerate_is_one_training_run(solution: Program, tmp_path: Path) -> None:

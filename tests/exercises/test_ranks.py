@@ -33,6 +33,7 @@ def train(dist: Any, wrap: Callable[[nn.Module], Any]) -> Tensor:
     for _ in range(2):
         opt.zero_grad()
         first, last = torch.randn(2, 6, 4, generator=generator, dtype=torch.float64)
+        ddp(last)  # no backward pass follows
         with ddp.no_sync():
             (ddp(first).square().mean() / 2).backward()
         (ddp(last).square().mean() / 2).backward()
@@ -115,6 +116,25 @@ def test_a_parameter_without_gradient_is_noticed_one_iteration_late() -> None:
             ddp(torch.ones(1, 2))
 
     on_ranks(train_once)
+
+
+def test_lists_that_do_not_fit_are_refused_as_by_torch() -> None:
+    def list_that_is_too_short(dist: Any) -> None:
+        dist.all_gather_object([], dist.get_rank())
+
+    def list_on_the_wrong_rank(dist: Any) -> None:
+        dist.gather_object(dist.get_rank(), [None, None])
+
+    def one_tensor_for_two_ranks(dist: Any) -> None:
+        dist.gather(torch.ones(()), [torch.zeros(())] if dist.get_rank() == 0 else [])
+
+    for function, error, words in (
+        (list_that_is_too_short, IndexError, "out of range"),
+        (list_on_the_wrong_rank, ValueError, "must NOT be specified on non-destination ranks"),
+        (one_tensor_for_two_ranks, RuntimeError, "Incorrect output list size 1"),
+    ):
+        with pytest.raises(error, match=words):
+            on_ranks(function)
 
 
 def _real_rank(rank: int, folder: Path, run: Callable[[Any, Callable[[nn.Module], Any]], Tensor]) -> None:

@@ -10,8 +10,8 @@ Promises of the exercise, and the scenarios that check them:
     the number of updates is returned: `returns`
     one micro-batch's graph at a time: `memory`
 
-`adamw` combines them. Scenarios that are not about parameters do not compare them, so that a wrong update costs its own
-check only.
+`adamw` combines many of these. Scenarios that are not about updates do not compare parameters, so that a wrong update
+costs its own check only.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ from grader.exercises.fixtures.usual import Case, add_usual, classifier_case
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.wording import called_with, yes_or_no
 
-# `cost`: a play takes longer than its number of events says, so the repair search may make fewer of them.
+# `cost`: a play takes longer than its number of events says.
 driver = Driver("accumulate", cost=1.15)
 
 MICRO_BATCH_SIZE = 5
@@ -49,9 +49,7 @@ dividing by the window's size.
 """
 
 _CLIPS, _NEVER_CLIPS = 0.15, 50.0
-"""`max_norm` as a share of the first window's gradient norm. `_CLIPS` clips every window, and so would one four
-times as high; `_NEVER_CLIPS` clips none.
-"""
+"""`max_norm` as a share of the first window's gradient norm. `_CLIPS` clips every window, `_NEVER_CLIPS` none."""
 
 
 def _case(stage: Stage, micro_batches: int, make_optimizer: MakeOptimizer = sgd) -> Case:
@@ -78,7 +76,7 @@ def _problem(env: Env) -> Problem:
 def _sgd(stage: Stage) -> None:
     """Make one call with two full windows of four.
 
-    A program that does not divide by the window's size, or by another number, makes updates of another size.
+    A program that does not divide, or divides by another number than the window's size, makes other updates.
     """
     case = _case(stage, 9).watch()
     case.call(case.data[:8], 4)
@@ -128,7 +126,7 @@ def _short(stage: Stage) -> None:
 def _edges(stage: Stage) -> None:
     """Give fewer micro-batches than a window has, and then none.
 
-    A program that updates only at full windows makes none here; one that always updates at the end makes two.
+    A program that updates only at full windows makes no update here, and one that needs a micro-batch fails.
     """
     case = _case(stage, 2).watch()
     case.call(case.data, 9)
@@ -142,12 +140,12 @@ def _generator(stage: Stage) -> None:
     A program that calls `len`, or reads its input twice, fails or updates differently on a generator. Only its own two
     updates are compared, so an update that is wrong in both costs nothing here.
     """
-    moved = []
+    weights = []
     for from_generator in (False, True):
         case = _case(stage, 4).watch(states=False)
         _call_in_twos(case, (batch for batch in case.data) if from_generator else case.data)
-        moved.append(flat_weights(case.model))
-    same = torch.allclose(moved[0], moved[1], rtol=0.0, atol=1e-9, equal_nan=True)
+        weights.append(flat_weights(case.model))
+    same = torch.allclose(weights[0], weights[1], rtol=0.0, atol=1e-9, equal_nan=True)
     stage.recorder.fact("리스트로 받았을 때와 업데이트가 같음", yes_or_no(same))
 
 

@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     micro-batches go through the model one by one: `pieces`; one graph at a time: `memory`
     the number of updates is returned: `returns`; modes and output as in any exercise: `modes`, `quiet`
 
-The mean of the micro-batches' means is wrong here, because each has another size. The samples of every window of
+The micro-batches of a window differ in size, so that the mean of their means is wrong. The samples of every window of
 several micro-batches add up to a power of two: a share that passes through a float32 tensor is then exact, and such a
 program is right too.
 """
@@ -126,7 +126,7 @@ def _ones(stage: Stage) -> None:
 def _refuses(stage: Stage) -> None:
     """Give values of `accum_steps` that are not allowed, and record what is raised.
 
-    A program that does not check `accum_steps` raises nothing, and one that checks inside its loop nothing on empty
+    A program that does not check `accum_steps` raises nothing. One that checks inside its loop raises nothing on empty
     input.
     """
     case = _watched_case(stage)

@@ -123,9 +123,9 @@ def _types(stage: Stage) -> None:
 
     A program that returns a set, leaves the names unsorted or repeats one shows here.
 
-    Type and order are two facts, because the order of `list(set)` differs between processes. Two nodes of one kind are
-    near the start, where every walk meets them. So there are names to sort even for a walk that ends at the second node
-    of a kind.
+    The order itself is not recorded, because that of `list(set)` differs between processes. Of the first ten nodes of a
+    walk only the last has a kind that came before. So there are names to sort even for a walk that ends at the second
+    node of a kind.
     """
     loss = _chain_graph(stage.env, mlp(stage.env)) * 2.0
     for operation in _draw_operations(stage.env, 8, "types"):
@@ -165,8 +165,8 @@ def _frozen(stage: Stage) -> None:
 def _diamonds(stage: Stage) -> None:
     """Ask for the nodes of a graph that parts and joins again 40 times, one after the other.
 
-    A program that does not remember visited nodes would follow 2**40 paths. So the graph counts how often any node is
-    asked for its next nodes. If that is too often, it has no more of them, so that the program ends (`_diamonds`).
+    A program that does not remember visited nodes would follow 2**40 paths. So the graph counts how often its nodes are
+    asked for their next nodes; after too many questions they have none, so that the program ends (`_diamonds`).
     """
     loss, questions_asked = diamond_loss(stage.env)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])

@@ -7,9 +7,6 @@ Promises of the exercise, and the scenarios that check them:
     a loader without a length is enough: `length`; nothing is printed: `quiet`
     `zero_grad=False` never clears: `never-clears`
     graphs of earlier batches are not kept: `memory`
-
-The last batch is small, which shows an epoch loss that is a mean over batches instead of samples. The number of epochs
-follows from the seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +46,7 @@ from grader.observe.wording import left_by, yes_or_no
 driver = Driver("fit")
 
 _SIZES = (4, 4, 4, 1)
-"""Samples in each batch."""
+"""Samples in each batch. The last is small, so that an epoch loss that is a mean over batches shows."""
 
 
 def _problem(env: Env) -> Problem:
@@ -123,7 +120,7 @@ def _modes_without_clearing(stage: Stage) -> None:
     """Train a model in eval mode with `zero_grad=False`, and record the modes at its forward passes.
 
     A program that calls `model.train()` only where it clears gradients trains in eval mode here. The model has one
-    layer, whose backward pass needs no weights: so an update that comes before it raises no exception.
+    layer, whose backward pass needs no weights, so that an update before the backward pass raises no exception.
     """
     model = initialize(Net([nn.Linear(FEATURES, CLASSES)]), stage.env, "one layer").eval()
     witness = ForwardWitness(stage.env, model)

@@ -143,7 +143,7 @@ def _at_once(stage: Stage) -> None:
 
 @driver.scenario("never", "target에 이르지 못할 때", check="losses")
 def _never(stage: Stage) -> None:
-    """Never reach the target, and return NaN as the third loss. A program that goes on `while loss > target` ends.
+    """Never reach the target, and return NaN as the third loss. A program that loops `while loss > target` ends there.
 
     NaN is not at or below the target, so a right program goes on. How many updates are allowed follows from the seed,
     so that the counts cannot be written down beforehand.
@@ -225,8 +225,8 @@ class _FailingLoss:
 def _fails(stage: Stage) -> None:
     """Let the loss function raise at its second call, and record what comes out and the modes afterwards.
 
-    A program without `finally` leaves the model in train mode; another may swallow the exception.
-    Ctrl+C arrives as a `KeyboardInterrupt`, which `except Exception` does not see.
+    A program without `finally` leaves the model in train mode; another may swallow the exception. Ctrl+C arrives as a
+    `KeyboardInterrupt`, which `except Exception` does not see.
     """
     failures: tuple[tuple[type[BaseException], str], ...] = (
         (BrokenLoss, "오류가 난"),

@@ -1,8 +1,8 @@
 """Drivers of lesson 02: config, seed, schedule, mixed precision, checkpoints and whole training runs.
 
-What several of them share:
+What they build on:
 
-    _mixed_precision.py         scenarios of `amp_step` and `amp_accumulate`
+    _mixed_precision.py         model, data and bodies of scenarios of `amp_step` and `amp_accumulate`
     _autocast.py                notes the precision to which autocast is set
     _checkpoint_file.py         records what a checkpoint holds and how it replaces an earlier one
     _file_replacement.py        observes that replacement

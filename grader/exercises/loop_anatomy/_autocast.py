@@ -12,7 +12,7 @@ from grader.observe.trace import Fact
 
 
 class AutocastNotes:
-    """The precisions to which autocast was set in each part of a step: forward pass, loss, backward pass.
+    """The precisions to which autocast was set in each part of a step, such as its forward or its backward pass.
 
     For each precision, the notes hold its name and the product of two random numbers, computed in that precision. The
     product is the witness for `Recorder.claim`: it follows from the seed, so it proves that the code ran.
@@ -51,8 +51,8 @@ class AutocastNet(Net):
     """A net that notes the precision to which autocast is set, but computes in float64, which autocast leaves alone.
 
     `fixtures.classifiers.initialize` makes its parameters float64. With the 8 significant bits of bfloat16, right
-    programs that add up gradients in different orders would end far apart: a difference in the last bit of a float32
-    weight can grow a hundred thousand times when it is rounded to bfloat16.
+    programs that add up gradients in different orders would end far apart: a difference in the last of the 24 bits of a
+    float32 weight can grow 2**16 times when it is rounded to bfloat16.
     """
 
     def __init__(self, layers: Sequence[nn.Module], env: Env) -> None:

@@ -49,7 +49,7 @@ def watched_replacement(recorder: Recorder, student: Any, path: Path) -> Iterato
 
 
 def epoch_of_weights(model: ScriptedNet, content: Mapping[str, Any]) -> str:
-    """Return in Korean at the end of which epoch the model had the saved weights.
+    """Return in Korean at the end of which epoch the model had the saved weights, or that it was at none.
 
     The prefix `module.`, which the weights of a wrapped model have, is ignored: it is not judged here.
     """
@@ -67,13 +67,13 @@ def record_score(recorder: Recorder, content: Mapping[str, Any]) -> None:
 
 
 def record_training_state(recorder: Recorder, content: Mapping[str, Any]) -> None:
-    """Record how much of what another run needs to go on is there: the states of optimizer and scheduler."""
+    """Record whether the states of optimizer and scheduler are there, without which another run cannot go on."""
     state = content.get("optimizer")
     moments = state.get("state") if isinstance(state, dict) else None
     moments = moments if isinstance(moments, dict) else {}
     recorder.fact("옵티마이저의 상태가 있는 매개변수", len(moments))
     recorder.fact("옵티마이저가 센 업데이트", _update_counts(moments))
-    # The scheduler's numbers are not compared, because a right program may count its steps itself.
+    # The numbers in it are not compared: a right program may count the steps in a schedule of its own.
     recorder.fact("스케줄러의 상태", _scheduler_state_in_words(content))
 
 

@@ -16,7 +16,7 @@ class SeenRenames:
     """How files were renamed to the checkpoint's path."""
 
     old_was_gone: list[bool] = field(default_factory=list)
-    """For each rename that was not refused: True if there was no checkpoint just before it."""
+    """For each watched rename that was not refused: True if there was no checkpoint just before it."""
     came_from_another_folder: bool = False
     """True if a rename was refused because its file was outside the checkpoint's folder."""
 

@@ -18,9 +18,7 @@ class GradientNorms:
     """Joint L2 norms of all of a model's gradients, one entry for each update."""
 
     computed: list[float] = field(default_factory=list)
-    """Norms before unscaling and clipping: of each parameter's gradient as it was when a backward pass last added to
-    it.
-    """
+    """Norms before unscaling and clipping: each gradient counts as the last backward pass left it."""
     read: list[float] = field(default_factory=list)
     """Norms when the optimizer read the gradients."""
 

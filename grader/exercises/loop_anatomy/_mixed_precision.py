@@ -38,7 +38,7 @@ sums in another order (1e-7 in float32). A scale that is a power of two makes no
 """
 
 NEVER_CLIPS = 1e6
-"""A `max_norm` above any ordinary gradient's norm: such a call clips, and changes nothing."""
+"""A `max_norm` above any ordinary gradient's norm: to clip at it changes nothing."""
 
 _ORDINARY_SCALE = 2.0**8
 """A scaler's first scale where nothing is to overflow."""
@@ -137,7 +137,8 @@ def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]
     """Record the precision to which autocast is set during forward pass, loss and backward pass.
 
     There are four calls: bfloat16 without a scaler, float16 with one, bfloat16 with one that is disabled, bfloat16 with
-    one that is enabled. A program that concludes from a scaler that float16 is wanted differs in the third and fourth.
+    one that is enabled. A program that concludes from a scaler that float16 is wanted differs in the fourth, and in the
+    third too if it does not ask whether the scaler is enabled.
 
     Args:
         stage: the scenario's stage.
@@ -219,7 +220,7 @@ def record_returned(
     """
     for arguments in arguments_of_calls:
         model = autocast_net(stage.env)
-        # Any scale but 1 shows a loss that is returned before it is unscaled.
+        # At any scale but 1, a program that returns the scaled loss shows.
         scaler = grad_scaler(stage.env, init_scale=2.0**6) if with_scaler else None
         value = stage.recorder.call(
             stage.student(name),
@@ -233,7 +234,7 @@ def record_returned(
 def record_modes_left(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
     """Call the learner's function with two models, and record the modes in which it leaves them.
 
-    Of the first model, only the last layer is in eval mode; the second is wholly in eval mode. These facts are the same
+    Of the first model, only the last layer is in eval mode; the second is wholly in eval mode. The facts are the same
     for every seed and for a function that does nothing, so the scenario must share its check with one that records
     numbers.
     """

@@ -33,11 +33,11 @@ def simulated_accelerator(
 ) -> Iterator[AcceleratorUse]:
     """Make every Accelerator wrap its model and, if a scale is given, scale the loss; yield how it is used.
 
-    `prepare` wraps the model (`_Wrapper`), as it does with several processes, and a GradScaler scales the loss. Nothing
-    else is simulated: there is one process, no gradients are averaged, and each loader yields all its batches.
+    `prepare` wraps the model (`_Wrapper`), as it does with several processes. Nothing else of several processes is
+    simulated: no gradients are averaged, and each loader yields all its batches.
 
     In one process, a training goes right even if nothing is prepared or unwrapped. Here the names in a checkpoint show
-    that the model was not unwrapped, and what is yielded shows what was not prepared.
+    that the model was not unwrapped, and what is yielded shows that model or training loader was not prepared.
 
     Args:
         env: the scenario's env.

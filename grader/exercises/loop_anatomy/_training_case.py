@@ -22,8 +22,8 @@ from grader.observe.trace import Array
 STEADY = Settings(lr=0.05, weight_decay=0.01, batch_size=3, warmup_steps=1, total_steps=10_000, max_norm=1e9)
 """Settings that never clip and keep the learning rate nearly constant.
 
-The schedule is so long that it moves results by less than a hundredth of the tolerance, however often the scheduler is
-stepped. So mistakes in clipping or the schedule show only in the scenarios about them.
+The schedule is so long that it moves no compared weight by a tenth of the tolerance, even if the scheduler is stepped
+twice a batch. So programs that do not clip, or step the scheduler wrongly, show only in the scenarios about that.
 """
 
 
@@ -37,9 +37,9 @@ class SharedVectors(list[Array]):
 class ScriptedNet(AutocastNet):
     """A net that counts its training batches, and answers validation samples by a script for each epoch.
 
-    Its answers depend on that count alone, not on weights or modes. So mistakes in updates or modes do not show in
-    checkpoints and returned values. Each sample has one more column, its mark: 0 for training samples, and a validation
-    sample's number, from 1.
+    Its answer to a validation sample depends on that count alone, not on weights or modes. So mistakes in updates or
+    modes do not change the accuracies. Each sample has one more column, its mark: 0 for training samples, and a
+    validation sample's number, from 1.
     """
 
     seen: Tensor
@@ -80,7 +80,7 @@ class ScriptedNet(AutocastNet):
         if not has_marks:
             return logits
         answers = self.answers[epoch % len(self.answers)][marks - 1]
-        # Adding zero times the logits keeps the graph, if there is one: it shows a program that builds it.
+        # Zero times the logits keeps their graph, if there is one, so that a program that builds it shows.
         return nn.functional.one_hot(answers, CLASSES).to(logits.dtype) * 50.0 + 0.0 * logits
 
 

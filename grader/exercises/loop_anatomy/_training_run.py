@@ -1,6 +1,7 @@
-"""The scenarios that `train` and `train_accelerate` share, each about one aspect of a training run.
+"""The scenarios that `train` and `train_accelerate` share: each about one aspect of a training run, `run` about many.
 
-A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`.
+A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`. Another
+scenario is a function here, and a line there.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,10 +40,10 @@ from grader.observe.play import Driver, Env, Stage
 
 TRAIN_ATOL = 1e-5
 """Absolute tolerance of parameters. In runs that clip, torch divides by norm + 1e-6, and a hand-written clip may divide
-by the norm alone. In runs with `STEADY`, a wrong schedule stays below it, so that it costs its own check only."""
+by the norm alone. In runs with `STEADY`, wrong steps of the scheduler change less, and cost their own check only."""
 
 EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
-"""Settings whose schedule rises, falls and ends within three epochs of two updates, and that clip some of them."""
+"""Settings whose schedule rises, falls and ends within three epochs of two updates, some of which are clipped."""
 
 
 class CallTrain(Protocol):
@@ -103,7 +104,7 @@ def run_unwatched(
 
 
 def first_gradient_norm(case: TrainingCase) -> float:
-    """Return the joint L2 norm of the first batch's gradient; the case is as before afterwards."""
+    """Return the joint L2 norm of the first batch's gradient, and leave the case as it is; for `plain_layers` only."""
     data = DataLoader(case.train_loader.dataset, case.settings.batch_size, generator=torch.Generator())
     batches_seen = case.model.seen.clone()
     norm = gradient_norm(case.model, nn.functional.cross_entropy, next(iter(data)))
@@ -134,7 +135,7 @@ def record_memory(stage: Stage, call_train: CallTrain) -> None:
 def _falling(count: int) -> tuple[int, ...]:
     """Return the number of correct answers after each of `count` epochs: 7, and less than that from then on.
 
-    So no epoch but the first is saved, and a program that stops when nothing has improved for some epochs ends early.
+    So a program that stops when nothing has improved for some epochs ends early.
     """
     return (7, *(1 + number % 6 for number in range(count, 1, -1)))
 
@@ -149,10 +150,9 @@ def _epochs(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _clipping(stage: Stage, call_train: CallTrain) -> None:
-    """Train with a `max_norm` at which clipping acts.
+    """Train with a `max_norm` below the norm of the first gradient, so that at least the first update is clipped.
 
-    It is below the norm of the first gradient, so at least the first update is clipped. A program that does not
-    clip, or clips by value, leaves other weights.
+    A program that does not clip, or clips by value, leaves other weights.
     """
     case = training_case(stage.env, STEADY, (3,), samples=9)
     settings = replace(case.settings, max_norm=0.7 * first_gradient_norm(case))
@@ -193,10 +193,7 @@ def _modes(stage: Stage, call_train: CallTrain) -> None:
 
 
 def _best_in_the_middle(env: Env) -> tuple[int, int, int]:
-    """Return the numbers of correct answers after three epochs, of which the second is best.
-
-    From five correct answers on, the mean of the batches' accuracies is not the accuracy.
-    """
+    """Return the numbers of correct answers after three epochs, of which the second is best."""
     return (
         env.draw("first").whole(2, 3),
         env.draw("best").whole(5, 7),

@@ -64,10 +64,9 @@ def _problem(env: Env) -> Problem:
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
     """Make one update for each window, with falling learning rates.
 
-    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and one that clips.
-
-    With a scaler, the first call clips and the second has None. A program that forgets `scaler.update()` raises in the
-    second call, so what it does wrong in clipping shows in its first update or never.
+    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and one that clips. With a
+    scaler, the first two are exchanged: a program that forgets `scaler.update()` raises in the second call, so what it
+    does wrong in clipping shows in its first update or never.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -114,8 +113,8 @@ def _fp16(stage: Stage) -> None:
 def _zero_norm_scaled(stage: Stage) -> None:
     """Do the same as in `zero-norm`, with a scaler and a single micro-batch.
 
-    A program with a branch for each may test `if max_norm:` in one of them only. Whatever is wrongly done at each
-    micro-batch is done once here, and shows in `fp16` only.
+    A program with a branch for each may test `if max_norm:` in one of them only. There is one micro-batch, so that a
+    program that unscales or clips at each one does so once here, and shows in `fp16`.
     """
     window = _windows(stage.env)[0][:1]
     call_with_zero_max_norm(stage, "amp_accumulate", _problem(stage.env), (window,), with_scaler=True)
@@ -180,7 +179,7 @@ def _overflow_clipped(stage: Stage) -> None:
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
-    """Record in which precision the model, the loss and the backward pass compute.
+    """Record the precision to which autocast is set in the model, the loss and the backward pass.
 
     It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
@@ -209,7 +208,7 @@ def _returns_scaled(stage: Stage) -> None:
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
-    """Hand over a model with one layer in eval mode, and record the modes afterwards.
+    """Hand over a model with one layer in eval mode and one wholly in eval mode; record the modes afterwards.
 
     A program that calls `model.train()` changes the modes that it found.
     """

@@ -70,10 +70,9 @@ def _float32_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
     """Make one update for each batch, with falling learning rates.
 
-    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and two that clip.
-
-    With a scaler, the first call clips and the second has None. A program that forgets `scaler.update()` raises in the
-    second call, so what it does wrong in clipping shows in its first update or never.
+    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and two that clip. With a
+    scaler, the first two are exchanged: a program that forgets `scaler.update()` raises in the second call, so what it
+    does wrong in clipping shows in its first update or never.
     """
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
@@ -91,8 +90,8 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
 def _bf16(stage: Stage) -> None:
     """Make updates in bfloat16, without a scaler.
 
-    A program that does not clear `.grad` makes other updates. In `fp16` that hardly shows: what is left there has been
-    unscaled already, so the new gradients, which are scaled by 4096, outweigh it.
+    A program that does not clear `.grad` makes other updates. In `fp16` they differ less: what is left there has been
+    unscaled already, and the new gradients are scaled by 4096.
     """
     _make_updates(stage, torch.bfloat16, None)
 
@@ -175,7 +174,7 @@ def _overflow_clipped(stage: Stage) -> None:
 
 @driver.scenario("precision", "autocast의 범위", atol=AMP_ATOL)
 def _precision(stage: Stage) -> None:
-    """Record in which precision the model, the loss and the backward pass compute.
+    """Record the precision to which autocast is set in the model, the loss and the backward pass.
 
     It is another one if autocast leaves out the loss, covers the backward pass or has a fixed precision.
     """
@@ -226,7 +225,7 @@ def _returns_scaled(stage: Stage) -> None:
 
 @driver.scenario("modes", "한 계층만 평가 모드인 모델", check="returns", atol=AMP_ATOL)
 def _modes(stage: Stage) -> None:
-    """Hand over a model with one layer in eval mode, and record the modes afterwards.
+    """Hand over a model with one layer in eval mode and one wholly in eval mode; record the modes afterwards.
 
     A program that calls `model.train()` changes the modes that it found.
     """
@@ -257,7 +256,7 @@ def _deprecated(stage: Stage) -> None:
             scaler=scaler,
         )
     warnings = recorder.warned.count("FutureWarning")
-    # A program that does nothing is not warned either. So record whether there was a forward pass; the witness, which
-    # depends on its inputs and thereby on the seed, is NaN without one.
+    # A program that does nothing is not warned either. So record whether there was a forward pass. The witness depends
+    # on its inputs, and so on the seed; without a pass it is NaN.
     recorder.fact("순전파", "하지 않음" if math.isnan(witness.first_sum) else "했음")
     recorder.claim("FutureWarning", "있음" if warnings else "없음", [witness.first_sum * (1 + warnings)])

@@ -1,8 +1,8 @@
 """Driver of `BestCheckpoint`, which keeps the training state of the best score in one file.
 
 Promises of the exercise, and the scenarios that check them:
-    it saves when a score is higher than every one before: `best`, `ties`, `negative`; the first one always, a score of
-    0.0 too: `zero`, `again`; NaN never: `nan`, `nan-unsaved`
+    it saves when a score is higher than every one before: `best`, `ties`, `negative`; the first one whatever it is, 0.0
+    too: `zero`, `again`; but NaN never: `nan`, `nan-unsaved`
     `update` returns whether it saved: `returns`
     the file holds the state of that moment, and all that a run needs to go on: `best`, `content`
     it opens with `weights_only=True`, with the promised keys and plain values: `content`, `plain`, `numpy`, `dict`
@@ -137,14 +137,15 @@ def _record_each_update(
 def _best(stage: Stage) -> None:
     """Record the file after each of six scores that rise and fall; their order follows from the seed.
 
-    Best, worst and last are three different moments, and between two bests comes something worse. A program that saves
-    the first, last or worst score, or whenever a score rises, has other weights in the file.
+    Best, worst and last are three different moments, and some score is higher than the one before it without being the
+    best so far. A program that saves the first, last or worst score, or whenever a score rises, has other weights in
+    the file.
     """
     worst, low, middle, high, highest, best = _rising_scores(stage.env, 6)
     orders = (
         [low, high, middle, best, worst, highest],
-        [middle, low, high, worst, best, highest],
-        [high, highest, low, worst, best, middle],
+        [middle, worst, low, high, best, highest],
+        [high, highest, worst, low, best, middle],
         [middle, highest, high, best, worst, low],
     )
     _record_each_update(stage, orders[stage.env.number("order") % len(orders)], with_score_and_step=True)
@@ -154,9 +155,9 @@ def _best(stage: Stage) -> None:
 def _folder(stage: Stage) -> None:
     """Record the checkpoint after each save, and whether files pile up in its folder.
 
-    A program that leaves a temporary file, or writes a new file at each save, fills the folder. Two files are right,
-    because a program may keep the file before the best one, so files are counted from the second save on. After the
-    third comes a score that is too low to be saved, which must not add a file either.
+    A program that writes a file of another name at each save fills the folder. Two files are right, because a program
+    may keep the one before the best, so files are counted from the second save on. After the third comes a score that
+    is too low to be saved, which must not add a file either.
     """
     worst, *rising = _rising_scores(stage.env, 4)
     file_counts: list[int] = []
@@ -231,7 +232,7 @@ def _zero(stage: Stage) -> None:
 def _negative(stage: Stage) -> None:
     """Give negative scores only.
 
-    A program that starts with a best score of 0 or -1 does not save negated losses, which may be below.
+    A program that starts with a best score of 0 or -1 does not save them; negated losses may be so low.
     """
     low, middle, high = _rising_scores(stage.env, 3)
     _record_each_update(stage, [-2.0 - middle, -2.0 - high, -2.0 - low])
@@ -272,7 +273,7 @@ def _nan_unsaved(stage: Stage) -> None:
 def _content(stage: Stage) -> None:
     """Load the saved states into new objects, and record those.
 
-    A program that saves only parameters, or references that later training changes, cannot go on from its file.
+    A program that leaves out a state, saves only parameters or changes the modes shows.
     """
     recorder, env = stage.recorder, stage.env
     loaded = TrainingRun(env, norm_dropout=True, salt="fresh")
@@ -290,7 +291,7 @@ def _content(stage: Stage) -> None:
 
 
 def _loaded_momentum(opt: Optimizer, state: Any) -> Tensor:
-    """Load an optimizer's state; return momentum and learning rates, or nothing if it cannot be loaded."""
+    """Load an optimizer's state; return momentum and learning rates, empty if it cannot be loaded."""
     try:
         opt.load_state_dict(state)
         buffers = [
@@ -392,7 +393,7 @@ def _record_content(
 def _crash(stage: Stage) -> None:
     """Let the disk fill up during the first and the third of four saves, and record the file that is left.
 
-    A program that writes over the old file has neither file if the disk fills up in the middle of saving.
+    A program that writes over the old file leaves half a file if the disk fills up in the middle of saving.
     """
     recorder, student = stage.recorder, stage.student("BestCheckpoint")
     run = TrainingRun(stage.env)

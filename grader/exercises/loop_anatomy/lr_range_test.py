@@ -10,9 +10,9 @@ Promises of the exercise, and the scenarios that check them:
     no gradients are left, on parameters of no optimizer either: `gradients`, `stale`
     after an exception too, which comes out: `interrupted`, `ctrl-c`, `failed-backward`
 
-Returned losses show every update, because each is computed with the weights that the earlier updates made. What is left
-behind does not depend on them, and is judged in scenarios of its own. A program may train a copy of model and
-optimizer, so the updates themselves are not recorded.
+Returned losses show all updates but the last, because each is computed with the weights that the earlier updates made.
+The updates themselves are not recorded, because a program may train a copy of model and optimizer. What is left behind
+does not depend on them, and is judged in scenarios of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -199,7 +199,7 @@ def _frozen(stage: Stage) -> None:
 def _eval_mode(stage: Stage) -> None:
     """Give a model in eval mode.
 
-    A program that calls `model.train()` computes other losses, or leaves train mode.
+    A program that calls `model.train()` computes other losses, and may leave the model in train mode.
     """
     _record_losses_and_modes(stage, Modes.ALL_EVAL)
 
@@ -214,7 +214,7 @@ def _record_distance_moved(stage: Stage, model: Net, before: Tensor) -> None:
 
 
 def _record_end_at_third(stage: Stage, model: Net, data: list[Batch], loss_fn: LossFn | None = None) -> None:
-    """Call with five batches, the third of which makes the loss infinite or NaN; record losses and the model."""
+    """Call with five batches, the third of which makes the loss infinite or NaN; record losses and distance moved."""
     before = flat_state(model.state_dict(), model)
     _record_losses(stage, _call(stage, model, sgd(model), data, _rates(stage.env, 5), loss_fn))
     _record_distance_moved(stage, model, before)
@@ -222,7 +222,7 @@ def _record_end_at_third(stage: Stage, model: Net, data: list[Batch], loss_fn: L
 
 @driver.scenario("nan", "손실이 NaN이 될 때", check="stops")
 def _nan(stage: Stage) -> None:
-    """Let the third loss be NaN.
+    """Let the third loss be NaN, by an input that is NaN.
 
     A program that goes on at a NaN, returns it, or does not restore running statistics that hold a NaN, shows.
     """
@@ -247,7 +247,7 @@ def _inf(stage: Stage) -> None:
 
 @driver.scenario("minus-inf", "손실이 -inf가 될 때", check="stops")
 def _minus_inf(stage: Stage) -> None:
-    """Let the loss overflow to minus infinity.
+    """Let the third loss overflow to minus infinity.
 
     A program that tests `loss == inf` or `loss > limit` goes on at -inf.
     """
@@ -376,7 +376,7 @@ def _momentum(stage: Stage) -> None:
 def _gradients(stage: Stage) -> None:
     """Give an optimizer that holds the last layer only, and record whether gradients are left.
 
-    A program that clears by `opt.zero_grad()` leaves gradients: the optimizer holds the last layer alone.
+    A program that clears by `opt.zero_grad()` leaves those of the other layers.
     """
     model = mlp(stage.env)
     last: Any = model.layers[-1]
@@ -389,7 +389,7 @@ def _gradients(stage: Stage) -> None:
 
 
 class _Interruption(ValueError):
-    """What loss and model raise in scenarios: an exception class that no program catches by name."""
+    """What loss function and model raise: a class of its own, so that no other error is taken for it."""
 
 
 def _record_exception(
@@ -449,8 +449,7 @@ def _interrupted(stage: Stage) -> None:
 def _ctrl_c(stage: Stage) -> None:
     """Stop the call as Ctrl+C does, and record what is restored.
 
-    A program that restores in `except Exception` does not see Ctrl+C, by which people stop a test that
-    takes long.
+    A program that restores in `except Exception` does not see Ctrl+C, by which people stop a test that takes long.
     """
     _loss_raises(stage, KeyboardInterrupt)
 

@@ -38,9 +38,9 @@ def _record_resumed_run(
 ) -> None:
     """Train on nine batches in one go, and on the same nine with an interruption; record whether both end alike.
 
-    The interrupted run trains on some batches, saves a checkpoint, loads it into new objects as a new process would,
-    and trains on the rest. The scheduler is one or two steps ahead of the updates. So a program that does not load its
-    state, but steps a new scheduler once for each update, ends with another learning rate.
+    The run with an interruption trains on some batches, saves a checkpoint, loads it into new objects as a new process
+    would, and trains on the rest. The scheduler is one or two steps ahead of the updates. So a program that does not
+    load its state, but steps a new scheduler once for each update, ends with another learning rate.
 
     Args:
         stage: the scenario's stage.
@@ -60,7 +60,7 @@ def _record_resumed_run(
     resumed = TrainingRun(env, adamw=adamw, salt="another start", scheduler=scheduler)
     with scratch_folder() as folder:
         path = folder / "run.pt"
-        # What a checkpoint holds beside the states, and `note`, an entry that no program knows.
+        # What else a checkpoint of `BestCheckpoint` holds, and `note`, one more entry, as it may have.
         other_entries = {
             "step": saved_at,
             "score": 0.5,
@@ -113,7 +113,7 @@ def _warmup_then_cosine(opt: Optimizer) -> LRScheduler:
 def _sequential(stage: Stage) -> None:
     """Resume with a scheduler that holds others. A program that restores only `last_epoch` misses their states."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own SequentialLR calls a deprecated function
+        warnings.simplefilter("ignore")  # in older torch, SequentialLR calls a deprecated function
         _record_resumed_run(stage, scheduler=_warmup_then_cosine)
 
 

@@ -32,14 +32,13 @@ def _record_repetitions(
     """Seed several times and record, for each source, which calls drew the same numbers.
 
     The same seed must give the same numbers, and another seed others. The numbers themselves are not compared, so that
-    any way of seeding is right. The order of the later seeds follows from the scenario's seed, so nobody can know it
-    beforehand.
+    any way of seeding is right. The order of the later seeds follows from the scenario's seed, and so do the facts.
 
     Args:
         stage: the scenario's stage.
         sources: name of a source, as learners read it -> function that draws from it.
         first_seed: the first seed; None: one that follows from the scenario's seed.
-        more_calls: number of calls after the first three, which get the first seed twice, and then the next number.
+        more_calls: number of calls after three with the first seed, the first seed again, and the next number.
     """
     recorder, env = stage.recorder, stage.env
     if first_seed is None:

@@ -8,8 +8,9 @@ Promises of the exercise, and the scenarios that check them:
     one file, with the given name, that opens with `weights_only=True`; saving changes nothing: `file`
     saving and loading again, with everything together: `together`, `same-file`
 
-The file is usually moved before loading; `together` also reseeds and loads an older file, which exposes state kept in
-memory. The object is made before anything is trained or drawn, which exposes a state that is noted when it is made.
+Except in `same-file`, the file is moved before loading; `together` also reseeds and loads an older file. That exposes
+state kept in memory. Except in `file`, the object that saves is made before anything is trained or drawn. That exposes
+a state that is noted when it is made.
 """
 
 import random
@@ -363,7 +364,7 @@ def _together(stage: Stage) -> None:
 def _same_file(stage: Stage) -> None:
     """Save twice to one file, load it twice, and train on.
 
-    A program that refuses to write over a file, or removes it when it is loaded, fails.
+    A program that keeps the first file, or removes it when it is loaded, shows.
     """
     env, recorder = stage.env, stage.recorder
     uninterrupted, resumed = (
@@ -398,7 +399,7 @@ def _without_tensors(value: Any) -> Any:
 
 @contextmanager
 def _recorded_changes(stage: Stage, run: _RunObjects) -> Iterator[None]:
-    """Record what changes inside this context: gradients, modes, and every part that a snapshot holds."""
+    """Record what changes inside this context: gradients, modes, and all that a snapshot holds but states of GPUs."""
 
     def states() -> dict[str, Any]:
         kind, keys, *rest = np.random.get_state()

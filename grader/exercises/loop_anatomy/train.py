@@ -39,10 +39,10 @@ from grader.observe.play import Driver, Stage
 driver = Driver("train", lends=PARTS)
 
 _SMALL_NORM = 0.05
-"""A `max_norm` below the norm of every gradient in the scenarios, so that each update is clipped."""
+"""A `max_norm` below the norm of every gradient in `fp16`, so that each update is clipped."""
 
 _EPOCHS_BEFORE_OVERFLOW = 4
-"""Epochs before the one that overflows: with these, the first scale of `GradScaler` can halve four times."""
+"""Epochs of one batch before the one that overflows. In all but the last, the first scale may turn out too high."""
 
 
 def _train(
@@ -73,7 +73,7 @@ add_run_scenarios(driver, _train)
 
 @driver.scenario("run-bf16", "bfloat16으로 모두 합친 학습", check="run", atol=TRAIN_ATOL)
 def _run_bf16(stage: Stage) -> None:
-    """Combine all aspects in bfloat16.
+    """Combine clipping and the schedule in bfloat16.
 
     A program with a branch for each precision may lack clipping or the schedule in that of bfloat16.
     """
@@ -132,7 +132,7 @@ def _amp(stage: Stage) -> None:
 
 
 def _working_scalers(stage: Stage) -> AbstractContextManager[None]:
-    """Make scalers work on the CPU. On a GPU they work without help, so that a switched-off one shows there."""
+    """Make scalers work on the CPU. On a GPU they do without help, and one that is switched off shows."""
     return scalers_on_cpu() if stage.env.device.type == "cpu" else nullcontext()
 
 
@@ -142,7 +142,7 @@ def _fp16(stage: Stage) -> None:
 
     A program without a scaler does not scale the loss. One that does not unscale clips the scaled gradients, so that
     what the update reads is too small: every update is clipped, and a right one reads gradients of norm `_SMALL_NORM`.
-    The weights are not compared: an old gradient that was not cleared hardly changes them beside scaled ones.
+    The weights are not compared, because an old gradient that was not cleared hardly changes them beside scaled ones.
     """
     recorder = stage.recorder
     settings = replace(STEADY, amp_dtype="float16", max_norm=_SMALL_NORM)
@@ -178,8 +178,8 @@ def _scale_kept(stage: Stage) -> None:
 
     A program that makes a scaler anew in each epoch, or for each batch, returns to the first scale.
 
-    Weights hardly move, and every epoch has the same batch, so scaled gradients grow and shrink with the scale. The
-    first epochs leave room for overflows by themselves, until the scale fits.
+    Weights hardly move, and every epoch has the same batch, so scaled gradients grow and shrink with the scale. In the
+    first epochs, gradients may also overflow because the scale is still too high.
     """
     settings = replace(STEADY, lr=1e-6, amp_dtype="float16")
     case = training_case(stage.env, settings, range(1, _EPOCHS_BEFORE_OVERFLOW + 3))

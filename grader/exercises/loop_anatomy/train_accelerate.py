@@ -76,9 +76,9 @@ add_run_scenarios(driver, _train_accelerate)
 def _calls(stage: Stage) -> None:
     """Count what is left to the Accelerator.
 
-    A program that does not prepare model or loader goes wrong with several processes, and one that calls
-    `loss.backward()` with float16's scale or accumulation. Neither shows in numbers here. The config asks for float32,
-    so one that gives the Accelerator another precision shows too.
+    A program that does not prepare model or loader goes wrong with several processes. One that calls `loss.backward()`
+    goes wrong with float16's scale or accumulation. Neither shows in numbers here. The config asks for float32, so a
+    program that gives the Accelerator another precision shows too.
     """
     updates = stage.env.draw("updates").whole(2, 9)
     case = training_case(stage.env, STEADY, (3,), samples=updates * STEADY.batch_size)

@@ -33,7 +33,7 @@ accepts them."""
 
 
 def _values(env: Env) -> dict[str, Any]:
-    """Return a value for each field that is not its default: all ranges leave out the default."""
+    """Return a value for each field, drawn from a range that leaves out its default."""
     warmup_steps = env.draw("warmup_steps").whole(1, 8)
     return {
         "lr": env.draw("lr").whole(1, 499) / 1000,
@@ -58,7 +58,7 @@ def _record_fields(recorder: Recorder, config: Any, prefix: str) -> None:
 def _fields(stage: Stage) -> None:
     """Record the fields of configs made with no, all and some values.
 
-    A program with a missing field, another default or fields in `__init__` that ignore values shows.
+    A program with a missing field, another default or an `__init__` that ignores values shows.
     """
     recorder, cls = stage.recorder, stage.student("TrainConfig")
     values = _values(stage.env)

@@ -1,4 +1,4 @@
-"""Drivers of lesson 05: training in several processes, called *ranks*, that exchange tensors by *collectives*.
+"""Drivers of lesson 05: training in several processes, called *ranks*, that exchange values by *collectives*.
 
 The learner's function is played on several ranks in one process, without a network:
 
@@ -7,5 +7,6 @@ The learner's function is played on several ranks in one process, without a netw
     _replica.py  a model that averages gradients over the ranks, as `DistributedDataParallel` does
     _cases.py    a `Case` whose call runs on every rank
 
-A driver whose function takes a model builds a `rank_case`; the others use `several_ranks` and `call_on_ranks`.
+A driver whose function updates a model builds a `rank_case`. The others use `several_ranks` and `call_on_ranks`, except
+`shard_indices`, whose function exchanges nothing and is called once for each rank.
 """

@@ -1,15 +1,16 @@
-"""Cases (`grader.exercises.fixtures.usual.Case`) whose call runs the learner's function on every rank at once.
+"""Cases (`grader.exercises.fixtures.usual.Case`) whose call runs the learner's function on every rank.
 
-So the usual scenarios (`add_usual`) work for functions on several ranks too: a `RankCase` is called with micro-batches
-of rank 0, and gives every other rank those of its own micro-batches that have the same indices.
+A `RankCase` is called with micro-batches of rank 0 and finds those of the other ranks itself (`call_all`). So the usual
+scenarios (`add_usual`) work for functions on several ranks too.
 
 Example: a case on two ranks with three micro-batches each, of which the first two make a window:
 
-    case = rank_case(stage, "ddp_accumulate", equal_batches(3), loss_fn=loss_function(stage.env)).watch()
+    case = rank_case(stage, "ddp_accumulate", equal_batches(3), loss_fn=loss_function(stage.env))
+    case.watch()
     case.call(case.data[:2])   # rank 1 is called with the first two of its own micro-batches
-    case.record_weights()
+    case.record_weights()      # of rank 1; those of rank 0, which is watched, are recorded already
 
-Models and data are on the CPU also where a GPU is there, as with gloo.
+Models and data are on the CPU even if scenarios are played on a GPU.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +37,7 @@ MakeData = Callable[[Env, int], list[Batch]]
 
 @dataclass
 class RankCase(Case):
-    """A case on several ranks; `model`, `opt` and `data` are those of rank 0, whose events are recorded."""
+    """A case on several ranks; `model`, `opt` and `data` are those of rank 0, and only its events are recorded."""
 
     peers: list[Case] = field(default_factory=list)
     """The cases of the other ranks, from rank 1 on."""
@@ -60,9 +61,8 @@ class RankCase(Case):
         """Call the learner's function on every rank, and return what each got.
 
         Args:
-            data: micro-batches of rank 0, some or all of its `data`. Every other rank is given those of its own that
-                have the same indices.
-            kwargs: keyword arguments, the same on each rank.
+            data: micro-batches of rank 0, some or all of its `data` (see `_data_of` for the other ranks).
+            kwargs: keyword arguments, the same on each rank; `around` as in `call_on_ranks`.
         """
         with several_ranks(1 + len(self.peers)) as world:
             self.worlds.append(world)
@@ -99,7 +99,7 @@ class RankCase(Case):
     def record_averages(self) -> None:
         """Record how often each call joined the gradients of all ranks, as rank 0 sees it.
 
-        All gradients joined once, in whatever pieces and by whatever collectives, count as one.
+        The elements that were joined, in whatever pieces, are divided by the number of elements of all gradients.
 
         A second fact counts the forward passes through DDP in calls that joined nothing. It tells two wrong programs
         apart: one calls DDP but keeps it from averaging, the other calls the model inside, so DDP notices no pass. For
@@ -127,8 +127,9 @@ class RankCase(Case):
     def _data_of(self, peer: Case, data: Any) -> Any:
         """Return a peer's micro-batches for a call in which rank 0 is given `data`.
 
-        For a list, these are the peer's micro-batches with the same indices. For a generator, which cannot be read
-        here without using it up, they are all of the peer's.
+        If that is a part of rank 0's list, they are those with the same indices. If it is the whole list, they are all
+        of the peer's, which may be more. If it is no list (a generator cannot be read here), they are a generator of
+        all.
         """
         if not isinstance(data, list):
             return (batch for batch in peer.data)
@@ -192,5 +193,5 @@ def equal_batches(count: int, size: int = 4) -> MakeData:
 
 
 def windows_of(data: Sequence[Any], length: int) -> list[list[Any]]:
-    """Return consecutive windows of this length."""
+    """Return consecutive windows of this length; the last one has what is left."""
     return [list(data[start : start + length]) for start in range(0, len(data), length)]

@@ -1,8 +1,8 @@
 """The collectives: a `Group` is given to a rank's function in place of the module `torch.distributed`.
 
 Its methods are called, and behave, like the functions of `torch.distributed` with gloo, so that the same code runs in
-real processes: https://docs.pytorch.org/docs/stable/distributed.html. Names and defaults of arguments are theirs, and
-so are the English messages.
+real processes: https://docs.pytorch.org/docs/stable/distributed.html. Arguments have the same names; `group` is taken
+and not used, and arguments that only several process groups, devices or timeouts need are missing.
 
 A collective that is still missing is one more method of `Group`: it describes this rank's part as a `CollectivePart`,
 with a function that writes the result, and hands it to `_start`. Use it in the program `train` of
@@ -19,7 +19,7 @@ from grader.exercises.several_processes._ranks import CollectivePart, World, cop
 
 
 class ReduceOp:
-    """The ways to reduce the tensors of all ranks to one, as in `torch.distributed.ReduceOp`."""
+    """Ways to reduce the tensors of all ranks to one, named as in `torch.distributed.ReduceOp`."""
 
     SUM = "SUM"
     AVG = "AVG"
@@ -86,7 +86,7 @@ class Group:
     def reduce(
         self,
         tensor: Tensor,
-        dst: int = 0,
+        dst: int,
         op: object = ReduceOp.SUM,
         group: object = None,
         async_op: bool = False,
@@ -104,7 +104,7 @@ class Group:
         )
 
     def broadcast(
-        self, tensor: Tensor, src: int = 0, group: object = None, async_op: bool = False
+        self, tensor: Tensor, src: int, group: object = None, async_op: bool = False
     ) -> Work | None:
         """Write the tensor of rank `src` into each rank's tensor."""
         return self._start(
@@ -123,12 +123,12 @@ class Group:
         """Write every rank's tensor into the tensors of `tensor_list`, in the ranks' order.
 
         Raises:
-            ValueError: the list has not one tensor for each rank.
+            RuntimeError: the list does not have one tensor for each rank.
         """
         if len(tensor_list) != self._world.size:
-            raise ValueError(
-                "ProcessGroup::allgather: invalid output tensor list: "
-                f"{len(tensor_list)} tensors for {self._world.size} ranks"
+            raise RuntimeError(
+                "ProcessGroupGloo::allgather: invalid output tensor list at index 0 "
+                f"(expected length {self._world.size}, got {len(tensor_list)})"
             )
 
         def write(given: list[Tensor]) -> None:
@@ -192,15 +192,18 @@ class Group:
         """Write every rank's tensor into the tensors of `gather_list` on rank `dst`.
 
         Raises:
-            ValueError: `gather_list` is None on rank `dst`, or given on another rank.
+            ValueError: `gather_list` is missing on rank `dst`, or given on another rank.
+            RuntimeError: it does not have one tensor for each rank.
         """
-        if (gather_list is not None) != (dst == self._rank):
-            raise ValueError(
-                "Argument ``gather_list`` must be specified on destination rank, and only there."
+        targets = self._list_to_fill(gather_list, dst)
+        if targets and len(targets) != self._world.size:
+            raise RuntimeError(
+                f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. Output list size should be "
+                f"{self._world.size}, same as size of the process group."
             )
 
         def write(given: list[Tensor]) -> None:
-            for target, value in zip(gather_list or (), given, strict=False):
+            for target, value in zip(targets, given, strict=False):  # no targets on the other ranks
                 _write_into(target, value)
 
         return self._start(
@@ -208,29 +211,27 @@ class Group:
         )
 
     def all_gather_object(self, object_list: list[Any], obj: Any, group: object = None) -> None:
-        """Write every rank's object into `object_list`, in the ranks' order."""
+        """Write every rank's object into `object_list`, in the ranks' order; IndexError if that is too short."""
 
         def write(given: list[Any]) -> None:
-            object_list[: self._world.size] = copied(given)
+            for rank, value in enumerate(copied(given)):
+                object_list[rank] = value
 
         self._start(CollectivePart("all_gather_object", obj, (), write))
 
     def gather_object(
         self, obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: object = None
     ) -> None:
-        """Write every rank's object into `object_gather_list` on rank `dst`, in the ranks' order.
+        """Write every rank's object into `object_gather_list` on rank `dst`; IndexError if that is too short.
 
         Raises:
-            ValueError: `object_gather_list` is None on rank `dst`, or given on another rank.
+            ValueError: `object_gather_list` is missing on rank `dst`, or given on another rank.
         """
-        if (object_gather_list is not None) != (dst == self._rank):
-            raise ValueError(
-                "Argument ``object_gather_list`` must be specified on destination rank, and only there."
-            )
+        targets = self._list_to_fill(object_gather_list, dst)
 
         def write(given: list[Any]) -> None:
-            if object_gather_list is not None:
-                object_gather_list[: self._world.size] = copied(given)
+            for rank, value in enumerate(copied(given) if targets else ()):
+                targets[rank] = value
 
         self._start(CollectivePart("gather_object", obj, (dst,), write))
 
@@ -247,6 +248,18 @@ class Group:
     def barrier(self, group: object = None, async_op: bool = False) -> Work | None:
         """Wait until every rank is here."""
         return self._start(CollectivePart("barrier", None), async_op)
+
+    def _list_to_fill(self, given: list[Any] | None, dst: int) -> list[Any]:
+        """Return the list that a collective fills on this rank: the given one on rank `dst`, an empty one elsewhere.
+
+        Raises:
+            ValueError: it is missing on rank `dst`, or given on another rank.
+        """
+        if dst == self._rank and not given:
+            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+        if dst != self._rank and given:
+            raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+        return given or []
 
     def _start(self, part: CollectivePart, async_op: bool = False) -> Work | None:
         """Begin a collective; wait for its result, or with `async_op` return a `Work` that does."""
@@ -266,7 +279,7 @@ def _reduction(op: object) -> str:
     """Return the name of a reduction, which may be given as `dist.ReduceOp.SUM` or `torch.distributed.ReduceOp.SUM`.
 
     Raises:
-        RuntimeError: gloo has no such reduction.
+        RuntimeError: `ReduceOp` has no such reduction.
     """
     name = getattr(op, "name", None) or str(op).rpartition(".")[2]
     if name not in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX):
@@ -310,5 +323,5 @@ def _shape_and_dtype(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def _write_into(target: Tensor, value: Tensor) -> None:
-    """Write a value into a tensor in place, as a collective does: autograd does not see it."""
+    """Write a value into a tensor in place, as a collective does: autograd does not record it."""
     target.detach().copy_(value)

@@ -1,14 +1,15 @@
 """Play one function on several ranks at once, in this process: a thread for each rank, and only one runs at a time.
 
-A rank runs until it waits for others in a collective; then the next rank runs, in their order. So a play is the same
-every time, needs no socket, and a wait that can never end is found and named (`Deadlock`). What a real process has for
-itself is kept apart: the random states (`_RandomState`); torch keeps gradient mode and autocast apart for each thread.
+A rank runs until it waits for others in a collective; then the first one that can go on runs, in their order. So a
+play is the same every time, and a wait that can never end is found and named (`Deadlock`). Of what a real process has
+for itself, a rank has its own random states (`_RandomState`) and, because torch keeps them for each thread, gradient
+mode and autocast; everything else that is global is shared.
 
 Example: each of two ranks calls `all_reduce` once. Rank 0 runs, hands over its tensor and waits. Rank 1 runs, hands
 over its own and waits too. Now both tensors are there, so rank 0 goes on: it writes the sum into its tensor and runs to
 its end; then rank 1 does. If rank 1 had ended without an `all_reduce`, rank 0 could never go on: a `Deadlock`.
 
-Drivers use `several_ranks` and `call_on_ranks`. The collectives themselves are in `_group.py`.
+Drivers use `several_ranks` and `call_on_ranks`, or a `RankCase`, which does. The collectives are in `_group.py`.
 """
 
 import random
@@ -28,11 +29,11 @@ from grader.observe.wording import ordinal, with_particle
 
 
 class Deadlock(RuntimeError):
-    """Ranks wait for each other and none can go on; the message says who waits for what."""
+    """Every rank that has not ended waits, and none can go on; the message says who waits for what."""
 
 
 class _Stopped(BaseException):
-    """Ends a rank's thread because another rank failed, or because the time is over."""
+    """Ends the thread of a rank that waits, because another rank failed or the time is over."""
 
 
 @dataclass
@@ -42,15 +43,15 @@ class CollectivePart:
     name: str
     """Name of the function that was called: `all_reduce`."""
     given: Any
-    """Tensor, list of tensors or object that this rank gives to the others; None if it gives nothing."""
+    """Tensor or object that this rank gives to the others; None if it gives nothing."""
     options: tuple[Any, ...] = ()
-    """What must be the same on all ranks: the kind of reduction, the rank that sends, shape and dtype of a tensor."""
+    """What must be the same on all ranks, such as the reduction, the rank that sends, shape and dtype of a tensor."""
     write_result: Callable[[list[Any]], None] = lambda _: None
     """Writes the result on this rank; its argument is what all ranks gave, in their order."""
 
 
 class _RandomState:
-    """The random states of one rank: saved when another rank goes on, restored when this one does."""
+    """The random states of one rank: saved when it pauses, restored when it goes on."""
 
     def __init__(self) -> None:
         """Keep the states of this moment."""
@@ -80,15 +81,15 @@ class _Rank:
     parts: list[CollectivePart] = field(default_factory=list)
     """Its part of each collective that it has begun, in order. All ranks' parts at one index make a collective."""
     waits_for: int | None = None
-    """Index of the collective that it waits for; None if it runs or has ended."""
+    """Index of the collective that it waits for; None if it waits for none."""
     deadlock: Deadlock | None = None
-    """Raised where it waits, when it runs again; None if it can go on."""
+    """To be raised where it waits; None if it can go on."""
     may_run: threading.Event = field(default_factory=threading.Event)
     """Set when it is its turn to run."""
     thread: threading.Thread | None = None
     """Its thread; None before `World.run`."""
     ended: bool = False
-    """True once its function has returned or raised."""
+    """True once its function has returned, raised or been stopped."""
     result: Any = None
     """What its function returned."""
     error: BaseException | None = None
@@ -114,7 +115,7 @@ class World:
         """True once the play has ended, or a rank has failed: ranks that still wait end then."""
 
     def run(self, functions: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Run one function for each rank, in lockstep, and return their results.
+        """Run one function for each rank, and return their results.
 
         Raises:
             Deadlock: no rank can go on.
@@ -139,9 +140,9 @@ class World:
         return [part.name for part in self._ranks[rank].parts]
 
     def elements_joined(self, rank: int) -> int:
-        """Return how many tensor elements a rank has given to collectives other than `broadcast`.
+        """Return how many elements of tensors a rank has given to collectives that join the tensors of all ranks.
 
-        Those join the tensors of all ranks, such as `all_reduce` and `all_gather`.
+        These are all that take a tensor, except `broadcast`.
         """
         return sum(
             part.given.numel()
@@ -169,7 +170,7 @@ class World:
         index = len(rank.parts) - 1
 
         def wait() -> None:
-            # The rank that comes last pauses too, so that the ranks go on in their order.
+            # The rank that completes the collective pauses too, so that the first one in their order goes on.
             rank.waits_for = index
             self._pause(rank)
             rank.waits_for = None
@@ -219,18 +220,18 @@ class World:
 
         If there is none, return the first that waits, which then raises `Deadlock`.
         """
-        waiting = [rank for rank in self._ranks if not rank.ended]
+        not_ended = [rank for rank in self._ranks if not rank.ended]
         if self._is_reversed:
-            waiting.reverse()
-        for rank in waiting:
+            not_ended.reverse()
+        for rank in not_ended:
             index = rank.waits_for
             if index is None or all(len(other.parts) > index for other in self._ranks):
                 return rank
-        waiting[0].deadlock = Deadlock(self._who_waits())
-        return waiting[0]
+        not_ended[0].deadlock = Deadlock(self._who_waits())
+        return not_ended[0]
 
     def _stop(self) -> None:
-        """End all threads that wait; one that does not come back is left, as a daemon."""
+        """End all threads that wait; one that has not ended after a second is left, as a daemon."""
         self._is_stopping = True
         for rank in self._ranks:
             rank.may_run.set()
@@ -252,8 +253,7 @@ class World:
 
 
 Around = Callable[[int, Callable[[], Any]], Any]
-"""(rank, call) -> the rank's result: makes the call, a function without arguments, and may do more before and after.
-"""
+"""(rank, call) -> the rank's result: calls `call`, which takes no arguments, and may do more before and after it."""
 
 
 def error_of(exception: type[Exception]) -> Around:
@@ -277,20 +277,20 @@ def call_on_ranks(
     around: Around = lambda _, call: call(),
     **kwargs: Any,
 ) -> list[Any]:
-    """Call the learner's function on every rank at once, as the recorder calls one, and return the results.
+    """Call the learner's function on every rank, together as one recorded call, and return the results.
 
-    Only the events of rank 0 are recorded; a driver may watch its model.
+    Only the events of rank 0 are recorded.
 
     Args:
         stage: the scenario's stage.
         name: name of the learner's function.
         arguments: its positional arguments on each rank.
         world: the ranks.
-        around: makes each rank's call; by default it only makes it.
+        around: makes each rank's call; by default it does nothing else.
         kwargs: its keyword arguments, the same on each rank.
 
     Raises:
-        ScenarioOver: it raised on one rank, or waits without end; the failure is in the run.
+        ScenarioOver: it raised on one rank, or waits there without end; the failure is in the run.
     """
     student = stage.student(name)
 
@@ -298,7 +298,7 @@ def call_on_ranks(
         calls = [partial(student, *arguments_of_rank, **kwargs) for arguments_of_rank in arguments]
         return world.run([partial(around, rank, call_of_rank) for rank, call_of_rank in enumerate(calls)])
 
-    call.__wrapped__ = student  # type: ignore[attr-defined]  # whose globals the recorder looks into
+    call.__wrapped__ = student  # type: ignore[attr-defined]  # the recorder looks into its globals
     stage.recorder.hears_this_thread = world.is_rank_0
     return list(stage.recorder.call(call, arguments))
 
@@ -314,7 +314,10 @@ def several_ranks(size: int, *, is_reversed: bool = False) -> Iterator[World]:
 
 
 def copied(value: Any) -> Any:
-    """Return an equal object whose tensors share no memory with the original's, as after sending it to a process."""
+    """Return a value with copies of its tensors and its lists, tuples and dicts, as after sending it to a process.
+
+    Objects of other types are kept as they are.
+    """
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, list):
@@ -334,7 +337,7 @@ def _refuse_different(parts: Sequence[CollectivePart], index: int) -> None:
         index: index of the collective, for the message.
 
     Raises:
-        RuntimeError: they do not; the message names the first two ranks that differ.
+        RuntimeError: they do not; the message names rank 0 and the first rank that differs from it.
     """
     first = parts[0]
     for number, part in enumerate(parts):

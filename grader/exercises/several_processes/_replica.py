@@ -5,7 +5,11 @@ It imitates those properties of DDP that programs get wrong:
 - whether a backward pass averages is decided in the forward pass before it (`torch/nn/parallel/distributed.py`,
   `forward` and `no_sync`), so `no_sync` around `backward()` alone has no effect;
 - a forward pass through `module` is not seen, so nothing is averaged after it;
-- a parameter that gets no gradient is noticed one iteration late, by an exception in the next forward pass.
+- if a backward pass reaches some parameters and not all, that is noticed one iteration late, by an exception in the
+  next forward pass that is to average.
+
+Unlike DDP, it does not give all ranks the parameters of rank 0 when it is made: the drivers' models are equal. Another
+property goes here, and into the program `train` of `tests/exercises/test_ranks.py`, which is compared with real DDP.
 """
 
 import weakref
@@ -20,22 +24,21 @@ from grader.exercises.several_processes._group import Group
 
 
 class Replica(nn.Module):
-    """One rank's copy of a model; `replica(x)` and its `backward` work as those of `DistributedDataParallel`."""
+    """One rank's model; `replica(x)`, its backward pass and `no_sync` work as those of `DistributedDataParallel`."""
 
     def __init__(self, module: nn.Module, group: Group) -> None:
         super().__init__()
         self.module = module
         self.require_backward_grad_sync = True
-        """True if the next forward pass decides to average; the name is DDP's."""
+        """False inside `no_sync`; the name is DDP's."""
         self.forwards = 0
-        """Number of forward passes with a graph."""
+        """Number of forward passes with gradients enabled."""
         self._group = group
         self._missing_gradients: set[int] | None = None
-        """Indices of the parameters that the coming backward pass has not reached; None if it does not average."""
+        """Indices of the parameters that the backward pass has not reached yet; None if it does not average."""
         self._trained_parameters = [p for p in module.parameters() if p.requires_grad]
         """The parameters whose gradients are averaged."""
-        # A parameter keeps its hooks where the garbage collector does not see them, so they must not keep this replica,
-        # which keeps the parameter.
+        # The hooks refer to this replica weakly, because torch never frees a parameter whose hook leads back to it.
         this = weakref.ref(self)
 
         def note(index: int) -> None:
@@ -50,12 +53,12 @@ class Replica(nn.Module):
         """Return what the model returns.
 
         Raises:
-            RuntimeError: the last backward pass that was to average did not reach every parameter.
+            RuntimeError: the last backward pass was to average, and reached some parameters but not all.
         """
         averages = self.require_backward_grad_sync and torch.is_grad_enabled()
         self.forwards += torch.is_grad_enabled()
         if averages:
-            if self._missing_gradients:
+            if self._missing_gradients and len(self._missing_gradients) < len(self._trained_parameters):
                 raise RuntimeError(
                     "Expected to have finished reduction in the prior iteration before starting a new one. "
                     "This error indicates that your module has parameters that were not used in producing loss."
@@ -66,7 +69,7 @@ class Replica(nn.Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Let forward passes inside be followed by backward passes that do not average."""
+        """Inside this context, forward passes decide that the backward passes after them do not average."""
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
@@ -79,7 +82,7 @@ class Replica(nn.Module):
             self._group.broadcast(buffer, src=0)
 
     def _note_gradient(self, index: int) -> None:
-        """Note that a parameter's gradient has been computed; average all of them once the last one has been."""
+        """Note that a parameter has got its gradient; average all gradients once the last parameter has."""
         if self._missing_gradients is None:
             return
         self._missing_gradients.discard(index)

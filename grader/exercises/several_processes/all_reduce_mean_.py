@@ -154,7 +154,7 @@ def _frozen_with_gradient(stage: Stage) -> None:
 def _dtypes(stage: Stage) -> None:
     """Make one parameter float32. A wrong program joins all gradients in one tensor, and so gives all one dtype.
 
-    Tolerance: half of the numbers are float32 (rounding 1e-7).
+    Tolerance: the gradient of that parameter is float32 (rounding 1e-7).
     """
     ranks = _parameters(stage, 2)
     for parameters in ranks:
@@ -172,7 +172,7 @@ def _dtypes(stage: Stage) -> None:
 def _values_stay(stage: Stage) -> None:
     """Record whether the parameters, which differ between the ranks here, keep their values.
 
-    A wrong program averages them, too. The witness is a gradient from before the call, if the call changed it.
+    A wrong program averages them, too. The witness is a gradient from before the call; zeros if it did not change.
     """
     ranks = _parameters(stage, 2)
     with torch.no_grad():

@@ -53,7 +53,7 @@ def _call(case: Case, data: Any) -> Any:
 
 
 def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2, **kwargs: Any) -> None:
-    """Make one call for each of two windows, and record the weights of every rank; the rates change in between."""
+    """Make one call for each of two windows, and record the weights of every rank; rates change after each call."""
     case = _case(stage, windows=2, ranks=ranks, make_optimizer=make_optimizer)
     case.watch()
     for window in windows_of(case.data, _WINDOW):
@@ -65,7 +65,7 @@ def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2, **kw
 
 @driver.scenario("sgd", "SGD로 두 구간", check="update")
 def _sgd(stage: Stage) -> None:
-    """Update on two windows. A wrong program forgets to divide, or never averages, so the ranks' weights differ."""
+    """Update on two windows. A wrong program forgets to divide, or never averages over the ranks."""
     _update(stage, sgd)
 
 
@@ -85,7 +85,7 @@ def _three_ranks(stage: Stage) -> None:
 def _collectives(stage: Stage) -> None:
     """Count the collectives in a drawn number of windows. A wrong program averages with each micro-batch.
 
-    Its weights may be right all the same: the mean of the means is the mean, so only counting finds it.
+    Its weights may be right all the same, so only counting finds it: to average again what is averaged changes nothing.
     """
     case = _case(stage, windows=stage.env.draw("windows").whole(2, 4))
     for window in windows_of(case.data, _WINDOW):

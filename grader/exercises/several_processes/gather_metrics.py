@@ -67,7 +67,7 @@ def _unequal(stage: Stage) -> None:
 
 @driver.scenario("three-ranks", "rank 세 개", check="accuracy")
 def _three_ranks(stage: Stage) -> None:
-    """Count on three ranks. A wrong program returns the accuracy of rank 0, or the right one on rank 0 only."""
+    """Count on three ranks. A wrong program returns each rank's own accuracy, or the right one on rank 0 only."""
     _record_accuracies(stage, _draw_counts(stage, ((20, 30), (2, 4), (50, 60))))
 
 
@@ -91,12 +91,12 @@ def _nothing(stage: Stage) -> None:
 def _large(stage: Stage) -> None:
     """Give counts beyond 2**24, where float32 lacks some whole numbers. A wrong program sums or divides in float32.
 
-    The returned accuracy is recorded times the total, as a number of answers: an error of half an answer is 0.5, far
-    above the tolerance; float64 rounds by less than 1e-7.
+    The returned accuracy times the total is a number of answers, and the error in it is recorded: half an answer is
+    0.5, far above the tolerance; float64 rounds by less than 1e-7.
     """
-    # The totals are exact in float32, so that an error in the right answers cannot be hidden by one in them. All right
-    # answers are 12k + 5. As float32 they become 12k + 4, one too few; divided by the total in float32, too, they round
-    # to what is half an answer too few. So the two wrong programs differ.
+    # The totals are exact in float32, so the only errors are those in the right answers. Of these there are 12k + 5
+    # over both ranks. Summed in float32 they become 12k + 4, one too few; divided by the total in float32, too, the
+    # quotient is that of 12k + 4.5, half an answer too few. So the two wrong programs differ.
     draw, total = stage.env.draw("large"), 3 * 2**24
     most, few = 12 * draw.whole(1_500_000, 1_650_000) + 5, 12 * draw.whole(1, 5)
     values = _call(stage, [(most, total - 64), (few, 64)])
@@ -106,7 +106,7 @@ def _large(stage: Stage) -> None:
 
 @driver.scenario("tensors", "텐서로 받은 개수", check="edges")
 def _tensors(stage: Stage) -> None:
-    """Pass tensors. A wrong program writes the sum into them, or expects a method of int."""
+    """Pass tensors, of shapes () and (1,). A wrong program writes the sum into them."""
     counts = [
         (torch.tensor(right), torch.tensor([total]))
         for right, total in _draw_counts(stage, ((5, 9), (40, 60)))

@@ -42,8 +42,8 @@ _SHAPES = (
 )
 """For each rank, samples, length and valid tokens of each micro-batch.
 
-The ranks' numbers of valid tokens are far apart, so that a mean of the ranks' means shows. A window that is held in
-memory shows from three micro-batches on.
+The ranks' numbers of valid tokens differ (24, 7, 10), so that a mean of the ranks' means shows. There are three
+micro-batches, because in a shorter window it does not show whether the graphs of all are held.
 """
 _PADDING = 3
 """An ordinary token that is used as `ignore_index` in one scenario (see `token_mean_accumulate`)."""
@@ -102,7 +102,7 @@ def _call(case: Case, data: Any) -> Any:
 
 
 def _update(stage: Stage, make_optimizer: MakeOptimizer, *, ranks: int = 2) -> None:
-    """Make two calls with the same window, and record the weights of every rank; the rates change in between."""
+    """Make two calls with the same window, and record the weights of every rank; rates change after each call."""
     case = _case(stage, ranks=ranks, make_optimizer=make_optimizer)
     case.watch()
     for _ in range(2):
@@ -120,7 +120,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("adamw", "AdamW로 두 번", check="update")
 def _adamw(stage: Stage) -> None:
-    """Update with AdamW, which hides a wrong factor. A wrong program steps after each micro-batch."""
+    """Update with AdamW. A wrong program steps after each micro-batch."""
     _update(stage, adamw)
 
 

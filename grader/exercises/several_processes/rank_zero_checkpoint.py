@@ -45,7 +45,7 @@ class _SavingRanks:
             fixture_loss(self.model(xb.cpu())).backward()
             self.opt.step()
         self.file_opened_on_return: list[bool] = []
-        """True for each rank that could open the file when its call returned, in the order in which calls returned."""
+        """For each call that returned, in that order, True if the file could be opened then."""
         self.states_before: list[torch.Tensor] = []
         """For each rank, torch's random state right before the call."""
         self.numbers_after: list[list[float]] = []
@@ -80,7 +80,7 @@ class _SavingRanks:
     def record_seeded_numbers(self) -> None:
         """Record numbers that depend on the seed, for scenarios whose facts are the same for every seed.
 
-        Without them, a program could write the facts into the record without doing anything.
+        Without them, a program could pass by writing the facts into the record.
         """
         self.stage.recorder.array("rank 0의 다음 난수", self.numbers_after[0])
 
@@ -141,7 +141,7 @@ def _rng(stage: Stage) -> None:
 
 @driver.scenario("random-states", "저장한 다음의 난수", check="rng")
 def _random_states(stage: Stage) -> None:
-    """Draw numbers after ranks. A wrong program draws some itself, or leaves a rank with another rank's state."""
+    """Record what each rank draws after its call. A wrong program draws itself, or leaves another rank's state."""
     with _saving_ranks(stage) as ranks:
         ranks.save()
         for rank, numbers in enumerate(ranks.numbers_after):
@@ -163,7 +163,8 @@ def _writers(stage: Stage) -> None:
 def _noted_saves(ranks: _SavingRanks, writers: list[int]) -> Iterator[None]:
     """Append the rank of each call of `torch.save` to `writers` inside this context.
 
-    The random state at the call tells which rank it is, because each began with another one.
+    The random state at the call tells which rank it is, because each began with another one. So a call on a rank that
+    has drawn random numbers before is not noted.
     """
     original = torch.save
 
@@ -180,7 +181,7 @@ def _noted_saves(ranks: _SavingRanks, writers: list[int]) -> Iterator[None]:
 def _waits(stage: Stage) -> None:
     """Open the file whenever a rank returns. A wrong program does not wait for rank 0, so others find no file yet.
 
-    Rank 0 runs last here, so ranks that do not wait return before it has written.
+    Rank 0 runs last here, so that ranks which do not wait return before it has written.
     """
     with _saving_ranks(stage) as ranks:
         ranks.save(is_reversed=True)

@@ -120,7 +120,7 @@ def _dropped(stage: Stage) -> None:
 def _shuffled(stage: Stage) -> None:
     """Record whether a rank's list is shuffled. A wrong program sorts it, or takes every fourth item of the data.
 
-    A shuffled list of 24 is in order once in 10^23.
+    The list has 24 items or more, so a shuffled one is in order less than once in 10^23 draws.
     """
     n = 3 * _draw_divisible_count(stage)
     shard = _shards(stage, n, seed=_draw_seed(stage))[1]
@@ -174,7 +174,7 @@ def _random_states(stage: Stage) -> None:
 
 @driver.scenario("refused", "없는 rank", check="kept")
 def _refused(stage: Stage) -> None:
-    """Call with ranks just outside the limits, and with the last one. A wrong program returns something for them."""
+    """Call with the last rank, and with ranks just outside the limits, for which a wrong program returns a list."""
     student, n = stage.student("shard_indices"), _draw_divisible_count(stage)
     for rank in (_WORLD, -1):
         stage.recorder.record_raised(

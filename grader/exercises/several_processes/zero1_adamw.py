@@ -1,7 +1,8 @@
 """Driver of `Zero1AdamW`, which shares AdamW's state among the ranks.
 
 Promises of the exercise, and the scenarios that check them:
-    every update is that of `torch.optim.AdamW`, to the bit, on every rank: `updates`, `defaults`, `three-ranks`
+    every update is that of `torch.optim.AdamW`, and on every rank the same to the bit: `updates`, `defaults`,
+        `three-ranks`
     a parameter without gradient stays, and its state with it: `none`
     there may be fewer parameters than ranks: `few`
     each rank holds the state of its own parameters only: `shares`; in fair shares: `turns`
@@ -27,7 +28,7 @@ driver = Driver("Zero1AdamW")
 _SHAPES = ((4, 3), (4,), (2, 4), (2,), (5,))
 """Shapes of the parameters: 12, 4, 8, 2 and 5 elements."""
 _SETTINGS: dict[str, Any] = {"lr": 0.02, "betas": (0.8, 0.97), "eps": 0.1, "weight_decay": 0.1}
-"""Arguments of the optimizer, none of them its default, and so large that each one shows after a few updates."""
+"""Arguments of the optimizer, so far from its defaults that each one shows after a few updates."""
 
 
 class _RankObjects:
@@ -129,8 +130,8 @@ def _few(stage: Stage) -> None:
 def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
     """Count the elements of each rank's state.
 
-    Each parameter's first element, where its state is, is the witness that the optimizer did something; whether the
-    other ranks have it too is judged by other scenarios.
+    The witness that the optimizer did something is the first element of each parameter, on the rank that holds its
+    state. Whether the other ranks have the same parameters is judged by other scenarios.
     """
     ranks = _train(stage, shapes=shapes, **_SETTINGS)
     sizes = [p.numel() for p in ranks[0].parameters]
@@ -181,7 +182,7 @@ def _cleared(stage: Stage) -> None:
     ranks = _train(stage, **_SETTINGS)
     for rank in ranks:
         stage.recorder.call(rank.optimizer.zero_grad)
-    # Recorded is whether gradients are left, not of which parameters: which rank owns which is up to the learner.
+    # Not recorded is which parameters have gradients left, because which rank owns which is up to the learner.
     left = [(rank, p) for rank in ranks for p in rank.parameters if p.grad is not None]
     left_of_own = [p for rank, p in left if p in rank.optimizer.state]
     stage.recorder.fact("맡은 매개변수에 `.grad`가 남음", yes_or_no(bool(left_of_own)))

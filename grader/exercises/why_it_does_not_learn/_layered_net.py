@@ -35,7 +35,7 @@ class LayeredNet(nn.Module):
 
         Args:
             env: the scenario's env.
-            in_place: ReLU overwrites the outputs of the layer before it.
+            in_place: the first ReLU overwrites the outputs of the layer before it.
             spare: add a layer that is never used.
         """
         super().__init__()
@@ -63,11 +63,12 @@ LAYERS = ("body.0", "body.1", "body.2", "body.2.linear", "body.3", "body.4", "he
 OWNERS = ("body.0", "body.2", "body.2.linear", "head")
 """Names of those with parameters of their own."""
 PLAIN = ("body.0", "body.2.linear", "head")
-"""Names of those with parameters of their own and without children: a wrong program takes these for layers, too."""
+"""Names of those with parameters of their own and without children, for scenarios in which a program that takes only
+such modules for layers is to lose nothing."""
 
 
 def inputs_for(env: Env, salt: str, *shape: int) -> Tensor:
-    """Return random inputs of this shape, with the features as last dimension."""
+    """Return random inputs of the shape (*shape, features)."""
     generator = env.generator(f"inputs {salt}")
     return torch.randn((*shape, FEATURES), generator=generator, dtype=torch.float64).to(env.device)
 

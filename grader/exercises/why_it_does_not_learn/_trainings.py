@@ -1,4 +1,4 @@
-"""What the driver of `Trainer` trains: cases, loss functions that note or decide something, and resumed trainings."""
+"""What the driver of `Trainer` trains: cases, notes on modes, a scripted loss, and trainings to be resumed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -69,8 +69,9 @@ class NotedModes:
         return self
 
     def forward_ended(self, model: nn.Module, inputs: Tensor, outputs: Tensor) -> None:
-        """Note a finished forward pass; the net calls this. Those over training batches without a graph do not count:
-        a program may look at them.
+        """Note a finished forward pass; the net calls this.
+
+        Those over training batches without a graph do not count: a program may look at them.
         """
         is_validation = len(inputs) == VALIDATION
         words = mode_words(model)
@@ -79,7 +80,7 @@ class NotedModes:
             self._seen.append(words)
 
     def record(self, name: str) -> None:
-        """Record the modes, each with a number as witness."""
+        """Record the modes; the witness is the sum of a number for each."""
         numbers = [seeded_number(self._stage.env, words) for words in self._seen]
         self._stage.recorder.claim(name, [*self._seen], [sum(numbers)])
 
@@ -88,7 +89,7 @@ class ScriptedLoss:
     """A loss function that gives validation batches scripted losses, and keeps the model's state at each of them."""
 
     def __init__(self, stage: Stage, model: Net, per_epoch: int, script: Sequence[float]) -> None:
-        """Begin before the first of `per_epoch` training batches of the first epoch; `script` has a loss an epoch."""
+        """Begin before the first epoch, of `per_epoch` training batches; `script` has a loss for each epoch."""
         self._model, self._per_epoch, self._script = model, per_epoch, script
         self._loss_fn = loss_function(stage.env)
         self._trained = 0
@@ -108,12 +109,14 @@ class ScriptedLoss:
         if state is None:
             return "None"
         vector = flat_state(state, self._model)
-        found = (epoch for epoch, kept in self.states.items() if torch.equal(kept, vector))
-        return next((f"{epoch + 1}번째 에폭의 것" for epoch in found), "어느 에폭의 것도 아님")
+        for epoch, kept in self.states.items():
+            if torch.equal(kept, vector):
+                return f"{epoch + 1}번째 에폭의 것"
+        return "어느 에폭의 것도 아님"
 
 
 def scripted_case(stage: Stage, script: Sequence[float], make_optimizer: MakeOptimizer = sgd) -> Case:
-    """Return a case with BatchNorm's buffers whose validation losses are scripted."""
+    """Return a watched case whose model has BatchNorm and dropout, and whose validation losses are scripted."""
     model = norm_dropout_mlp(stage.env)
     data = batches(stage.env, (4, 3))
     loss_fn = ScriptedLoss(stage, model, len(data), script)

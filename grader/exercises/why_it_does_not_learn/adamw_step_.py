@@ -13,8 +13,8 @@ Promises of the exercise, and the scenarios that check them:
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 
-Scenarios about something other than the update compare the function with itself (`record_alike`), so that a wrong
-update costs the points of `update` only.
+Only the check `update` compares the parameters with the solution's; scenarios of other checks that need their values
+compare the function with itself (`record_alike`). So a wrong update of parameters costs the points of `update` only.
 """
 
 import copy
@@ -35,7 +35,7 @@ driver = Driver("adamw_step_")
 _SHAPES = ((4, 3), (3,), (), (2, 5))
 """Shapes of the parameters; one is a scalar."""
 _SETTINGS: Mapping[str, Any] = {"lr": 0.05, "betas": (0.8, 0.95), "eps": 1e-12, "weight_decay": 0.4}
-"""Arguments of the update, none of them its default: a decay that shows after one update, and an eps that does not."""
+"""Arguments of the update, no default among them: a decay that shows after one update, and an eps that does not."""
 
 State = dict[Any, Any]
 """What the learner's function keeps between calls."""
@@ -52,7 +52,7 @@ def _parameters(stage: Stage, shapes: Sequence[tuple[int, ...]] = _SHAPES) -> li
 def _gradients(
     stage: Stage, params: Sequence[nn.Parameter], number: int, without: Iterable[int] = ()
 ) -> Gradients:
-    """Return the gradients of the update of this number; None for the parameters in `without`."""
+    """Return the gradients of the update of this number; None for the parameters whose numbers are in `without`."""
     drawn = [
         _noise(p.shape, stage.env.generator(f"gradient {number} {at}")).to(p.device, p.dtype)
         for at, p in enumerate(params)
@@ -95,7 +95,7 @@ def _moved_values(before: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 
 def _update(stage: Stage, updates: int, scale: float = 1.0, **settings: Any) -> None:
-    """Record the parameters after each of several updates, with gradients of about this size."""
+    """Record the parameters after each of several updates, with normal random gradients times `scale`."""
     params, state = _parameters(stage), State()
     stage.recorder.watch(nn.ParameterList(params))
     for number in range(updates):
@@ -136,9 +136,9 @@ def _defaults(stage: Stage) -> None:
 
 @driver.scenario("pause", "그레이디언트가 한 번 None이던 매개변수", check="none")
 def _pause(stage: Stage) -> None:
-    """Update twice, with a call between in which no parameter has a gradient, and once more without that call.
+    """Make two updates with a call between them in which no parameter has a gradient, and the same two without it.
 
-    A wrong program decays the parameter in between, counts the call, or takes None as zero.
+    A wrong program decays the parameters in that call, counts it, or takes None as zero.
     """
     after: list[Tensor] = []
     before = _flat(_parameters(stage))
@@ -154,7 +154,7 @@ def _pause(stage: Stage) -> None:
 
 @driver.scenario("late", "늦게 들어온 매개변수", check="none")
 def _late(stage: Stage) -> None:
-    """Let one parameter join after three updates, and update it once more alone, in a list of its own.
+    """Let one parameter join after three updates, and update an equal one alone, in a list of its own.
 
     A wrong program corrects it by the count of the others.
     """
@@ -199,7 +199,7 @@ def _record_state(stage: Stage, updates: int) -> None:
 def _first_state(stage: Stage) -> None:
     """Update once and record the state. A wrong program mixes the decay in, or starts from the first gradient.
 
-    Where the parameters went does not count here: it reaches the state with the second update only.
+    Where the parameters went does not count here.
     """
     _record_state(stage, 1)
 
@@ -243,7 +243,7 @@ def _dtypes(stage: Stage) -> None:
 
 @driver.scenario("resumed", "이어서 학습하기", check="state")
 def _resumed(stage: Stage) -> None:
-    """Update twice; copy parameters and state, as a checkpoint does, and update the copy twice; then without copying.
+    """Make four updates twice: with a copy of parameters and state after the second, as a checkpoint is, and without.
 
     A wrong program finds states by the tensors, remembers them elsewhere, or starts them anew.
     """
@@ -257,7 +257,7 @@ def _resumed(stage: Stage) -> None:
             _call(stage, params, _gradients(stage, params, number), state)
         after.append(_flat(params))
     record_alike(stage.recorder, "복사해 이어 간 매개변수와 끊지 않은 매개변수", after[0], after[1], before)
-    # A program that starts anew in each call is the same with and without the copy: its average is the last gradient's.
+    # A program that starts anew in each call is the same with and without the copy, but counts to 1 only.
     stage.recorder.fact("0번 매개변수가 움직인 횟수", float(state[0]["step"]))
 
 

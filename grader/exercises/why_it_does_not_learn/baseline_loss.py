@@ -65,7 +65,7 @@ def _far_from_zero(stage: Stage) -> None:
 def _one_target(stage: Stage) -> None:
     """Give a single target, which a model without inputs hits, and then two.
 
-    A wrong program that divides by one target less returns NaN. The two targets keep a program out that returns 0.
+    A wrong program that divides by one target less returns NaN. With two targets, one that always returns 0 shows.
     """
     _record(stage, "제곱 오차", [_real(stage.env, "one", 1), _real(stage.env, "two", 2)])
 
@@ -113,9 +113,9 @@ def _ignored_targets(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Record the types of what is returned for either kind of targets.
 
-    A wrong program returns a tensor. The witness is a number of the seed's, if the values for two lists of targets
-    differ and are positive: a program that always returns the same has not looked at them. One that returns a target
-    returns a negative number, for all targets are negative.
+    A wrong program returns a tensor. The witness is a number from the seed if the values for the two tensors of real
+    targets differ and are positive. So it is missing for a program that returns a constant, and for one that returns a
+    target: these are negative.
     """
     student = stage.student("baseline_loss")
     negative = [-_real(stage.env, salt, length).abs() for salt, length in (("types", 7), ("others", 9))]

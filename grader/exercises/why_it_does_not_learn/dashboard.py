@@ -9,7 +9,7 @@ Promises of the exercise, and the scenarios that check them:
     only training passes count, for each layer apart: `eval`, `no-grad`, `modes`; the last one, as often as it is read:
     `latest`; without one the values are absent: `never`
     outputs, gradients and random numbers are the same to the bit: `untouched`; no graph is kept: `graph`
-    `close` leaves nothing, not even when called twice: `close`; other instruments stay: `several`
+    `close` leaves nothing, and may be called twice: `close`; other instruments stay: `several`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 
@@ -52,7 +52,7 @@ def _open(stage: Stage, model: nn.Module) -> Any:
     board = stage.recorder.call(stage.student("Dashboard"), model)
 
     def close() -> None:
-        board.close()  # looked up no earlier: a dashboard that has no such method loses its own check only
+        board.close()  # looked up only here, so that a dashboard without this method loses its own check only
 
     stage.recorder.at_end(close)
     return board
@@ -394,7 +394,7 @@ class _GraphToken:
 
 @driver.scenario("graph", "역전파한 뒤의 계산 그래프", check="untouched")
 def _graph(stage: Stage) -> None:
-    """Follow the graph of every layer's output. A wrong program keeps an output, or a number with its graph."""
+    """Follow the graph of every module's output. A wrong program keeps an output, or a number with its graph."""
     model = LayeredNet(stage.env)
     tokens: list[weakref.ref[_GraphToken]] = []
 

@@ -11,8 +11,6 @@ Promises of the exercise, and the scenarios that check them:
 The contract of all exercises adds: nothing is printed (`quiet`).
 """
 
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import torch
@@ -42,12 +40,17 @@ def _models(stage: Stage) -> tuple[Net, Net]:
 
 
 def _add_noise(stage: Stage, model: nn.Module, number: int) -> None:
-    """Add noise to all parameters and buffers, in the place of a step of training; `number` is that of the step."""
+    """Add noise to all parameters and buffers, in place of a step of training; `number` is that of the step."""
     generator = stage.env.generator(f"step {number}")
     with torch.no_grad():
-        for tensor in chain(model.parameters(), model.buffers()):
+        for tensor in _parameters_and_buffers(model):
             noise = torch.rand(tensor.shape, generator=generator, dtype=torch.float64).to(tensor.device)
             tensor.add_(noise if tensor.is_floating_point() else (1 + 9 * noise).to(tensor.dtype))
+
+
+def _parameters_and_buffers(model: nn.Module) -> list[Tensor]:
+    """Return all parameters, then all buffers."""
+    return [*model.parameters(), *model.buffers()]
 
 
 def _call(stage: Stage, average: nn.Module, model: nn.Module, decay: float, step: int) -> Any:
@@ -155,7 +158,7 @@ def _hidden(stage: Stage) -> None:
 def _own(stage: Stage) -> None:
     """Call once, change the model, and look at the average.
 
-    A wrong program lets both share tensors, or puts new ones.
+    A wrong program lets both share tensors, or gives the average new ones.
     """
     average, model = _models(stage)
     before = flat_weights(average)
@@ -175,12 +178,6 @@ def _own(stage: Stage) -> None:
         stage.recorder.claim(f"부르기 전과 같은 {name}", yes_or_no(same), witness)
 
 
-def _parameters_and_buffers(model: nn.Module) -> Iterator[Tensor]:
-    """Yield parameters and buffers."""
-    yield from model.parameters()
-    yield from model.buffers()
-
-
 @driver.scenario("graph", "`requires_grad`가 False인 평균 모델", check="kept")
 def _graph(stage: Stage) -> None:
     """Call with an average that needs no gradients. A wrong program makes its parameters part of a graph."""
@@ -196,10 +193,8 @@ def _graph(stage: Stage) -> None:
 def _stays(stage: Stage) -> None:
     """Call once and record whether the model's values stay. A wrong program moves the model towards the average."""
     average, model = _models(stage)
-    before, given = (
-        flat_weights(average),
-        [tensor.detach().clone() for tensor in _parameters_and_buffers(model)],
-    )
+    before = flat_weights(average)
+    given = [tensor.detach().clone() for tensor in _parameters_and_buffers(model)]
     _call(stage, average, model, 0.6, 0)
     stays = all(torch.equal(now, one) for now, one in zip(_parameters_and_buffers(model), given, strict=True))
     stage.recorder.claim("model의 값이 그대로", yes_or_no(stays), _moved(before, average))

@@ -50,7 +50,7 @@ _HUGE = 1e200
 
 
 class _Spoil(nn.Module):
-    """Put a value that is not finite at one place, in a row after the first.
+    """Put a value, one that is not finite, at one place in a row after the first.
 
     Learners read this class's name if their function returns the layer itself instead of its name.
     """
@@ -96,10 +96,10 @@ class _NearMaximum(nn.Module):
 
 
 class _DivideBySpread(nn.Module):
-    """Divide by the batch's spread, but in eval mode by 1."""
+    """Divide by the batch's spread in train mode, and by 1 in eval mode."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return `x` divided by the standard deviation of each feature."""
+        """Return `x`, divided by the standard deviation of each feature in train mode."""
         return x / x.std(dim=0) if self.training else x
 
 
@@ -139,7 +139,7 @@ class _LogOfNegative(nn.Module):
 
 
 class _CallInOrder(nn.Module):
-    """Layers that are called in another order than they are registered in, some more than once."""
+    """Layers that are called in a given order, in which a layer may occur more than once."""
 
     def __init__(self, layers: Sequence[nn.Module], order: Sequence[int]) -> None:
         super().__init__()

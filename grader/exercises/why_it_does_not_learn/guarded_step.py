@@ -33,8 +33,8 @@ from grader.observe.wording import RETURN_TYPES, yes_or_no
 driver = Driver("guarded_step")
 
 _WINDOW = 5
-"""The `window` of most scenarios; odd, so that the median is one of the norms. Histories are longer, and usual norms
-below their median, where a wrong window or factor is not what the scenario is about."""
+"""The `window` of most scenarios; odd, so that the median is one of the norms. In scenarios that are not about window
+or factor, histories are longer, and usual norms are below their median."""
 
 
 class _History(list[float]):
@@ -150,7 +150,7 @@ def _decision_as_fact(decided: Any) -> Any:
 def _sequence(stage: Stage) -> None:
     """Judge batches of which some are outliers, with the default factor and window.
 
-    A wrong program forgets the factor or the window, or takes a mean, which outliers in the history pull up.
+    A wrong program forgets the factor, or takes a mean, which outliers in the history pull up.
     """
     draw = stage.env.draw("sequence")
     history = _usual_norms(stage.env, 26)
@@ -162,9 +162,9 @@ def _sequence(stage: Stage) -> None:
 
 @driver.scenario("window", "노름이 크게 바뀐 history", check="decide")
 def _window(stage: Stage) -> None:
-    """The norms have become smaller, or larger. A wrong program reads the whole history, or only one end of it."""
+    """The norms have become smaller, or larger. A wrong program reads the whole history, or only its last norm."""
     draw = stage.env.draw("window")
-    # The older norms, and a norm that is judged otherwise if they count.
+    # What the older norms are multiplied by, and limits of a norm that is judged otherwise if they count.
     cases = [(10.0, (8.0, 9.0)), (0.1, (2.2, 2.6))] * 3
     for number, (factor, (low, high)) in enumerate(_shuffled(stage.env, cases)):
         older = [factor * norm for norm in _usual_norms(stage.env, 12, f"older {number}")]
@@ -195,11 +195,10 @@ def _middle(stage: Stage) -> None:
 
 @driver.scenario("limit", "꼭 factor배인 노름", check="decide")
 def _limit(stage: Stage) -> None:
-    """The norm is exactly at the limit, which it does not exceed. A wrong program skips it.
+    """The norm is exactly at the limit, which it does not exceed, or above it. A wrong program skips it at the limit.
 
-    A program whose window is one too long has another limit.
-
-    All numbers are exact in binary, however the norm of (3, 4) is computed.
+    A program whose window is one too long has another limit. All numbers that decide are exact in binary, however the
+    norm of (3, 4) is computed.
     """
     draw = stage.env.draw("limit")
     for above in _shuffled(stage.env, [0.0, 1.0] * 3):
@@ -223,7 +222,7 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("one-norm", "여러 매개변수의 노름 하나", check="norm")
 def _one_norm(stage: Stage) -> None:
-    """Only together are the gradients too large, or not yet. A wrong program takes their largest, sum or squares."""
+    """All gradients together are too large, or just not; none alone is. A wrong program takes the largest, or a sum."""
     draw = stage.env.draw("one norm")
     for low, high in _shuffled(stage.env, [(1.4, 1.6), (2.5, 2.9)] * 3):
         size = draw.real(low, high)
@@ -233,7 +232,7 @@ def _one_norm(stage: Stage) -> None:
 
 @driver.scenario("none", "`.grad`가 None인 매개변수", check="norm")
 def _none(stage: Stage) -> None:
-    """Parameters have no gradient. A wrong program stops there."""
+    """Some parameters have no gradient. A wrong program stops there."""
     draw = stage.env.draw("none")
     for number, (low, high) in enumerate(_shuffled(stage.env, [(0.4, 0.9), (9.0, 20.0)] * 3)):
         gradients = [[None, [draw.real(low, high)]], [[0.1], None]]
@@ -304,7 +303,7 @@ def _history(stage: Stage) -> None:
 
 @driver.scenario("cleared", "남은 그레이디언트", check="skip")
 def _cleared(stage: Stage) -> None:
-    """Record what the next backward pass adds to, after an update and after a skip.
+    """Record the gradients of one more backward pass, after an update and after a skip.
 
     A wrong program leaves gradients in one of the two cases, or in both.
     """

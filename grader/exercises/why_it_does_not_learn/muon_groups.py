@@ -8,7 +8,8 @@ Promises of the exercise, and the scenarios that check them:
     both lists have the order of `model.parameters()`: `order`
     a name that no module has is refused: `missing`
 
-Each scenario uses a small model that shows one of these rules, and records nothing of its other parameters.
+Each scenario uses a small model that shows one of these rules. Which list holds a parameter is recorded only for those
+that the rule is about.
 """
 
 from collections.abc import Sequence
@@ -64,7 +65,7 @@ class _Attention(nn.Module):
 
 
 class _Decoder(nn.Module):
-    """A model whose output layer is `decoder.out`, while another output layer, `out`, and an inner `head` exist."""
+    """A model with two layers that may be named as its head, `out` and `decoder.out`, and an inner layer `head`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +75,7 @@ class _Decoder(nn.Module):
 
 
 class _Tied(nn.Module):
-    """A model that ties its head and an embedding, each with an inner layer before it, and two inner layers."""
+    """A model with three ties: head and inner layer, embedding and inner layer, and two inner layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +91,7 @@ class _Tied(nn.Module):
 
 
 class _Once(nn.Module):
-    """A model whose head shares its weight with the embedding, and which uses one layer twice."""
+    """A model in which the head shares its weight with the embedding, and two inner layers share theirs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +104,7 @@ class _Once(nn.Module):
 
 
 class _Nested(nn.Module):
-    """A model whose own parameters come before those of its children, so the order is not that of the names."""
+    """A model whose parameters are not in the order of their names: its own come first, and block 10 after block 2."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,7 +132,7 @@ def _memberships(lists: list[list[Any]], parameter: Tensor) -> list[int]:
 def _record_lists(stage: Stage, model: nn.Module, names: Sequence[str], **kwargs: Any) -> None:
     """Record for each of the named parameters which lists it is in; `once` judges how often.
 
-    The witness is the parameter's sum, which follows from the seed, for each of these lists.
+    The witness is, for each of these lists, the parameter's sum times the list's number, from 1.
     """
     lists = _call(stage, model, **kwargs)
     for name in names:
@@ -271,10 +272,10 @@ def _order(stage: Stage) -> None:
 
 @driver.scenario("missing", "없는 출력 계층")
 def _missing(stage: Stage) -> None:
-    """Name a head that exists, then one that does not.
+    """Call with a head that exists, then with ones that do not.
 
     A wrong program passes over the missing name, or raises another exception; one that looks for `head` whatever it is
-    told finds it in some models only. The first call is there because a program that always raises must fail.
+    told raises only in the model that has none. The first call is there because a program that always raises must fail.
     """
     model = _Reader()
     witness = _lists_witness(stage, model, _call(stage, model))

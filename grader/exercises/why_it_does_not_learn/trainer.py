@@ -17,8 +17,8 @@ Promises of the exercise, and the scenarios that check them:
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 
-Scenarios about states compare a resumed run with the same program's run that was not interrupted, and scenarios about
-losses have learning rates of 0. So a wrong update costs its own check only.
+Scenarios about states compare runs of the same program with one another, and those about losses, except
+`training-loss`, have a model that does not move. So they do not judge where an update leads.
 """
 
 from collections.abc import Callable, Sequence
@@ -183,7 +183,7 @@ def _train_mode(stage: Stage) -> None:
 
 @driver.scenario("fit-modes", "검증할 때의 모드", check="modes")
 def _fit_modes(stage: Stage) -> None:
-    """Record the modes at the forward passes of validation. A program that leaves them validates in train mode."""
+    """Record the modes at the forward passes of validation. A program that leaves the modes validates in train mode."""
     _record_modes_of_fit(stage, "검증할 때의 모드", of_validation=True)
 
 
@@ -240,12 +240,12 @@ def _evaluate(stage: Stage) -> None:
 
 
 def _pairs(trainer: Any) -> list[list[Any]]:
-    """Return the items of the trainer's history, each as a list."""
+    """Return the first 20 items of the trainer's history, each as a list."""
     return [items_of(pair) for pair in items_of(trainer.history)[:20]]
 
 
 def _numbers_of(trainer: Any) -> list[float]:
-    """Return all losses in the trainer's history."""
+    """Return the losses in these items."""
     return [as_number(loss) for pair in _pairs(trainer) for loss in pair]
 
 
@@ -291,7 +291,7 @@ def _training_loss(stage: Stage) -> None:
 
 
 def _rising(env: Env, count: int) -> list[float]:
-    """Return losses that rise by a step or more each time."""
+    """Return rising losses, each at least 0.2 above the one before."""
     draw = env.draw("losses")
     return [number + draw.real(0.1, 0.9) for number in range(count)]
 
@@ -342,7 +342,7 @@ add_usual(
 def _interrupted(
     stage: Stage, use: Callable[[Any], Any] = lambda state: state, *, schedules: bool = True
 ) -> tuple[Any, Tensor]:
-    """Train, take the state, and train on; return what `use` made of the state at once, and weights in the end."""
+    """Train, take the state, and train on; return what `use` made of the state at once, and `weights_and_rates`."""
     first = ResumableTraining(stage, "model", schedules=schedules).fit()
     state = use(stage.recorder.call(first.trainer.state_dict))
     return state, first.fit(2).weights_and_rates()
@@ -371,7 +371,7 @@ def _resume(stage: Stage) -> None:
 
 @driver.scenario("resume-plain", "스케줄러 없이 이어 간 학습", check="resume")
 def _resume_plain(stage: Stage) -> None:
-    """Go on from a state without a scheduler. A program that loads all or nothing with the scheduler loads nothing."""
+    """Go on from a state without a scheduler. A program that loads only if it has a scheduler loads nothing."""
     _record_resumed(stage, "이어 간 학습과 끊지 않은 학습의 가중치 값", schedules=False)
 
 
