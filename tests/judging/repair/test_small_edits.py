@@ -243,6 +243,12 @@ def test_the_rest_of_a_loop_is_not_taken_from_the_line_of_its_condition() -> Non
     assert all("if not i % 2:\n" not in edit.program for edit in tried(source, source))
 
 
+def test_a_number_of_the_solution_is_tried_though_it_equals_a_boolean_there() -> None:
+    solution = "def f(x):\n    return check(True, 1) + 2 * x\n"
+    edits = tried("def f(x):\n    return 2 * x + other(7)\n", solution)
+    assert position(edits, "return 2 * x + other(1)") < EARLY
+
+
 DECORATED = """@torch.no_grad()
 def f(model, loader):
     return sum(model(xb) for xb in loader)
