@@ -117,7 +117,7 @@ def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap:
 
     The right neighbours are those of `TranslatedSolution.counterparts_around`; if only one is known, a place beside it
     costs 0 too. Away from them, the block counts: one that corresponds to the statement's block in the solution is
-    better than one that does not.
+    better than one that does not. Any two bodies of functions correspond.
     """
     before, after = solution.counterparts_around(translated)
     follows = before is not None and gap.previous is before

@@ -4,8 +4,9 @@ Edits take their material from here: `line_insertions` inserts a translated stat
 `expression_edits` compares a translated statement with its counterpart, the learner's statement for the same step.
 
 `variable_roles` says which of the learner's names stands for which of the solution's. Each name with a second candidate
-gives one more version of a statement. If the learner has no name for a variable that the solution assigns only once,
-the value takes its place. A statement that reads any other variable that the learner lacks is left out.
+gives one more version of a statement, up to `_MAX_SECOND_CHOICES`. If the learner has no name for a variable that the
+solution assigns only once, the value takes its place. A statement that reads any other variable that the learner lacks
+is left out; an attribute that the learner lacks keeps its name.
 
 Counterparts are found by the words on the statements' first lines, the most alike first, with small bonuses for the
 same number of loops around them and for similar positions.
