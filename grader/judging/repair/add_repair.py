@@ -1,8 +1,8 @@
 """Add to feedback what only playing more programs can tell, after `assess`.
 
-This is done for feedback that names no mistake or leaves something unexplained (`wants_repair`). What is added is, if
-the program remembers something from one call to the next, its line (`remembered_state`); otherwise a repair and its
-line (`search`).
+This is done for feedback whose diagnosis does not explain everything (`wants_repair`). If the program remembers
+something from one call to the next, the line that does so is added (`remembered_state`), otherwise a repair with its
+lines (`search`).
 """
 
 from collections.abc import Mapping
@@ -21,26 +21,26 @@ from grader.observe.program import DID_YOU_MEAN
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 
-# The budget of a search is a number of plays. It depends on the number of events that the solution has in all scenarios
-# together, because a play with more events takes longer.
+# The budget of a search is a number of plays. `_play_budget` makes it smaller the more events the solution's runs have,
+# because a play with more events takes longer.
 _FEW_EVENTS = 60
 """Number of events up to which plays are quick."""
 _BUDGET_FOR_FEW_EVENTS = 300
-"""Budget for exercises with at most `_FEW_EVENTS`, whose plays take the least time."""
+"""Budget for exercises with at most `_FEW_EVENTS`."""
 _MANY_EVENTS = 330
-"""Number of events above which plays are slow, and the budget shrinks in proportion."""
+"""Number of events above which the budget shrinks in proportion."""
 _USUAL_BUDGET = 160
 """Budget for exercises in between: about a second, at 2 to 8 ms a play."""
 _MIN_BUDGET = 40
 """Smallest budget, before it is divided."""
 _BUDGET_DIVISOR_WITH_CLUE = 2
-"""Divisor of the budget if feedback says something even without a repair: a mistake, or where an exception was."""
+"""Divisor of the budget if feedback tells something even without a repair (`_has_clue`)."""
 
 
 def wants_repair(feedback: Feedback) -> bool:
-    """Return True if the code is begun and wrong, and its diagnosis does not explain everything.
+    """Return True if the code is begun, has failed or raised, and its diagnosis does not explain everything.
 
-    Where a misspelt name ends the run, the suggested name is the repair.
+    False also if a misspelt name ended a run: the name that the exception's message suggests is the repair.
     """
     is_misspelt = feedback.error is not None and DID_YOU_MEAN in feedback.error
     is_explained = feedback.diagnosis.explains_all or is_misspelt
@@ -58,7 +58,7 @@ def with_repair(
     """Return the feedback with what the program remembers from earlier calls, or else with a repair and its place.
 
     The feedback is returned unchanged if neither is found. A repair that leaves scenarios failing is told only if it
-    repairs at least half of them and the learner is told nothing else: no known mistake, no exception.
+    repairs at least as many, and if the feedback names no mistake and shows no exception.
 
     Args:
         feedback: feedback for which `wants_repair` is true.
@@ -78,7 +78,7 @@ def with_repair(
     repair = search_repair(exercise, origin.source, runs, reference.solution_run, runner, budget=budget)
     if repair is None:
         return feedback
-    repairs_half = len(repair.repaired_scenarios) >= len(repair.still_failing)
+    repairs_half = len(repair.repaired_scenarios) >= len(repair.still_failing)  # half of what failed, or more
     if not repair.repairs_everything and (has_clue or not repairs_half):
         return feedback
     return _with_steps(feedback, exercise, origin, repair)
@@ -92,9 +92,9 @@ def _with_remembered_state(
     origin: Origin,
     runner: Runner,
 ) -> Feedback | None:
-    """Return the feedback with what the program remembers, and without named mistakes.
+    """Return the feedback with what the program remembers, and of its diagnosis only the first difference.
 
-    None if the program remembers nothing, or if nothing more can be played to find that out.
+    None if the program is not found to remember anything, or if no more can be played to find that out.
     """
     line = line_that_could_remember(origin.source, exercise.name)
     if line is None:
@@ -113,8 +113,8 @@ def _with_remembered_state(
         place.line if place else None,
         place.cell if place else None,
     )
-    # What is remembered also spoils a second call within a scenario, which looks like other mistakes. So those that
-    # were named may be wrong.
+    # What is remembered also spoils a second call within a scenario. That may look like a known mistake, so the rest of
+    # the diagnosis is not to be trusted.
     diagnosis = Diagnosis(first_difference=feedback.diagnosis.first_difference, remembered=remembered)
     return replace(
         with_diagnosis(feedback, diagnosis),
@@ -130,9 +130,10 @@ def _has_clue(feedback: Feedback) -> bool:
 
 
 def _play_budget(exercise: Exercise, reference: Reference) -> int:
-    """Return the maximum number of plays: the more events the solution's runs have, the fewer.
+    """Return the number of plays after which no further edit is tried.
 
-    Scenarios that watch memory are not counted. They come last in the driver, so most edits are dropped before them.
+    It falls with the number of events in the solution's runs, multiplied by the driver's `cost`. Scenarios that watch
+    memory are not counted: most edits are dropped before they are played in one.
     """
     scenarios = [s.name for s in exercise.driver.scenarios if not s.watches_memory]
     events = sum(len(reference.solution_run(name).events) for name in scenarios)
@@ -147,17 +148,18 @@ def _play_budget(exercise: Exercise, reference: Reference) -> int:
 def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
     """Return the feedback with the steps of a repair.
 
-    It points at the line of the first step, unless it has named mistakes that stay, or an exception, whose line stays.
+    It then points at the line of the first step. The line stays if the feedback shows an exception, or if it names
+    mistakes and the repair has several steps.
     """
     steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
     titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)
     result = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
     if feedback.diagnosis.mistakes:
-        if len(steps) > 1:  # mistakes are named, and may be right: their line stays
+        if len(steps) > 1:  # the named mistakes may be right
             return result
-        # One small edit repairs everything, so mistakes that left scenarios unexplained were named wrongly.
+        # One edit repairs everything, so mistakes that left scenarios unexplained were probably named wrongly.
         result = without_mistakes(result)
-    if feedback.error is not None:  # the line to show stays the one that raised
+    if feedback.error is not None:  # the line is the one that raised
         return result
     source_line = origin.line_text(repair.edits[0].line)
     return replace(result, line=steps[0].line, cell=steps[0].cell, source_line=source_line)

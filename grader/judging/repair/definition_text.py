@@ -1,9 +1,9 @@
 """Read a definition as statements that know their lines, blocks and neighbours, to edit its text.
 
-Edits change the text, not the syntax tree, so that the learner's comments and spacing stay.
+Edits change the text, not the syntax tree, so that comments and spacing stay wherever nothing is edited.
 
-Three kinds of numbers occur. Attributes called `..._line` or `lineno` count the program's lines from 1, as feedback
-does; `position` is an index in a block; `start` and `end` are the bounds of a slice of `program_lines`.
+Three kinds of numbers occur. Attributes called `..._line` or `lineno` count the program's lines from 1; `position` is
+an index in a block; `start` and `end` are the bounds of a slice of `program_lines`.
 """
 
 import ast
@@ -30,7 +30,7 @@ _WITHOUT_CODE = re.compile(r"\s*(?:#.*)?")
 
 @dataclass(frozen=True, eq=False)  # compared by identity: equal text may stand in several places
 class Block:
-    """Statements of one indentation: the body of a function or a loop, or an `else`."""
+    """Statements that follow one another at one indentation, such as the body of a function or an `else`."""
 
     owner: ast.AST
     """The compound statement (or one of its `except` clauses) or the definition whose block it is."""
@@ -58,7 +58,7 @@ class Statement:
     has_own_lines: bool
     """True if the statement can be deleted or moved by whole lines.
 
-    Its lines hold nothing else (no `;`, no `if x: y`), and it is no `elif`, which is nothing without its `if`.
+    Its lines hold no other code (as in `x; y` or `if x: y`), and it is no `elif`, which is nothing without its `if`.
     """
 
     @property
@@ -97,15 +97,15 @@ class DefinitionText:
     last_line: int
     """Line on which it ends, from 1."""
     blocks: list[Block]
-    """All blocks inside it, without docstrings, each before those inside it."""
+    """All blocks inside it except those of a `match`, without docstrings, each before those inside it."""
     statements: list[Statement]
-    """All statements inside it, without docstrings, in the order of the text."""
+    """The statements of all blocks, in the order of the text."""
 
     def __init__(self, program: str, name: str) -> None:
         """Read the definition.
 
         Raises:
-            LookupError: the program does not parse, or does not define the name.
+            LookupError: the program does not parse, or does not define the name at top level.
         """
         self.program_lines = program.split("\n")  # as Python counts: splitlines() also breaks at form feeds
         node = definition_of(program, name)
@@ -150,7 +150,7 @@ class DefinitionText:
             self._collect_blocks(node, loop_depth, inner_method)
 
     def _has_own_lines(self, node: ast.stmt, block_nodes: list[ast.stmt]) -> bool:
-        """Return True if the lines of a statement in this block hold nothing else, and it is no `elif`."""
+        """Return what `Statement.has_own_lines` says of a statement in this block."""
         others = [n for n in block_nodes if n is not node]
         shares_line = any(n.lineno <= last_line(node) and last_line(n) >= node.lineno for n in others)
         line = self.program_lines[node.lineno - 1]
@@ -159,7 +159,7 @@ class DefinitionText:
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Every place where a statement can be inserted."""
+        """Every place where a statement can be inserted as lines of its own."""
         return [gap for block in self.blocks for gap in _gaps_in(block)]
 
     @cached_property
@@ -179,7 +179,7 @@ class DefinitionText:
 
     @cached_property
     def sole_assignments(self) -> dict[str, ast.Assign]:
-        """By name: the assignment of each variable that is set by one `name = …` and nowhere else."""
+        """By name: the assignment of each variable that is assigned once, by `name = …`; it may be a parameter too."""
         assigned = assignments_of_names(self.node)
         found = {}
         for node in (s.node for s in self.statements if isinstance(s.node, ast.Assign)):
@@ -231,7 +231,7 @@ class DefinitionText:
 
 
 def _gaps_in(block: Block) -> Iterator[Gap]:
-    """Yield the places of one block; none if its statements share lines, or stand on the line of their owner."""
+    """Yield the places of one block; none unless all its statements have their own lines."""
     if not all(s.has_own_lines for s in block.statements):
         return
     previous: Statement | None = None
@@ -245,6 +245,6 @@ def _gaps_in(block: Block) -> Iterator[Gap]:
 def reindent(lines: list[str], old: str, new: str) -> list[str]:
     """Return the lines of a statement with the indentation `new` instead of `old`.
 
-    Blank lines, and lines in a string that are indented less, stay as they are.
+    Blank lines and lines that are indented less, as some in strings, stay as they are.
     """
     return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]

@@ -1,16 +1,15 @@
 """Find local variables that are read before they are set.
 
-`small_edits` drops an edit that makes such a read, because playing it would only raise UnboundLocalError. Statements
-are taken from top to bottom, as if every branch ran and every loop ran once.
+`small_edits` drops an edit that makes such a read, because most likely it would only raise UnboundLocalError.
+Statements are taken from top to bottom, as if every branch ran and every loop ran once. A name is set by an assignment,
+a loop, a `with`, an `except`, an `import`, a definition or a parameter.
 
 Example: in `def f(xs): total += sum(xs); total = 0`, the function `f` reads `total` before it sets `total`.
-
-Anything that gives a name a value sets it: an assignment, a loop, a `with`, an `import`, a parameter.
 """
 
 import ast
 
-from grader.submission.syntax import arguments_of
+from grader.submission.syntax import arguments_of, names_imported
 
 
 def early_reads(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
@@ -39,7 +38,7 @@ def _early_reads_of_function(function: ast.FunctionDef) -> set[tuple[str, str]]:
     visitor = _FirstRunVisitor({argument.arg for argument in arguments_of(function.args)})
     for statement in function.body:
         visitor.visit(statement)
-    # `names_set` now holds every local variable; `read_early` holds globals and builtins too.
+    # `names_set` now holds the function's local variables; `read_early` holds globals and builtins too.
     return {(function.name, name) for name in visitor.read_early & visitor.names_set}
 
 
@@ -62,7 +61,7 @@ class _FirstRunVisitor(ast.NodeVisitor):
         else:  # also for `del x`, which makes `x` a local variable
             self.names_set.add(node.id)
 
-    # The methods below are needed because `generic_visit` would visit targets before values, and Python does not.
+    # Python sets these targets after it has computed the values; `generic_visit` would visit the targets first.
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
@@ -75,7 +74,7 @@ class _FirstRunVisitor(ast.NodeVisitor):
         self.visit(node.target)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        # `x += 1` reads `x`, before the value, but its node is only marked as stored.
+        # `x += 1` reads `x` before it computes the value, but the node of `x` is only marked as stored.
         if isinstance(node.target, ast.Name) and node.target.id not in self.names_set:
             self.read_early.add(node.target.id)
         self.visit(node.value)
@@ -111,13 +110,12 @@ class _FirstRunVisitor(ast.NodeVisitor):
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_any_comprehension
 
-    # Inner functions and classes set their names, and lambdas nothing: what is inside is not examined.
+    # What is inside these is not examined; functions and classes set their names.
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         self.names_set.add(node.name)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.names_set.add(node.name)
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         return
@@ -130,6 +128,6 @@ class _FirstRunVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        self.names_set |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        self.names_set.update(names_imported(node))
 
     visit_ImportFrom = visit_Import

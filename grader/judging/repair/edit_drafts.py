@@ -1,6 +1,6 @@
 """Describe an edit before it is tried: its kind, which lines change, what they become, and how likely it is.
 
-`line_edits` and `expression_edits` make drafts; `small_edits` sorts them and makes each an edited program.
+`line_edits` and `expression_edits` make drafts; `small_edits` sorts them and makes edited programs of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,8 +40,8 @@ Kind = Literal[
 Effect = Literal["inserts", "deletes", "moves", "guards", "rewrites"]
 """What an edit does with lines.
 
-`guards`: puts a line such as `if …:` above others, which are indented under it. `rewrites`: changes lines that stay
-where they are.
+`guards`: puts a line such as `if …:` above others, which are indented under it. `rewrites`: changes lines where they
+stand, or takes away the `if …:` above them (`no-condition`).
 """
 
 Side = Literal["", "before", "after", "end"]
@@ -61,12 +61,12 @@ class KindOfEdit:
 
     @property
     def inserts_line(self) -> bool:
-        """True if edits of this kind add a line, which may be tried at many places."""
+        """True if edits of this kind add lines, which may be tried at many places."""
         return self.effect in ("inserts", "guards")
 
     @property
     def may_add_events(self) -> bool:
-        """True if an edit of this kind may make code that it adds or moves run more often."""
+        """True if an edit of this kind may make code run more often: what it inserts, moves, or guards by a loop."""
         return self.effect in ("inserts", "moves", "guards")
 
     @property
@@ -76,8 +76,8 @@ class KindOfEdit:
 
 
 KINDS: Mapping[Kind, KindOfEdit] = {
-    # Phrases for added lines only suggest ("… 보세요"): a program that one more line makes right may still lack none.
-    # Another line may stand wrong in its place, and an early `return` makes wrong lines behind it harmless.
+    # Phrases for added lines only suggest. A line that makes the program right need not be what is missing: another
+    # line may stand wrong in its place, or an added `return` may keep wrong lines behind it from running.
     "missing": KindOfEdit("inserts", "한 줄을 더해 보세요"),
     "missing-lines": KindOfEdit("inserts", "여러 줄을 더해 보세요"),
     "case": KindOfEdit("inserts", "이 줄부터 맞게 다루지 못하는 경우가 있어요. 그 경우를 따로 돌려줘도 돼요"),
@@ -105,20 +105,20 @@ KINDS: Mapping[Kind, KindOfEdit] = {
     "assigned": KindOfEdit("rewrites", "이 변수에 담는 값이 달라요"),
     "expression": KindOfEdit("rewrites", "이 줄의 식이 달라요"),
 }
-"""What is known of each kind."""
+"""The effect and the phrase of each kind."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An edit of a program before it is tried: its lines `[start:end]`, as a slice counts them, become `new_lines`."""
+    """An edit before it is tried: the program's lines `[start:end]`, as a slice counts them, become `new_lines`."""
 
     cost: float
     """Unlikeliness of the edit; drafts of lower cost are tried first.
 
     Typical values: 1 for an expression of the solution in the learner's statement for the same step, 2 for a line that
-    the solution has and the learner lacks, 3 for a slip that could be anywhere, 5 for a guess. They were set by hand;
-    `small_edits` adds to them and subtracts from them by what the runs tell, in steps of about one.
-    `tests/judging/repair/test_small_edits.py` says what must be tried early.
+    the solution has and the learner lacks, 3 for a slip that could be anywhere, 5 for a guess. For each thing that the
+    runs tell, `small_edits` adds or subtracts about one at most. All costs were set by hand; only the order that
+    results from them matters, and `tests/judging/repair/test_small_edits.py` says what must be tried early.
     """
     kind: Kind
     start: int
@@ -134,10 +134,10 @@ class Draft:
     shown_lines: tuple[Sequence[str], Sequence[str]] | None = None
     """The lines shown as removed and those shown as added; None: all that change, and all of `new_lines`."""
     changed_code: str = ""
-    """The code that is inserted, deleted, moved or rewritten, if the edit is about whole lines; otherwise empty.
+    """The code that is inserted (of a guard: its line), deleted, moved, or put in the place of a whole statement.
 
-    It tells which events the edit adds or removes. `small_edits` compares these with the events that the learner's run
-    has too few or too many of.
+    Empty for other edits. `small_edits` reads in it which events the edit may add or remove, and compares them with
+    those that the learner's run has too few or too many of.
     """
 
     def applied_to(self, lines: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.submission.syntax import assignments_of_names, own_parts
 
-# Every item of a list is tried in every place where it fits, so the lists are short, with the likeliest first.
+# Every item of these lists is tried in every place where it fits, so the lists are kept short.
 _MAX_DIVISORS = 8
 """Maximum length of `EditMaterial.divisors`."""
 _MAX_LOOP_LENGTHS = 3
@@ -25,21 +25,21 @@ _MAX_SIMILAR_NAMES = 4
 _SIMILAR_NAME_COST = 0.5
 """Extra cost (see `Mutation.extra_cost`) of a name that shares a word with the one in the program."""
 _INNER_PARAMETER_COST = -0.8
-"""Extra cost, where an inner function reads an outer variable, of its own parameter instead. It is negative, because
-reading the outer variable there is most likely a mistake."""
+"""Extra cost of a parameter of the inner function or method around the name, if the name is none of its parameters. It
+is negative, because a name so like a parameter's most likely stands there by mistake."""
 _NUMERIC_FUNCTIONS = ("len", "min", "max", "int", "round", "sum", "float")
 """Builtins that usually return a number."""
 
 
 class EditMaterial:
-    """What an edited expression may use, in the learner's names. Each list is made when it is first asked for."""
+    """What an edited expression may use, in the learner's names. Each property is computed when it is first read."""
 
     def __init__(self, definition: DefinitionText, solution: TranslatedSolution) -> None:
-        """Collect nothing yet.
+        """Prepare; nothing is collected yet.
 
         Args:
             definition: the learner's function or class.
-            solution: the solution in the learner's names; only the likeliest version of each statement is used.
+            solution: the solution in the learner's names.
         """
         self._definition, self._solution = definition, solution
 
@@ -80,7 +80,7 @@ class EditMaterial:
 
     @cached_property
     def unread_names(self) -> set[str]:
-        """Variables that are assigned and never read."""
+        """Variables that are assigned and never read; `n += 1` alone does not read `n`."""
         return self._definition.names_assigned - self._definition.names_read
 
     @cached_property
@@ -115,8 +115,8 @@ class EditMaterial:
     def names_used_alike(self) -> dict[str, list[str]]:
         """For each name, a few others that are used like it, so that the learner may have confused them.
 
-        These are other `numeric_names` for one of them, other targets of the same loop, and other assigned variables
-        that do not look like numbers.
+        These are for one of `numeric_names` the others, for a loop's target the other targets of that loop, and for an
+        assigned variable that does not look like a number the other such variables.
         """
         groups = [self.numeric_names]
         groups += [
@@ -133,8 +133,8 @@ class EditMaterial:
     def similar_names(self, name: ast.Name) -> list[tuple[float, str]]:
         """Return a few names that share a word with `name`, each as (extra cost, name), the likeliest first.
 
-        For `train_loader` these are `val_loader` and `loader`. An inner function's own parameter costs least: the
-        function may read an outer variable of a similar name by mistake.
+        For `train_loader` these may be `val_loader` and `loader`. A parameter of the inner function around the name is
+        the likeliest (`_INNER_PARAMETER_COST`).
         """
         words = _words(name.id)
         similar = [n for n in self._variables if n != name.id and words & _words(n)]
@@ -144,26 +144,25 @@ class EditMaterial:
         return sorted(found)[:_MAX_SIMILAR_NAMES]
 
     def _inner_parameters_around(self, name: ast.Name) -> set[str]:
-        """Return the positional parameters of the inner functions that the node `name` stands in."""
+        """Return the positional parameters of the inner functions and methods that the node `name` stands in."""
         around = [f for f in self._inner_functions if f.lineno <= name.lineno <= (f.end_lineno or 0)]
         return {argument.arg for function in around for argument in function.args.args}
 
     @cached_property
     def _inner_functions(self) -> list[ast.FunctionDef]:
-        """Functions inside the definition."""
+        """Functions inside the definition, methods among them."""
         node = self._definition.node
         return [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
 
     @cached_property
-    def _variables(self) -> list[str]:
+    def _variables(self) -> set[str]:
         """All parameters and assigned variables of the definition, inner functions included."""
-        parameters = [n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)]
-        assigned = [n for n in _names(self._definition.node) if n in self._definition.names_assigned]
-        return list(dict.fromkeys([*parameters, *assigned]))
+        parameters = {n.arg for n in ast.walk(self._definition.node) if isinstance(n, ast.arg)}
+        return parameters | self._definition.names_assigned
 
     @cached_property
     def _solution_nodes(self) -> list[ast.AST]:
-        """All nodes of the solution's statements, in the learner's names."""
+        """All nodes of the solution's translated statements, each in its likeliest version."""
         parts = [part for s in self._solution.statements for part in own_parts(s.versions[0])]
         return [node for part in parts for node in ast.walk(part)]
 
@@ -196,7 +195,7 @@ def _names_used_as_numbers(node: ast.AST) -> list[str]:
 def _looks_numeric(value: ast.expr) -> bool:
     """Return True if an assigned value probably is a number.
 
-    Such a value is a number, a call that usually returns one, or any binary operation.
+    Such a value is a number or a boolean, a call that usually returns a number, or any binary operation.
     """
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         return value.func.id in _NUMERIC_FUNCTIONS

@@ -2,18 +2,17 @@
 
 For each of the learner's statements there are three sources of drafts:
 
-- the solution: the translated statement whose counterpart this is (`translated_solution`), or, if there is none, those
-  without a counterpart;
+- the translated statement of the solution whose counterpart this is (`translated_solution`), or, if there is none,
+  those without a counterpart;
 - something that the solution has around the same expression, as `round(…)` around `total * ratio`;
-- slips that need no solution to be proposed: `mutations` of each expression, and edits of the statement's whole value,
-  such as `/ n` or `.item()` after it.
+- usual slips: `mutations` of each expression, and edits of the statement's whole value, such as `/ n` or `.item()`
+  after it.
 
-Costs are explained at `Draft.cost`. The costs of usual slips and what is added to them put the drafts of one source in
-order. All were set by hand; `tests/judging/repair/test_small_edits.py` says which edits must be tried early.
+Costs are explained at `Draft.cost`.
 
 Example: the learner has `loss = loss_fn(out, yb) / n`, the solution `loss = loss_fn(out, yb) / len(xb)`. The first
-source puts `len(xb)` in the place of `n`, at `_DIFFERENCE_COST`. From the third come `loss_fn(out, yb)` without the
-division, other divisors, and `loss += …`, each at `_SLIP_COST` and a little more.
+source puts `len(xb)` in the place of `n`, at little more than `_DIFFERENCE_COST`. From the third come
+`loss_fn(out, yb)` without the division, other divisors, and in a loop `loss += …`, each at about `_SLIP_COST`.
 """
 
 import ast
@@ -38,19 +37,21 @@ _UNPAIRED_STATEMENT_COST = 3.0
 _NOT_CALLED_COST = 0.2
 """Cost of calling a method that stands alone without `()`; such a line does nothing, so it is certainly a mistake."""
 _SLIP_COST = 3.0
-"""Cost of a usual slip, before what is added for each slip."""
+"""Cost of a usual slip, before what is added for its kind."""
 _SAME_WORDS_COST = 1.5
 """Added cost of a usual slip in a statement that has the solution's words, and so is probably right."""
 _COST_PER_NODE = 0.04
 """Added cost for each part of the new expression, so that the smaller of two changes is tried first."""
 _COST_PER_PAIR = 0.25
-"""Added cost for each pair of different expressions of a statement before this one."""
+"""Added cost for each differing pair of expressions before this one (`_differing_pairs`)."""
+_COST_PER_VERSION = 1.0
+"""Added cost for each version of the solution's statement before this one."""
 _ASSIGNMENT_BONUS = 0.05
 """Subtracted if the value of a variable is changed where it is assigned: a tutor would point there."""
 _UNALIKE_COST = 2.0
 """Added cost of taking the solution's whole statement, multiplied by how unlike (0 to 1) the learner's is."""
 
-# Added to the cost of a usual slip, for edits of a statement's whole value (`_whole_value_edits`).
+# What is added to the cost of a usual slip, or subtracted, for an edit of a statement's whole value.
 _NEGATION_COST = 0.6
 """A condition is negated."""
 _DIVISOR_COST = 0.3
@@ -98,8 +99,8 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
             yield from _from_unpaired_statements(definition, solution, statement)
         elif not _is_same_simple_statement(translated.versions[0], statement.node):
             yield from _from_translated(definition, translated, statement)
-        same_words = translated is not None and translated.likeness == 1.0
-        cost = _SLIP_COST + _SAME_WORDS_COST * same_words
+        has_same_words = translated is not None and translated.likeness == 1.0
+        cost = _SLIP_COST + _SAME_WORDS_COST * has_same_words
         for node, is_function_name in _expressions(statement):
             if not is_function_name:
                 for extra_cost, kind, new in mutations(node, material):
@@ -111,15 +112,15 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
 
 
 def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
-    """Return True if two statements are equal; always False for a compound one, whose body is not compared."""
+    """Return True if two simple statements are equal; always False for a compound one."""
     return not is_compound(other) and header_text(one) == header_text(other)
 
 
 def _expressions(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
     """Yield the expressions of a statement, without those in its body, as (expression, is_function_name).
 
-    `is_function_name` is true for `len` in `len(xs)`, which is hardly a variable by mistake. Expressions in f-strings
-    are left out, because their positions are not reliable.
+    `is_function_name` is true for `len` in `len(xs)`, which hardly stands there for another variable. Expressions in
+    f-strings are left out, because their positions are not reliable.
     """
     for part in own_parts(statement.node):
         nodes = list(ast.walk(part))
@@ -138,29 +139,31 @@ def _from_translated(
 ) -> Iterator[Draft]:
     """Yield the statement with one expression of `translated`, the solution's statement for the same step, put in.
 
-    Also yield `translated` as a whole. If the replaced expression is a variable that is assigned only once, also yield
-    that assignment with the solution's expression as its value.
+    If the replaced expression is a variable that is assigned only once, also yield that assignment with the solution's
+    expression as its value. In the place of a simple statement, also yield `translated` as a whole.
     """
     for version_index, version in enumerate(translated.versions):
         for pair_index, (old, new) in enumerate(_differing_pairs(statement.node, version)):
             size = sum(1 for _ in ast.walk(new))
-            cost = _DIFFERENCE_COST + _COST_PER_PAIR * pair_index + _COST_PER_NODE * size + version_index
+            cost = _DIFFERENCE_COST + _COST_PER_PAIR * pair_index + _COST_PER_NODE * size
+            cost += _COST_PER_VERSION * version_index
             yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
             if assignment is not None:
                 kind = _kind_of(assignment.value, new, statement)
                 yield _replacement_draft(definition, assignment.value, new, cost - _ASSIGNMENT_BONUS, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
-            cost = _WHOLE_STATEMENT_COST + _UNALIKE_COST * (1 - translated.likeness) + version_index
+            cost = _WHOLE_STATEMENT_COST + _UNALIKE_COST * (1 - translated.likeness)
+            cost += _COST_PER_VERSION * version_index
             yield _rewrite_draft(definition, statement, version, cost, _kind_of_rewrite(statement, version))
 
 
 def _from_unpaired_statements(
     definition: DefinitionText, solution: TranslatedSolution, statement: Statement
 ) -> Iterator[Draft]:
-    """Yield, in place of the statement, each statement of the solution of its type that has no counterpart.
+    """Yield, in the place of a simple statement, each of the solution's that has its type and no counterpart.
 
-    For an `if`, only the condition is replaced.
+    Of an `if`, only the condition is replaced; other compound statements stay.
     """
     for translated in solution.statements:
         if translated.counterpart is not None:
@@ -176,7 +179,7 @@ def _from_unpaired_statements(
 
 
 def _enclosing_in_solution(node: ast.expr, solution: TranslatedSolution) -> Iterator[tuple[int, ast.expr]]:
-    """Yield the larger expressions that the solution has around the same expression, with their number of parts."""
+    """Yield the larger expressions that the solution has around the same one, as (number of parts, expression)."""
     if isinstance(node, ast.BinOp | ast.Call):
         yield from solution.enclosing_expressions.get(ast.dump(node), ())
 
@@ -216,10 +219,10 @@ def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the expressions directly inside a node, without a compound statement's body.
+    """Return the nodes to compare directly inside a node: expressions, parameters, and the items of a `with`.
 
-    Keyword arguments and comprehensions count as the expressions in them. Operators are left out: if they differ, the
-    node around them is what differs.
+    Keyword arguments and comprehensions count as the expressions in them. A compound statement's body is left out, and
+    so are operators: if they differ, the node around them is what differs.
     """
     if isinstance(node, ast.stmt):
         return [n for n in own_parts(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
@@ -238,7 +241,7 @@ def _generator_parts(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.Gener
 
 
 def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
-    """Return the kind that a learner is told if `old` becomes `new`: the first that fits, from special to general."""
+    """Return the kind that a learner is told if `old` in the statement becomes `new`: the first that fits."""
     kind: Kind = "expression"
     if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
         kind = "wrapped"
@@ -301,7 +304,7 @@ def _whole_value_edits(
 ) -> Iterator[Draft]:
     """Yield edits of a statement's value as a whole: called, divided, multiplied, detached or made a number.
 
-    Also yield the statement's condition negated, and `=` made `+=` or the reverse.
+    Also yield the condition of an `if` or `assert` negated, and other assignments (`_other_assignment`).
 
     Args:
         definition: the learner's function or class.
@@ -329,7 +332,7 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
     """Return the values that a statement assigns, returns or passes on; empty if there are none.
 
     For a returned tuple these are its entries. For a statement with calls of `_VALUE_PASSING_METHODS` it is the value
-    that the last of them passes: `loss` for `loss.backward()` and for `losses.append(loss)`.
+    that the last in `ast.walk` passes on: `loss` for `loss.backward()` and for `losses.append(loss)`.
     """
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         return node.value.elts
@@ -350,7 +353,7 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
 def _quotients_and_products(
     definition: DefinitionText, node: ast.stmt, value: ast.expr, material: EditMaterial, cost: float
 ) -> Iterator[Draft]:
-    """Yield the statement with its value divided, and multiplied, by each of the divisors in `material`."""
+    """Yield the statement with its value divided or multiplied by each of the divisors in `material`."""
     if not isinstance(node, ast.AugAssign | ast.Assign | ast.Return | ast.Expr):
         return
     for index, divisor in enumerate(material.divisors):
@@ -368,10 +371,8 @@ def _quotients_and_products(
 def _as_number_or_detached(
     definition: DefinitionText, node: ast.stmt, value: ast.expr, cost: float
 ) -> Iterator[Draft]:
-    """Yield the statement with `.item()` and with `.detach()` after its value."""
-    is_only_assigned = not isinstance(node, ast.AugAssign | ast.Return) and value is getattr(
-        node, "value", None
-    )
+    """Yield the statement with `.item()` or `.detach()` after its value."""
+    is_only_assigned = isinstance(node, ast.Assign | ast.AnnAssign) and value is node.value
     for name in ("item", "detach"):
         called = ast.Call(ast.Attribute(value, name, ast.Load()), [], [])
         extra = _ASSIGNED_AS_NUMBER_COST if is_only_assigned else _AS_NUMBER_COST
@@ -395,10 +396,10 @@ def _other_assignment(definition: DefinitionText, statement: Statement, cost: fl
 
 
 def _overwritten_each_round(definition: DefinitionText, statement: Statement, target: ast.expr) -> bool:
-    """Return True if the target occurs in an assignment before the loop, and in the innermost loop only here.
+    """Return True if the target occurs only here in the innermost loop, and in an assignment above it in fewer loops.
 
-    Then every round overwrites what was set before the loop, and nothing in the loop reads it, so `total = loss`
-    probably means `total += loss`.
+    Then each round overwrites what was set before, and nothing in the loop reads it, so `total = loss` probably means
+    `total += loss`.
     """
     name = variable_name(target)
     loops = [n for n in ast.walk(definition.node) if isinstance(n, ast.For | ast.While)]
@@ -435,7 +436,7 @@ def _replacement_draft(
 
 
 def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
-    """Return True if only brackets, commas, keywords or an assignment's `=` are around an expression.
+    """Return True if an expression stands between brackets, commas, keywords, colons, a `=`, or its statement's end.
 
     Any other expression may then stand in its place without parentheses.
     """

@@ -1,16 +1,15 @@
-"""Draft edits of whole lines: insert, repeat, delete, move or guard a line, or take it out of its guard.
+"""Draft edits of whole lines: insert, repeat, delete, move or guard lines, or take them out of their guard.
 
-`line_insertions` makes the insertions; the others are here. Guards come from the solution, in the learner's names
-(`translated_solution`). A guard is a line that ends with a colon (`if`, `with`, `for`) with statements under it. A gap
-is a place between two statements.
+`line_insertions` makes the insertions; the others are here. A guard is a line that ends with a colon (`if`, `with`,
+`for`) and has statements under it. Those that are put around statements come from the solution, in the learner's names
+(`translated_solution`). A gap is a place where a statement can be inserted.
 
-Example: the learner has `if i % 2: opt.step()` where the solution has `opt.step()` alone. Among the drafts are the
+Example: the learner has `opt.step()` under `if i % 2:`, the solution `opt.step()` alone. Among the drafts are the
 `step` without its guard (`_unwrapping`), the whole `if` left out (`_deletion`), and the `if` moved (`_moves`).
 
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
-less likely than another. All of these numbers were set by hand; only the order of the edits that results from them
-matters, and `tests/judging/repair/test_small_edits.py` says which must be tried early. Costs of likeness are multiplied
-by the likeness, 0 to 1, of the solution's statement and the learner's for the same step.
+less likely than another. Costs of likeness are multiplied by the likeness, 0 to 1, of the solution's statement and the
+learner's for the same step.
 """
 
 import ast
@@ -57,11 +56,11 @@ _DELETION_COST = 2.0
 _COST_PER_DELETED_LINE = 0.2
 """Added cost of each line after the first."""
 _UNWRAPPING_COST = 2.6
-"""Cost of taking statements out of their guard."""
+"""Cost of keeping only the statements under a guard."""
 _UNWRAPPED_LIKENESS_COST = 1.5
 """Added cost of likeness: a guard that the solution has too is probably needed."""
 _ELSE_COST = 1.0
-"""Added cost of keeping the `else` of a statement instead of its body."""
+"""Added cost of keeping the `else` instead, which is less likely to be what is needed."""
 
 
 def _deletion(
@@ -87,25 +86,25 @@ def _deletion(
 def _unwrapping(
     definition: DefinitionText, solution: TranslatedSolution, statement: Statement
 ) -> Iterator[Draft]:
-    """Yield the body of an `if`, `with`, `for`, `while` or `try` in the statement's place."""
+    """Yield the body of an `if`, `with`, `for`, `while` or `try`, and its `else`, in the statement's place."""
     node = statement.node
     if not isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
         return
     translated = solution.by_counterpart.get(statement)
     for name in ("body", "orelse"):
         nodes = getattr(node, name, [])
-        body = next((b for b in definition.blocks if b.statements[0].node in nodes[:1]), None)
-        if body is None or not all(s.has_own_lines for s in body.statements):
+        kept = next((b for b in definition.blocks if b.statements[0].node in nodes[:1]), None)
+        if kept is None or not all(s.has_own_lines for s in kept.statements):
             continue
-        first, last = body.statements[0].first_line, body.statements[-1].last_line
-        inner = reindent(definition.program_lines[first - 1 : last], body.indent, statement.block.indent)
+        first, last = kept.statements[0].first_line, kept.statements[-1].last_line
+        new = reindent(definition.program_lines[first - 1 : last], kept.indent, statement.block.indent)
         likeness = translated.likeness if translated else 0.0
-        # It is more likely that the body should remain than that the `else` should.
         cost = _UNWRAPPING_COST + _UNWRAPPED_LIKENESS_COST * likeness + _ELSE_COST * (name == "orelse")
         kind: Kind = "no-condition" if isinstance(node, ast.If | ast.While) else "superfluous"
-        header = definition.program_lines[statement.first_line - 1 : first - 1]
         start, end = statement.first_line - 1, statement.last_line
-        yield Draft(cost, kind, start, end, inner, statement.first_line, shown_lines=(header, ()))
+        only_guard_goes = name == "body" and last == end
+        shown_lines = (definition.program_lines[start : first - 1], ()) if only_guard_goes else None
+        yield Draft(cost, kind, start, end, new, statement.first_line, shown_lines=shown_lines)
 
 
 # ---- guard -----------------------------------------------------------------------------------------
@@ -123,7 +122,7 @@ _PARTLY_RELATED_GUARD_COST = 1.0
 
 
 def _guards(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
-    """Yield guards of the solution around one or a few of the learner's statements."""
+    """Yield guards of the solution around neighbouring statements of the learner's."""
     methods = {block.method for block in definition.blocks}
     for translated in solution.statements:
         original = translated.original
@@ -173,7 +172,7 @@ def _guard_draft(definition: DefinitionText, statements: list[Statement], header
 _MOVE_COST = 2.6
 """Cost of moving a statement."""
 _COST_PER_STEP = 0.25
-"""Added cost of each statement that is passed within the block."""
+"""Added cost of each statement that is passed within the block; on the way down, the moved one counts too."""
 _MAX_STEPS = 6
 """Number of steps from which on a longer way costs no more."""
 _OTHER_BLOCK_MOVE_COST = 0.6
@@ -183,13 +182,13 @@ _UNKNOWN_STEP_COST = 0.8
 _COMPOUND_MOVE_COST = 0.8
 """Added cost of moving a compound statement."""
 _RETURN_INTO_LOOP_COST = 3.0
-"""Added cost of moving a `return` into a loop, which ends it in its first round: leaving the loop out says more."""
+"""Added cost of moving a `return` into a loop. There it ends the first round, and leaving the loop out is clearer."""
 
 
 def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: Statement) -> Iterator[Draft]:
     """Yield moves of a statement within its block or near it; to any place if the solution has the same step.
 
-    Without that step in the solution, nothing tells which of the places far away is right.
+    The only statement of a block is not moved.
     """
     if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
         return
@@ -213,19 +212,20 @@ def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: 
 
 
 def _index_in_block(gap: Gap) -> int:
-    """Return the index in its block that a statement at the place would have."""
+    """Return the index in its block at which a statement would be inserted."""
     return gap.next.position if gap.next is not None else len(gap.block.statements)
 
 
 def _is_near(definition: DefinitionText, gap: Gap, statement: Statement) -> bool:
     """Return True if the place is just outside the statement's block, or in a block next to the statement."""
     around = definition.statement_around(statement.block)
+    around_gap = definition.statement_around(gap.block)
     just_outside = around is not None and around in (gap.next, gap.previous)
-    return just_outside or definition.statement_around(gap.block) in (statement.next, statement.previous)
+    return just_outside or (around_gap is not None and around_gap in (statement.next, statement.previous))
 
 
 def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost: float) -> Draft:
-    """Return a draft that moves a statement to a place: the lines between the two change their order."""
+    """Return a draft that moves a statement to a place; the lines between the two stay."""
     source = definition.lines_of(statement)
     moved = reindent(source, statement.block.indent, gap.block.indent)
     if gap.lines_before < statement.first_line:
@@ -234,7 +234,7 @@ def _move_draft(definition: DefinitionText, statement: Statement, gap: Gap, cost
     else:
         start, end = statement.first_line - 1, gap.lines_before
         new = [*definition.program_lines[statement.last_line : gap.lines_before], *moved]
-    # Feedback points at where the line stands now, and says on which side of that line it belongs.
+    # Feedback points at where the statement stands now, and says on which side of that it belongs.
     side: Side = "before" if gap.lines_before < statement.first_line else "after"
     kind: Kind = "order" if gap.block is statement.block else "place"
     code = "\n".join(source)
@@ -250,10 +250,7 @@ _SUPERFLUOUS_DECORATOR_COST = 4.0
 
 
 def _decorators(definition: DefinitionText, solution: DefinitionText) -> Iterator[Draft]:
-    """Yield insertions of decorators that the solution's functions have, and deletions of those that they do not have.
-
-    A function that the solution does not have should have no decorator.
-    """
+    """Yield insertions of decorators that the solution's function of the same name has, and deletions of all others."""
     wanted_by_name = {
         node.name: [ast.unparse(d) for d in node.decorator_list] for node in _definitions_in(solution)
     }

@@ -1,15 +1,14 @@
 """Draft insertions of whole lines: of the solution's statements, and of the learner's own once more elsewhere.
 
-Inserted lines come from the solution, in the learner's names (`translated_solution`), or from the learner's program.
-A gap is a place between two statements. `line_edits` makes the other edits of whole lines.
+The solution's are put into the learner's names (`translated_solution`). A gap is a place where a statement can be
+inserted. `line_edits` makes the other edits of whole lines.
 
 Example: the solution clears the gradients at the start of each window, and the learner has no such line. For each gap
-there is a draft that inserts `opt.zero_grad()` there. The one with the lowest cost is where the learner's neighbours
-are those of the solution (`gap_cost`).
+there is a draft that inserts `opt.zero_grad()` there. The one with the lowest cost is where the statement has the same
+neighbours as in the solution (`gap_cost`).
 
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
-less likely than another. All of these numbers were set by hand; only the order of the edits that results from them
-matters, and `tests/judging/repair/test_small_edits.py` says which must be tried early.
+less likely than another.
 """
 
 import ast
@@ -23,10 +22,10 @@ from grader.submission.syntax import is_compound
 INDENT = "    "
 """Indentation of one level."""
 LIKENESS_COST = 2.5
-"""Added cost of inserting and deleting a statement, multiplied by the likeness (0 to 1) of the solution's statement and
+"""Added cost of inserting or deleting a statement, multiplied by the likeness (0 to 1) of the solution's statement and
 the learner's for the same step: one that both have is neither missing nor superfluous."""
 VERSION_COST = 1.5
-"""Added cost of each version of a translated statement after the first, which is the likeliest."""
+"""Added cost of a version of a translated statement, for each version before it."""
 
 
 # ---- insert ----------------------------------------------------------------------------------------
@@ -36,13 +35,13 @@ _INSERTION_COST = 1.5
 _COST_PER_INSERTED_LINE = 0.3
 """Added cost of each line after the first."""
 _OVERWRITE_COST = 1.5
-"""Added cost of a line that sets a variable which the learner sets too: more likely, that line is wrong."""
+"""Added cost of a line that sets a variable which the learner sets too: more likely, the learner's line is wrong."""
 
 # Costs of a place for a statement of the solution (`gap_cost`), from the surest place to the least sure one.
 _ONE_WRONG_NEIGHBOUR_COST = 0.4
 """One neighbour is the right one and the other is not."""
 _NO_NEIGHBOUR_COST = 0.8
-"""The block is the right one, and the solution's statement has no neighbours whose counterparts could tell more."""
+"""The block is the right one, and no neighbours are known (see `gap_cost`)."""
 _WRONG_NEIGHBOURS_COST = 1.2
 """The block is the right one, but the neighbours are not."""
 _OTHER_BLOCK_COST = 1.8
@@ -52,7 +51,7 @@ _OTHER_LOOP_DEPTH_COST = 0.7
 
 
 def insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
-    """Yield insertions of the solution's statements that the learner seems to lack, at every place they may belong."""
+    """Yield insertions of the solution's statements that the learner may lack, at every place where they may belong."""
     for translated in solution.statements:
         original = translated.original.node
         is_present = translated.likeness == 1.0 and not is_compound(original)
@@ -66,14 +65,13 @@ def insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iter
             if assigned and not assigned & definition.names_read:
                 continue  # the learner never reads the variable
             lines = ast.unparse(version).split("\n")
-            # The more the counterpart is like the statement, the less likely a line is missing.
             cost = _INSERTION_COST + LIKENESS_COST * translated.likeness + VERSION_COST * version_index
             cost += _COST_PER_INSERTED_LINE * (len(lines) - 1)
             overwrites = bool(assigned & definition.names_assigned) and not _is_initialisation(version)
             for gap in gaps:
                 if isinstance(version, ast.Return) and _is_return(gap.next):
                     continue  # the return that follows is to be rewritten instead
-                # Inside a loop the next round may need the new value, so overwriting a variable adds no cost there.
+                # Inside a loop the next round may need the new value, so no cost is added there.
                 overwrite_cost = _OVERWRITE_COST * (overwrites and not gap.block.loop_depth)
                 cost_of_gap = gap_cost(solution, translated, gap)
                 yield _insertion_draft(gap, lines, cost + overwrite_cost + cost_of_gap)
@@ -82,9 +80,9 @@ def insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iter
 def _gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> list[Gap]:
     """Return the places where a statement of the solution may belong.
 
-    A method belongs at the end of the class. Any other statement belongs in the method of the solution's name, because
-    a statement of one method is of no use in another; if the learner has no such method, or the definition is a
-    function, it may belong anywhere but directly in a class.
+    A method belongs at the end of the class; in a function, no inner function is inserted. Any other statement belongs
+    in the method of the solution's name, because a statement of one method is of no use in another; if the learner has
+    no such method, or the definition is a function, it may belong anywhere but directly in a class.
     """
     if isinstance(translated.original.node, ast.FunctionDef):
         return [gap for gap in definition.gaps if isinstance(gap.block.owner, ast.ClassDef)][-1:]
@@ -117,8 +115,9 @@ def _is_initialisation(node: ast.stmt) -> bool:
 def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap: Gap) -> float:
     """Return the cost of a place for a statement of the solution: 0 between the right neighbours, up to 2.5.
 
-    The right neighbours are the counterparts of its neighbours in the solution. Without them, the block counts: one
-    that corresponds to the statement's block in the solution is better than one that does not.
+    The right neighbours are those of `TranslatedSolution.counterparts_around`; if only one is known, a place beside it
+    costs 0 too. Away from them, the block counts: one that corresponds to the statement's block in the solution is
+    better than one that does not. Any two bodies of functions correspond.
     """
     before, after = solution.counterparts_around(translated)
     follows = before is not None and gap.previous is before
@@ -138,7 +137,7 @@ def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap:
 def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
     """Return a draft that inserts these lines, which are not indented yet."""
     new = [gap.block.indent + line for line in lines]
-    line, side = feedback_place(gap)
+    line, side = _feedback_place(gap)
     index = gap.lines_before
     kind = _kind_of_insertion(gap, lines)
     return Draft(cost, kind, index, index, new, line, side, changed_code="\n".join(lines))
@@ -147,7 +146,7 @@ def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
 def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
     """Return the kind that a learner is told if these lines are inserted.
 
-    An `if` with a `return` before other statements takes a case away from them.
+    It is `case` for an `if` with a `return` before other statements: they no longer see the case.
     """
     if len(lines) == 1:
         return "missing"
@@ -155,7 +154,7 @@ def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
     return "case" if returns and gap.next is not None else "missing-lines"
 
 
-def feedback_place(gap: Gap) -> tuple[int, Side]:
+def _feedback_place(gap: Gap) -> tuple[int, Side]:
     """Return the line that feedback points at for a place, and on which side of it the place is."""
     if gap.next is not None:
         return gap.next.first_line, "before"
@@ -174,15 +173,15 @@ _FOLLOWED_COST = 0.3
 _REPETITION_COST = 3.8
 """Cost of repeating a call elsewhere."""
 _COST_PER_LOOP_LEVEL = 0.5
-"""Added for each loop around only one of the two places of a call."""
+"""Added for each loop more around the one place of a call than around the other."""
 _BRANCH_REPETITION_COST = 1.6
-"""Cost of repeating a call in the other branch of an `if`, after the line that it follows in its own branch."""
+"""Cost of repeating a call in the other branch of an `if`, after the same line as in its own branch."""
 _OPPOSITE_COST = 3.2
-"""Cost of doing after a loop what an `if` in it did not do in the last round."""
+"""Cost of doing after a loop what an `if` in it may have left undone in the last round."""
 
 
 def repetitions(definition: DefinitionText) -> Iterator[Draft]:
-    """Yield insertions of the learner's own statements once more elsewhere: a step that is needed twice."""
+    """Yield insertions of the learner's own statements once more elsewhere, as of a step that is needed twice."""
     for statement in definition.statements:
         if not statement.has_own_lines:
             continue
@@ -196,7 +195,7 @@ def repetitions(definition: DefinitionText) -> Iterator[Draft]:
 
 
 def _resets_in_loops(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
-    """Yield insertions of an initialisation such as `window = []` inside the loops below it, to start afresh there."""
+    """Yield insertions of an initialisation such as `window = []` inside more loops than it is in, to start afresh."""
     lines = reindent(definition.lines_of(statement), statement.block.indent, "")
     for gap in definition.gaps:
         if gap.block.loop_depth > statement.block.loop_depth and statement not in (gap.next, gap.previous):
@@ -217,7 +216,7 @@ def _repeated_calls(definition: DefinitionText, statement: Statement) -> Iterato
 
 
 def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -> bool:
-    """Return True if place and statement are in two branches of one statement, each after the same line."""
+    """Return True if place and statement are in two branches of one statement, both after the same line."""
     return (
         gap.block.owner is statement.block.owner
         and gap.block is not statement.block
@@ -234,7 +233,7 @@ def _opposite_after_loop(definition: DefinitionText, statement: Statement, node:
     updates with what is left over after the last full window.
     """
     body = next((b for b in definition.blocks if b.owner is node), None)
-    if body is None:
+    if body is None or not all(s.has_own_lines for s in body.statements):
         return
     inner = [line for s in body.statements for line in definition.lines_of(s)]
     test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))

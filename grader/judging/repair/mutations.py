@@ -1,10 +1,10 @@
 """Propose what the learner may have meant to write instead of a single expression.
 
-For `i < n` the proposals are `i <= n`, `i > n` and `i >= n`: slips that beginners make in any program. Nothing of the
-solution is used but its constants and divisors (`EditMaterial`). `expression_edits` tries the proposals on every
-expression of the learner's definition.
+For `i < n` the proposals are `i <= n`, `i > n` and `i >= n`: beginners write the one for the other in any program. Of
+the solution, only its constants and divisors are used (`EditMaterial`). `expression_edits` tries the proposals on the
+expressions of the learner's definition. A new slip goes into the `_other_…` function of its kind of expression.
 
-The numbers in the functions below are extra costs, set by hand: a proposal of 0.1 is tried before one of 0.5.
+The numbers in the functions below are extra costs (`Mutation.extra_cost`).
 """
 
 import ast
@@ -52,7 +52,7 @@ _OTHER_FUNCTIONS = {
     "min": ("max",),
     "int": ("round",),
 }
-"""Functions and methods that may have been meant instead of one, the likeliest first."""
+"""Functions and methods that may have been meant instead, the likeliest first."""
 _SAME_VALUE_METHODS = ("item", "detach", "float", "double", "clone", "cpu")
 """Methods that return the same value in another form: a call of one may be superfluous."""
 
@@ -61,7 +61,7 @@ class Mutation(NamedTuple):
     """An expression that the learner may have meant."""
 
     extra_cost: float
-    """What to add to the cost of a usual slip (`Draft.cost`); negative for the likeliest."""
+    """What to add to the cost of a usual slip (`expression_edits`); negative for the likeliest."""
     kind: Kind
     expression: ast.expr
 
@@ -136,7 +136,7 @@ def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutation]:
 
 
 def _other_comparisons(node: ast.Compare, material: EditMaterial) -> Iterator[Mutation]:
-    """Yield other comparison operators, and another condition that is true at the end of the loop."""
+    """Yield other comparison operators, and a condition that holds in the last round too (`_or_at_the_end`)."""
     for index, operator in enumerate(node.ops):
         for rank, other in enumerate(_OTHER_COMPARISONS.get(type(operator), ())):
             changed = copy.deepcopy(node)
@@ -146,7 +146,7 @@ def _other_comparisons(node: ast.Compare, material: EditMaterial) -> Iterator[Mu
 
 
 def _or_at_the_end(node: ast.Compare, material: EditMaterial) -> Iterator[Mutation]:
-    """Yield `(i + 1) % k == 0 or i + 1 == n` for `(i + 1) % k == 0`, which forgets a shorter last group of `k`."""
+    """Yield `(i + 1) % k == 0 or i + 1 == n` for `(i + 1) % k == 0`, which forgets a last group shorter than `k`."""
     remainder = node.left
     if isinstance(remainder, ast.BinOp) and isinstance(remainder.op, ast.Mod):
         for rank, loop_length in enumerate(material.loop_lengths):
@@ -155,9 +155,9 @@ def _or_at_the_end(node: ast.Compare, material: EditMaterial) -> Iterator[Mutati
 
 
 def _other_calculations(node: ast.BinOp, material: EditMaterial) -> Iterator[Mutation]:
-    """Yield each operand alone, other operators, `b - a` for `a - b` (`b / a` for `a / b`), and other divisors.
+    """Yield each operand alone, other operators, `b - a` for `a - b`, `b / a` for `a / b`, and other divisors.
 
-    Of a quotient only the dividend is yielded alone: the division may be superfluous, but hardly the dividend.
+    The divisor of a quotient is not yielded alone: the division may be superfluous, but hardly the dividend.
     """
     divides = isinstance(node.op, ast.Div | ast.FloorDiv)
     kind: Kind = "divisor" if divides else "operator"
@@ -204,8 +204,13 @@ def _other_constants(node: ast.Constant, material: EditMaterial) -> Iterator[Mut
     if isinstance(value, bool):
         yield Mutation(0.1, "value", ast.Constant(not value))
     elif isinstance(value, int | float):
-        solution_numbers = [c.value for c in material.solution_constants if isinstance(c.value, int | float)]
+        # A bool is an `int` too, and as a key `True` would take the place of 1.
+        solution_numbers = [
+            c.value
+            for c in material.solution_constants
+            if isinstance(c.value, int | float) and not isinstance(c.value, bool)
+        ]
         others = dict.fromkeys([value + 1, value - 1, *solution_numbers])  # each number once
-        # A bool is an `int` too. A negative number is not one constant, but a minus before one.
-        for rank, other in enumerate(o for o in others if o != value and not isinstance(o, bool) and o >= 0):
+        # A negative number is not one constant, but a minus before one.
+        for rank, other in enumerate(o for o in others if o != value and o >= 0):
             yield Mutation(0.5 + 0.2 * rank, "value", ast.Constant(other))

@@ -1,19 +1,21 @@
 """Detect that a program remembers something from one call to the next and so gives wrong results.
 
-All scenarios are played in one process, as a learner calls a function again and again in one notebook. A mutable
-default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has forgotten
-what they held. So if a scenario has another result in a newly loaded program, something was remembered.
+A submission's scenarios are played in one process, as a learner calls a function again and again in one notebook. A
+mutable default, an attribute of a class or a global variable lives on between the calls; a newly loaded program has
+forgotten what they held. So if a scenario always has the same other result in a newly loaded program, something was
+remembered.
 
 Example: `def reach(node, seen=set())` skips in its second call the nodes that the first call has added to `seen`.
 
 Finding that out costs plays, so only programs with a line that could remember something are played. Not recognized as
-such a line are a cache in a decorator (`functools.lru_cache`), a variable of an enclosing function (a closure), an
-attribute set outside the definition (`f.cache = []`), and what a library keeps, such as the default dtype of torch.
+such a line are, for example, a cache in a decorator (`functools.lru_cache`), a variable of an enclosing function (a
+closure), an attribute set outside the definition (`f.cache = []`), and what a library keeps, as the default dtype of
+torch.
 """
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, count
+from itertools import count
 
 from grader.course.course import Exercise
 from grader.judging.compare_runs import find_difference
@@ -26,7 +28,7 @@ _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.S
 
 
 def line_that_could_remember(source: str, name: str) -> int | None:
-    """Return a line, from 1, by which the definition of `name` could remember something; None if there is none.
+    """Return the first line found, from 1, by which the definition of `name` could remember something, or None.
 
     The definition is searched first, then the functions and classes that it names, but not the ones that these name in
     turn. Last come the top-level variables that the definition names, if their values could be mutable.
@@ -40,16 +42,16 @@ def line_that_could_remember(source: str, name: str) -> int | None:
     if definition is None:
         return None
     names = names_in(definition)
-    examined = [definition, *(node for other, node in other_definitions.items() if other in names)]
-    lines_inside = (line for node in examined for line in _lines_that_could_remember(node))
-    lines_of_variables = (
-        statement.lineno
-        for statement in top_level(source)
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, _MAYBE_MUTABLE)
-        for target in _targets(statement)
-        if isinstance(target, ast.Name) and target.id in names
-    )
-    return next(chain(lines_inside, lines_of_variables), None)
+    lines = [*_lines_that_could_remember(definition)]
+    for other, node in other_definitions.items():
+        if other in names:
+            lines += _lines_that_could_remember(node)
+    for statement in top_level(source):
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            variables = {target.id for target in _targets(statement) if isinstance(target, ast.Name)}
+            if variables & names and isinstance(statement.value, _MAYBE_MUTABLE):
+                lines.append(statement.lineno)
+    return lines[0] if lines else None
 
 
 def scenarios_changed_by_reloading(
@@ -57,14 +59,14 @@ def scenarios_changed_by_reloading(
 ) -> list[str]:
     """Return the names of the failing scenarios in which a newly loaded program gives another result than before.
 
-    Two newly loaded programs must give that same other result. A program whose results differ by chance gives another
-    one each time, which does not show that it remembers anything.
+    Two newly loaded programs must give the same other result: a program whose results differ by chance gives another
+    one each time, without remembering anything.
 
     Args:
         exercise: the exercise that was played.
         source: the learner's program.
         runs: the learner's runs, played one after the other in one process.
-        failing: names of the scenarios, all in `runs`, whose runs differ from the solution's.
+        failing: names of scenarios in `runs` that differ from the solution's runs.
         runner: plays the program; it loads a text anew unless the text is the same as the one before.
 
     Raises:
@@ -88,7 +90,7 @@ def _reloading_changes(
 
 
 def _lines_that_could_remember(definition: Definition) -> Iterator[int]:
-    """Yield the lines of mutable defaults, class attributes, `global` statements, and `f.calls = …` inside `f`."""
+    """Yield the lines of defaults that may be mutable, class attributes, `global`, and `f.calls = …` inside `f`."""
     for node in ast.walk(definition):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             defaults = (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)

@@ -1,21 +1,21 @@
 """Search for the small edits that make a learner's own program right.
 
 The search repairs one scenario at a time, the target: the failing scenario with the fewest events in the solution's
-run, because it is cheap to play.
+run, because it is cheap to play. (`judging/own_edit.py` searches with other runs in the place of the solution's.)
 
 1. Edits are tried in the order of `small_edits`. An edit that makes the target agree with the solution is played in the
    other failing scenarios too, which it may repair, and in the passing ones, which it must not break.
-2. The best edit found within a limited number of plays is made. If no edit repairs the target, one that brings it
-   nearer to the solution is made; it is kept only if a later edit then repairs a scenario.
-3. The search goes on with the edited program, until nothing fails or `_MAX_EDITS` edits are made.
+2. The best edit found within a limited number of plays is made. If no edit repairs the target, the one that brings it
+   nearest to the solution is made; it is kept only if it or a later edit repairs a scenario.
+3. The search goes on with the edited program, until nothing fails, no edit helps, or `_MAX_EDITS` edits are made.
 
 Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program checks `accum_steps < 0` instead of
 `< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
 refused arguments; the second inserts the missing line and repairs the rest.
 
-The budget counts plays, not seconds, so the result does not depend on how busy the machine is. An edit that repairs its
-target is still played in the other scenarios when the budget is spent, because it is probably the repair. The runner
-can end the search earlier, by raising `AttemptsSpent`.
+The budget counts plays, not seconds, so that the result does not depend on how busy the machine is. An edit that
+repairs its target is still played in the other scenarios when the budget is spent, because it is probably the repair.
+The runner can end the search earlier, by raising `AttemptsSpent`.
 """
 
 import re
@@ -36,17 +36,17 @@ from grader.observe.trace import Event, Run
 from grader.sandbox.attempts_spent import AttemptsSpent
 
 _CODE_WORD = re.compile(r"[a-z_]{3,}")
-"""A word of code in the name of an array or fact, such as `train_losses`; code with that word is the place to look."""
+"""Matches a word in the name of an array or fact, such as `train_losses`; code with that word is the place to look."""
 _MAX_EDITS = 4
 """Maximum number of edits in a repair: nobody would learn from a longer list of changes."""
-# Both numbers of plays were set by hand, for budgets of 40 to 300 plays (`add_repair`).
+# Both numbers of plays were set by hand, for the budgets of `add_repair`.
 _PLAYS_UNTIL_NEARER_IS_TAKEN = 120
 """Plays after which an edit that only brings the target nearer is taken, if no edit has repaired the target."""
 _PLAYS_AFTER_FIRST_REPAIR = 40
-"""Plays spent on finding a better edit once an edit repairs the target and breaks no scenario."""
+"""Plays, after an edit that repairs the target and breaks no scenario, in which a better one may still be found."""
 _TOO_MANY_EVENTS_TO_ALIGN = 500
 """Number of events from which on two runs are not aligned, because the time grows with the square of the number. A
-right run has fewer; a wrong loop may record up to `MAX_EVENTS`."""
+wrong loop may record up to `MAX_EVENTS`."""
 _STATES = "theta"
 """Name of the array with the flat parameters: a row for the start and one for each update."""
 
@@ -55,7 +55,7 @@ class Runner(Protocol):
     """Plays edited versions of the learner's program, in a process where they can do no harm."""
 
     def run(self, text: str, scenario: str) -> Run | None:
-        """Return the run of one scenario by the program `text`; None if it did not come to an end.
+        """Return the run of one scenario by the program `text`; None if it did not load or did not come to an end.
 
         Raises:
             AttemptsSpent: nothing more can be played.
@@ -96,7 +96,7 @@ def search_repair(
         exercise: the exercise, whose definition is edited.
         source: the learner's program.
         runs: the program's runs, by the names of their scenarios; one that is missing counts as failing.
-        solution: returns the solution's run, given a scenario's name.
+        solution: returns the run that the repaired program should have, given a scenario's name.
         runner: plays the edited programs.
         budget: number of plays after which no further edit is tried.
     """
@@ -155,7 +155,7 @@ class _RepairSearch:
             pass  # what was found so far is still a repair
         if not edits_until_fewest:
             return None
-        # The edits after these only brought a scenario nearer, and no later edit repaired it.
+        # The edits after these have repaired nothing.
         kept = tuple(edits[:edits_until_fewest])
         repaired = tuple(name for name in failing_at_first if name not in fewest_failing)
         return Repair(kept, self._plays, repaired, fewest_failing)
@@ -176,39 +176,34 @@ class _RepairSearch:
         the target nearest, provided that it breaks no scenario that passes.
 
         Raises:
-            AttemptsSpent: nothing more can be played, and either no edit has helped, or it is not known yet whether the
-                edit that brings the target nearest breaks anything.
+            AttemptsSpent: nothing more can be played, and no edit has repaired the target.
         """
         target, *others = self._shortest_first(failing)
         passing = [name for name in self._scenarios() if name not in failing]
         best: _TriedEdit | None = None
-        """The edit that repairs most, the target among it."""
+        """The edit that repairs the target and, of those that do, the most scenarios."""
         nearest: _TriedEdit | None = None
         """The edit that does not repair the target but brings it nearest to the solution's run."""
         best_closeness = self._closeness(runs.get(target), target)
-        stop_with_best = self._budget
-        stop_with_nearest = self._plays + _PLAYS_UNTIL_NEARER_IS_TAKEN
+        stop = self._plays + _PLAYS_UNTIL_NEARER_IS_TAKEN
+        """Number of plays at which the best edit or, without one, the nearest is taken."""
         for edit in self._edits_likeliest_first(text, runs.get(target), target):
             try:
                 tried = self._try_edit(edit, target, others, passing)
             except AttemptsSpent:
-                if best is None and nearest is None:
+                if best is None:  # `nearest` is of no use, because no edit after it can be played
                     raise
-                # It is not known whether `nearest` breaks a scenario. But no later edit can be played, so none repairs
-                # a scenario, and `find` drops `nearest` anyway.
-                return best or nearest
+                return best
             if tried is not None and tried.repaired_count:
                 if best is None:
-                    stop_with_best = min(self._budget, self._plays + _PLAYS_AFTER_FIRST_REPAIR)
+                    stop = self._plays + _PLAYS_AFTER_FIRST_REPAIR
                 if best is None or tried.repaired_count > best.repaired_count:
                     best = tried
                 if tried.repaired_count == len(failing):
                     return tried
             elif tried is not None and tried.closeness > best_closeness:
                 nearest, best_closeness = tried, tried.closeness
-            if best is not None and self._plays >= stop_with_best:
-                break
-            if best is None and nearest is not None and self._plays >= stop_with_nearest:
+            if (best is not None or nearest is not None) and self._plays >= stop:
                 break
         if best is None and nearest is not None and self._play_everywhere_else(nearest, passing):
             return nearest
@@ -239,7 +234,7 @@ class _RepairSearch:
             passing: the scenarios that pass.
 
         Returns:
-            What the edit did; None if it breaks a scenario that passes, or if the target does not come to an end.
+            What the edit did; None if it breaks a scenario that passes, or if the target has no run.
 
         Raises:
             AttemptsSpent: nothing more can be played.
@@ -267,7 +262,7 @@ class _RepairSearch:
     def _play_everywhere_else(self, tried: _TriedEdit, passing: Collection[str]) -> bool:
         """Play an edit in the scenarios that `tried.runs` lacks, and add their runs; return False if it breaks one.
 
-        It breaks a scenario if that is one of `passing` and no longer passes; then no further scenario is played.
+        It breaks a scenario of `passing` if that fails with it; then no further scenario is played.
 
         Raises:
             AttemptsSpent: nothing more can be played.
@@ -287,7 +282,7 @@ class _RepairSearch:
         """Measure how near a run is to the solution's, if it differs: the larger of two tuples is nearer.
 
         - No run: `(-1,)`.
-        - The exceptions differ: `(0, number of parameter states that were recorded)`.
+        - Only one run raised, or the exceptions differ: `(0, number of parameter states that were recorded)`.
         - Something else differs: `(1, states of the parameters that agree, from the start on; minus the difference in
           the number of states; number of arrays and facts that agree)`.
         """
@@ -314,13 +309,13 @@ class _RepairSearch:
             raise AttemptsSpent
 
     def _play(self, text: str, scenario: str) -> Run | None:
-        """Play a program in a scenario; None if it did not come to an end."""
+        """Play a program in a scenario and return its run, or None (see `Runner.run`)."""
         self._plays += 1
         return self._runner.run(text, scenario)
 
 
 def _count_same_fields(run: Run, solution: Run, atol: float) -> int:
-    """Return the number of the solution's arrays and facts that are the same in the run."""
+    """Return the number of the solution's arrays and facts that are the same in the run, arrays within `atol`."""
     same_arrays = sum(
         name in run.arrays
         and run.arrays[name].shape == array.shape
@@ -331,7 +326,7 @@ def _count_same_fields(run: Run, solution: Run, atol: float) -> int:
 
 
 def _focus(run: Run | None, solution: Run, atol: float) -> Focus:
-    """Return what a run that differs from the solution's tells about where to look; nothing if there is no run."""
+    """Return what a run that differs from the solution's tells about where to look; without a run, nothing."""
     if run is None:
         return Focus()
     lines = _lines_of_first_differing_events(run, solution)
@@ -344,17 +339,17 @@ def _focus(run: Run | None, solution: Run, atol: float) -> Focus:
         frozenset(lines),
         missing_events=frozenset((solution_kinds - kinds).keys()),
         extra_events=frozenset((kinds - solution_kinds).keys()),
-        returned_differs_first="return" in name,
+        returned_differs_first=name == "returned",
         # These two are names of ours, not words of the learner's code.
         field_words=frozenset(_CODE_WORD.findall(name)) - {_STATES, "returned"},
     )
 
 
 def _lines_of_first_differing_events(run: Run, solution: Run) -> set[int]:
-    """Return the lines, from 1, of the run's events where the two orders of events first differ.
+    """Return the lines, from 1, of the run's events at the place where the two orders of events first differ.
 
-    If events are missing there, these are the lines of the events before and after the place. Empty if the orders are
-    equal or too long to be aligned.
+    If events are only missing there, these are the lines of the events before and after the place. Empty if the orders
+    are equal or too long to be aligned.
     """
     own_steps = [_step(event) for event in run.events]
     solution_steps = [_step(event) for event in solution.events]
@@ -369,14 +364,14 @@ def _lines_of_first_differing_events(run: Run, solution: Run) -> set[int]:
 
 
 def _step(event: Event) -> tuple[object, ...]:
-    """Return what makes two events the same step of the loop. Their lines, for example, may differ."""
+    """Return what two events share if they are the same step of the loop; their lines, for example, may differ."""
     return event.kind, event.batch, event.call
 
 
 def _original_line(source: str, text: str, line: int) -> int:
-    """Return which line of `source` a line of the edited `text` was; for a new line, the one that stood in its place.
+    """Return which line of `source` a line of the edited `text` was. Both lines are numbered from 1.
 
-    Both lines are numbered from 1.
+    For a new line, this is the line that it replaced or, if it was inserted, the line that then followed.
     """
     before, after = source.split("\n"), text.split("\n")
     # `before[first:last]` became `after[start:end]`.

@@ -1,13 +1,13 @@
 """Propose small edits of a learner's own definition, the likeliest first; the search for a repair tries them.
 
 1. `line_edits` and `expression_edits` draft edits with a cost: what the solution has and the learner lacks, and what
-   beginners often get wrong. Helpers that the definition calls are edited too.
-2. What the runs tell (`Focus`) changes the cost: edits near the lines of differing events become cheaper, and so does
-   inserting a call of which there are too few.
+   beginners often get wrong. Helpers that the definition uses are edited too.
+2. What the runs tell (`Focus`) changes the cost: edits far from the lines of differing events cost more, and inserting
+   a call of which there are too few costs less.
 3. The drafts are sorted by cost. One that resembles cheaper drafts moves back, so that one line inserted at every place
    does not crowd out the rest.
 4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is set, except those
-   that the learner's program already reads too early.
+   that the program already reads too early.
 
 Example: the learner has `count = len(xb)` in a loop, the solution `count += len(xb)`. The first edit proposed
 replaces the operator; inserting `count += len(xb)` before the line and deleting the line come next.
@@ -17,7 +17,7 @@ import ast
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -49,30 +49,31 @@ _CODE_OF_EVENTS = {
 }
 """By kind of event: texts in an edit's code, each of which suggests that the edit adds or removes such an event."""
 _ROUND_EVENTS = {"forward", "step"}
-"""Kinds of events that belong to every round of a loop: a run with too few (or too many) of both lacks (or has extra)
-whole rounds."""
+"""Kinds of events that whole rounds of a loop have: a run with too few of both probably lacks rounds, and one with too
+many of both has extra ones."""
 
 # What changes the cost of a draft (`Draft.cost`): a bonus is subtracted, a cost is added. All were set by hand.
 _COST_PER_LINE_AWAY = 0.12
-"""Cost of each line between the edit and the nearest line where the runs differ."""
+"""Cost of each line from the edit to the nearest of `Focus.lines`."""
 _MAX_LINES_AWAY = 8
 """Number of lines from which on a greater distance costs no more."""
 _RIGHT_EVENT_BONUS = 1.2
-"""Bonus if the edit adds events of which the run has too few, or removes events of which it has too many."""
+"""Bonus if the edit may add events of which the run has too few; the same if it may remove those of which it has too
+many."""
 _WRONG_EVENT_COST = 1.0
-"""Cost if the edit can only do the opposite: remove events of which there are too few, or add further ones."""
+"""Cost if the edit can only remove events, and the run has too few of them, or only add them, and it has too many."""
 _RETURN_BONUS = 1.0
-"""Bonus for an edit of a `return`, if the first difference is in what is returned."""
+"""Bonus for an edit of a line with `return`, if the first difference is in what is returned."""
 _RETURNED_NAME_BONUS = 0.5
-"""Bonus, in the same case, for an edit of a line that mentions a returned variable."""
+"""Bonus, in the same case, for an edit of another line that mentions a returned variable."""
 _LOOP_CONTROL_BONUS = 0.9
 """Bonus for an edit of a condition or loop, if whole rounds are missing or too many."""
 _FIELD_WORD_BONUS = 0.5
-"""Bonus for an edit of a line that mentions the name of what differs first (`Focus.field_words`)."""
+"""Bonus for an edit of a line that mentions a word of `Focus.field_words`."""
 _COST_PER_SAME_INSERTION = 0.12
-"""Cost of each earlier draft that inserts the same line elsewhere."""
+"""Cost of each cheaper draft of the same kind that inserts the same lines elsewhere."""
 _COST_PER_EDIT_OF_LINE = 0.05
-"""Cost of each earlier draft of the same kind on the same line."""
+"""Cost of each cheaper draft of the same kind on the same line, if nothing is inserted."""
 _HELPER_COST = 0.5
 """Cost of inserting a line into a helper instead of the definition itself."""
 
@@ -88,7 +89,7 @@ class Focus:
     extra_events: frozenset[str] = frozenset()
     """Kinds of events of which the learner's run has too many."""
     returned_differs_first: bool = False
-    """True if the first difference is in what is returned; parameters agree then, because they are compared first."""
+    """True if the first difference is in the array `returned`; exceptions and parameters agree then."""
     field_words: frozenset[str] = frozenset()
     """Words in the name of the array or fact that differs first: `buffers`, `train_losses`."""
 
@@ -98,14 +99,14 @@ class SmallEdit:
     """One edit of the learner's program."""
 
     line: int
-    """Line, from 1, that feedback points at."""
+    """Line, from 1, that feedback points at; it is a line of the program before the edit."""
     kind: Kind
     program: str
-    """The whole program with the edit made, and with the edits that were made before it in a repair."""
-    old: tuple[str, ...] = field(default=())
+    """The whole program with the edit made."""
+    old: tuple[str, ...] = ()
     """The lines that the learner is shown as removed; empty for something inserted."""
-    new: tuple[str, ...] = field(default=())
-    """The lines that the learner is shown as added, with added imports; empty for something deleted."""
+    new: tuple[str, ...] = ()
+    """The lines that the learner is shown as added, imports first; empty if lines only go."""
     where: str = ""
     """For something inserted or moved: on which side of the line it belongs, in Korean. Otherwise empty."""
 
@@ -124,13 +125,13 @@ def small_edits(
 ) -> Iterator[SmallEdit]:
     """Yield the edits of a definition and its helpers, the likeliest first, each result once.
 
-    Every result parses. Nothing is yielded if one of the two sources does not define the exercise.
+    Nothing is yielded if one of the two sources does not define the exercise.
 
     Args:
-        source: the learner's program.
-        exercise_name: name of the definition that is edited.
+        source: the program to edit.
+        exercise_name: name of the definition to edit.
         solution_source: the solution's definition of it, from which edits may borrow.
-        focus: what the runs tell about where the mistake is; None if nothing was played.
+        focus: what the runs tell about where the mistake is; None if they tell nothing.
         imports: import statements of the solution, by the name that each imports; an edit that borrows such a name
             adds its import.
     """
@@ -143,7 +144,7 @@ def small_edits(
     imports = imports or {}
     names_of_program = top_level_names(source)
     dumps_seen = {ast.dump(definition.node) for definition in definitions}
-    # What the learner's program itself reads too early is no reason against an edit: it may be the mistake.
+    # What the program itself reads too early is no reason against an edit: it may be the mistake.
     early_reads_before = {definition: early_reads(definition.node) for definition in definitions}
     for draft, definition in _likeliest_first(definitions, solution, focus or Focus()):
         lines = draft.applied_to(definition.program_lines)
@@ -198,7 +199,8 @@ def _likeliest_first(
 def _with_crowding_cost(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft]:
     """Yield each draft of a list sorted by cost, with an added cost for each draft before it that resembles it.
 
-    Two drafts resemble each other if they insert the same line, or are of the same kind and about the same line.
+    Two drafts resemble each other if they are of the same kind and insert the same lines or, if that kind inserts
+    nothing, point at the same line.
     """
     counts: Counter[tuple[object, ...]] = Counter()
     """Number of drafts so far that resemble one another, by what they have in common."""
@@ -228,7 +230,7 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
 
 
 def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
-    """Return the cost of a draft, changed by whether it may add missing events or remove extra ones."""
+    """Return the cost of a draft, changed by whether it may add or remove events that are missing or extra."""
     code, kind_of_edit = draft.changed_code, KINDS[draft.kind]
     events = {event for event, texts in _CODE_OF_EVENTS.items() if any(text in code for text in texts)}
     missing_touched, extra_touched = events & focus.missing_events, events & focus.extra_events
@@ -244,7 +246,7 @@ def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
 
 
 def _parse_definition(lines: Sequence[str]) -> Definition | None:
-    """Return the definition in these lines; None unless they are exactly one definition."""
+    """Return the definition in these lines; None unless they parse and are exactly one definition."""
     try:
         body = parse("\n".join(lines))
     except ParseError:
@@ -262,7 +264,7 @@ def _small_edit(draft: Draft, before: list[str], after: list[str], imports: Sequ
         imports: import statements to add.
     """
     old, new = draft.shown_lines or (before[draft.start : draft.end], draft.new_lines)
-    # Imports go last, so that lines keep their numbers; they still run before any call.
+    # Imports go last, so that lines keep their numbers; they run before the driver calls anything.
     program = "\n".join([*after, *imports])
     where = _SIDE_TEXTS[draft.side]
     return SmallEdit(draft.line, draft.kind, program, tuple(old), (*imports, *new), where)

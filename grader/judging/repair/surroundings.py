@@ -1,6 +1,6 @@
-"""Find what a definition needs of the program around it: imports, other top-level names, and helpers that it calls.
+"""Find what a program has around a definition: imports, other top-level names, and the helpers that it uses.
 
-Only a program's top-level statements are read. Imports and definitions inside a top-level `if` or `try` are not found.
+Imports and definitions inside a top-level `if` or `try` are not found.
 """
 
 import ast
@@ -11,9 +11,9 @@ from grader.submission.syntax import DEFINITIONS, definitions, names_imported, n
 
 
 def import_statements(source: str) -> dict[str, str]:
-    """Return the import statement for each name that a program's top level imports.
+    """Return the import statement for each name that a program's top-level imports bind.
 
-    `import a.b` without `as` is left out, because it imports the name `a`, not `a.b`.
+    `import a.b` without `as` is left out, because it binds the name `a`, not `a.b`.
     """
     found: dict[str, str] = {}
     for node in top_level(source):
@@ -29,7 +29,7 @@ def import_statements(source: str) -> dict[str, str]:
 
 
 def top_level_names(source: str) -> set[str]:
-    """Return the names that occur at a program's top level: imports, definitions, and all names in other statements.
+    """Return the names at a program's top level: of imports, of definitions, and all that occur in other statements.
 
     A name that is only read there counts too: it must be defined somehow, by a star import for example.
     """
@@ -40,7 +40,7 @@ def top_level_names(source: str) -> set[str]:
 
 
 def helper_names(source: str, definition: DefinitionText) -> list[str]:
-    """Return the names of the learner's functions that the definition uses, directly or through other helpers.
+    """Return the names of the program's functions that the definition uses, directly or through other helpers.
 
     Functions that are exercises themselves are left out: they are judged on their own.
     """

@@ -1,14 +1,15 @@
 """Translate the solution's statements into the learner's names, and find the learner's statement for the same step.
 
-Edits take their material from here: `line_edits` inserts a translated statement that the learner lacks, and
+Edits take their material from here: `line_insertions` inserts a translated statement that the learner lacks, and
 `expression_edits` compares a translated statement with its counterpart, the learner's statement for the same step.
 
-`variable_roles` says which of the learner's names stands for which of the solution's. A name with two candidates gives
-two versions of a statement. If the learner has no name for a variable that the solution assigns only once, the value
-takes its place. A statement with any other name that the learner lacks is left out.
+`variable_roles` says which of the learner's names stands for which of the solution's. Each name with a second candidate
+gives one more version of a statement, up to `_MAX_SECOND_CHOICES`. If the learner has no name for a variable that the
+solution assigns only once, the value takes its place. A statement that reads any other variable that the learner lacks
+is left out; an attribute that the learner lacks keeps its name.
 
-Counterparts are found by the words on the statements' first lines, the most alike first, with a small bonus for the
-same number of loops around them and a similar position.
+Counterparts are found by the words on the statements' first lines, the most alike first, with small bonuses for the
+same number of loops around them and for similar positions.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()` in a loop over `a, b`. The
 translated statement is `s += value.item() * len(a)`, and the learner's statement is its counterpart with likeness 0.67.
@@ -41,12 +42,12 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 _MAX_LINES = 6
 """Maximum number of lines of a statement that is inserted; a longer one would give away too much of the solution."""
 _MAX_SECOND_CHOICES = 3
-"""Maximum number of names for which to try the second-best match."""
+"""Maximum number of names in a statement for which to try the second candidate."""
 _MIN_EXPRESSION_NODES = 6
 """Minimum number of AST nodes of an expression that does not occur in two programs by chance."""
 
 
-@dataclass(eq=False)  # by identity, as the statements of `definition`
+@dataclass(eq=False)  # compared by identity, as `Statement`
 class TranslatedStatement:
     """One statement of the solution in the learner's names."""
 
@@ -55,9 +56,9 @@ class TranslatedStatement:
     versions: Sequence[ast.stmt]
     """The statement in the learner's names, the likeliest version first; never empty."""
     counterpart: Statement | None = None
-    """The learner's statement that does the same step; None if there is none."""
+    """The learner's statement for the same step; None if there is none."""
     likeness: float = 0.0
-    """Likeness of its first line and the counterpart's, from 0 to 1 (the same words); 0 without a counterpart."""
+    """Likeness of the first lines of both, from 0 to 1 (the same words); 0 without a counterpart."""
 
     @property
     def is_short(self) -> bool:
@@ -81,17 +82,17 @@ class TranslatedSolution:
         """Translate the solution's statements and find their counterparts in the learner's definition."""
         names = match_variables(learner.node, solution.node)
         values = {name: assignment.value for name, assignment in solution.sole_assignments.items()}
-        statements = [TranslatedStatement(s, _versions(s.node, names, values)) for s in solution.statements]
-        translated_solution = cls(solution, [s for s in statements if s.versions])
+        versions = [(s, _versions(s.node, names, values)) for s in solution.statements]
+        translated_solution = cls(solution, [TranslatedStatement(s, v) for s, v in versions if v])
         translated_solution._find_counterparts(learner)
         return translated_solution
 
     def counterparts_around(
         self, translated: TranslatedStatement
     ) -> tuple[Statement | None, Statement | None]:
-        """Return the learner's statements for the nearest steps before and after this one in its block of the solution.
+        """Return the counterparts nearest before and after this statement in its block of the solution.
 
-        None where no step of the block, before or after, has a counterpart.
+        None on a side where no statement of the block has a counterpart.
         """
         block = translated.original.block.statements
         position = translated.original.position
@@ -107,10 +108,10 @@ class TranslatedSolution:
 
     @cached_property
     def enclosing_expressions(self) -> dict[str, list[tuple[int, ast.expr]]]:
-        """For each calculation and call of the solution, the larger ones around it, all in the learner's names.
+        """For each distinctive calculation and call of the solution, the larger ones around it, in the learner's names.
 
         The key is the `ast.dump` of the inner expression, the value a list of pairs: the number of expressions in the
-        larger one, and the larger one itself. For `round(total * ratio)` there is one key, `total * ratio`.
+        larger one, and the larger one itself. For `round(total * ratio)` there is one key, that of `total * ratio`.
         """
         found: dict[str, list[tuple[int, ast.expr]]] = {}
         for translated in self.statements:
@@ -171,7 +172,7 @@ def _is_distinctive(node: ast.expr) -> bool:
 def _versions(node: ast.stmt, names: VariableMatches, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
     """Return the statement in the learner's names: the likeliest, then with the second choice for one name at a time.
 
-    Empty if the statement needs a name that the learner lacks.
+    Empty if the statement reads a variable for which the learner has no name and the solution no single value.
 
     Args:
         node: a statement of the solution.
@@ -182,7 +183,7 @@ def _versions(node: ast.stmt, names: VariableMatches, values: dict[str, ast.expr
     missing = {name for name, candidates in names.items() if not candidates} - found.set_here
     if missing & found.variables:
         node = _ValueInliner(values, missing).visit(copy.deepcopy(node))
-        found = _names_in.__wrapped__(node)  # not cached: this node is only used here
+        found = _names_in(node)
         if missing & found.variables:
             return ()
     all_names = sorted(found.set_here | found.variables | found.attributes)
@@ -211,7 +212,7 @@ class _Names(NamedTuple):
     """The names in a statement of the solution."""
 
     set_here: frozenset[str]
-    """Variables that the statement itself sets, named as `judging.variables` names them."""
+    """Variables that the statement sets, also in its body, named as `judging.variables` names them."""
     variables: frozenset[str]
     """All plain names in it, read or set."""
     attributes: frozenset[str]
@@ -222,7 +223,7 @@ class _Names(NamedTuple):
 def _names_in(node: ast.stmt) -> _Names:
     """Return the names in a statement.
 
-    Cached, because every search translates the same statements of the solution.
+    Cached, because every search in an exercise translates the same statements of the solution.
     """
     nodes = list(ast.walk(node))
     variables = frozenset(n.id for n in nodes if isinstance(n, ast.Name))
@@ -264,6 +265,6 @@ def _words(node: ast.stmt) -> Counter[str]:
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Return the number of words in common as a share of all words, from 0 to 1."""
+    """Return the number of common words as a share of all words, from 0 to 1."""
     shared = (one & other).total()
     return shared / max(1, one.total() + other.total() - shared)

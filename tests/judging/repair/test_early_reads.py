@@ -36,3 +36,8 @@ def test_a_variable_of_a_comprehension_is_not_bound_after_it() -> None:
 )
 def test_a_name_that_a_comprehension_assigns_is_bound_after_it(comprehension: str) -> None:
     assert names_read_early(f"y = {comprehension}; y = z; z = 0") == set()
+
+
+def test_what_is_inside_an_inner_definition_is_not_examined() -> None:
+    assert names_read_early("async def g(): y = z; z = 1") == set()
+    assert names_read_early("class G: y = z; z = 1") == set()

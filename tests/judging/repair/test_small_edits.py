@@ -222,6 +222,33 @@ def test_rounds_that_are_missing_are_looked_for_in_conditions() -> None:
     assert position(tried(source, WINDOWS, focus=missing), line) < position(tried(source, WINDOWS), line)
 
 
+def test_a_branch_that_stays_alone_is_shown_with_what_goes() -> None:
+    source = "def f(x):\n    if x > 1:\n        y = x\n    else:\n        y = 1\n    return y\n"
+    edits = [edit for edit in tried(source, source) if edit.kind == "no-condition" and edit.line == 2]
+    old = ("    if x > 1:", "        y = x", "    else:", "        y = 1")
+    assert {(edit.old, edit.new) for edit in edits} == {(old, ("    y = x",)), (old, ("    y = 1",))}
+    guarded = source.replace("    else:\n        y = 1\n", "")
+    assert any(edit.old == (old[0],) and not edit.new for edit in tried(guarded, guarded))
+
+
+def test_a_line_that_the_solution_lacks_is_not_moved_far() -> None:
+    loop = "def f(xs):\n    a = 1\n    b = 2\n    for x in xs:\n        a = a + x\n"
+    edits = tried(f"{loop}        print(a, b)\n    return a\n", f"{loop}    return a\n")
+    moved = [edit.program.split("\n") for edit in edits if edit.kind == "place" and "print" in edit.old[0]]
+    assert {program.index("    print(a, b)") for program in moved} == {3, 5}
+
+
+def test_the_rest_of_a_loop_is_not_taken_from_the_line_of_its_condition() -> None:
+    source = "def f(update, xs):\n    for i, x in enumerate(xs):\n        if i % 2: update(x)\n"
+    assert all("if not i % 2:\n" not in edit.program for edit in tried(source, source))
+
+
+def test_a_number_of_the_solution_is_tried_though_it_equals_a_boolean_there() -> None:
+    solution = "def f(x):\n    return check(True, 1) + 2 * x\n"
+    edits = tried("def f(x):\n    return 2 * x + other(7)\n", solution)
+    assert position(edits, "return 2 * x + other(1)") < EARLY
+
+
 DECORATED = """@torch.no_grad()
 def f(model, loader):
     return sum(model(xb) for xb in loader)
