@@ -11,7 +11,15 @@ from typing import TypeVar
 from torch import Tensor
 
 from grader.scripts.places import Place
-from grader.scripts.things import LoaderFacts, ModuleFacts, OptimizerFacts, ParameterFacts, SchedulerFacts
+from grader.scripts.things import (
+    FirstStep,
+    LoaderFacts,
+    ModuleFacts,
+    OptimizerFacts,
+    ParameterFacts,
+    Producer,
+    SchedulerFacts,
+)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -77,14 +85,6 @@ class ForwardRan(Event):
     """Living inputs of earlier forwards that are other tensors and lie in exactly the memory of this one's."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
-
-
-@dataclass(slots=True)
-class Producer:
-    """An operation that made a loss's input, with the place of its call or of its module's construction."""
-
-    name: str
-    place: Place | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -407,6 +407,8 @@ class StateLoaded(Event):
     """Names of the tensors that a module was given."""
     own: tuple[str, ...] = ()
     """Names of the tensors that the module has."""
+    first: FirstStep | None = None
+    """The step that trained a module's weights first afterwards, unless another optimizer stepped before."""
 
 
 @dataclass(kw_only=True, slots=True)

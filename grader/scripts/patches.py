@@ -109,7 +109,7 @@ TABLE: tuple[tuple[str, str, str], ...] = (
 )
 """Owner (a module, or module:class), attribute, and the handler that is called in its place."""
 
-LATE = frozenset({"state_loaded", "scheduled"})
+LATE = frozenset({"state_loaded", "file_loaded", "scheduler_built", "scheduled", "went_on"})
 """Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""
 
 _MISSING = object()
@@ -131,6 +131,8 @@ class Patches:
         self._replaced: list[tuple[Any, str, Any, str]] = []
         """Owner, attribute, what it held itself, and the handler."""
         self._removable: list[Any] = []
+        self._late: Any = None
+        """The hook before steps that is put on when weights are loaded."""
         self._active = False
         self._kept: frozenset[str] = frozenset()
         """Handlers that go on after the watch."""
@@ -163,11 +165,20 @@ class Patches:
             ),
         ]
 
+    def hook_steps(self) -> None:
+        """Observe from now on, also after the watch, which optimizer goes on with loaded weights."""
+        if self._late is None:
+            hook = self._quiet(self._hooks["went_on"], "went_on")
+            self._late = register_optimizer_step_pre_hook(hook)
+
     def take_off(self, keep: frozenset[str] = frozenset()) -> None:
         """Remove everything, in the opposite order; the wrappers that call handlers in `keep` stay."""
         self._active, self._kept = False, keep
         for handle in self._removable:
             handle.remove()
+        if self._late is not None and "went_on" not in keep:
+            self._late.remove()
+            self._late = None
         kept = [one for one in self._replaced if one[3] in keep]
         for owner, name, own, handler in reversed(self._replaced):
             if handler in keep:
@@ -205,9 +216,9 @@ class Patches:
 
         return wrapper
 
-    def _quiet(self, hook: Callable[..., Any]) -> Callable[..., None]:
+    def _quiet(self, hook: Callable[..., Any], name: str = "") -> Callable[..., None]:
         def called(*args: Any) -> None:
-            if self._observed():
+            if self._observed(name):
                 try:
                     hook(*args)
                 except Exception as error:

@@ -52,6 +52,8 @@ class Watch:
         """By id of a module: the learner's lines that led to its construction, innermost first."""
         self.at_end: list[Callable[[], None]] = []
         """What observers still want to look at when the watch ends."""
+        self.hook_steps: Callable[[], None] = lambda: None
+        """Calls `went_on` of an observer before every step from then on."""
         self._samples: dict[int, Tensor] = {}
         self._moved: dict[int, bool] = {}
         """By parameter: whether it had moved when somebody last looked."""

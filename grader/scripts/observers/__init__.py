@@ -20,13 +20,15 @@ def patches(watch: Watch) -> Patches:
     shapes = ShapeObserver(watch)
     models = ModelObserver(watch, copies, shapes)
     updates = UpdateObserver(watch, copies)
-    observers = (models, shapes, updates, DataObserver(watch), FileObserver(watch), SchedulerObserver(watch))
+    files = FileObserver(watch)
+    observers = (models, shapes, updates, DataObserver(watch), files, SchedulerObserver(watch))
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))
     hooks: dict[str, Callable[..., Any]] = {
         "step_began": updates.step_began,
         "step_ended": updates.step_ended,
+        "went_on": files.went_on,
         "forward_began": models.forward_began,
         "forward_ended": models.forward_ended,
     }
