@@ -121,8 +121,8 @@ main()
         "sigmoid-before-bcewithlogits",
         """for _ in range(8):
     optimizer.zero_grad()
-    p = torch.sigmoid(model(x))
-    F.binary_cross_entropy_with_logits(p, F.one_hot(y, 2).float()).backward()  # BUG
+    p = torch.sigmoid(model(x))  # BUG
+    F.binary_cross_entropy_with_logits(p, F.one_hot(y, 2).float()).backward()
     optimizer.step()
 """,
         """for _ in range(8):
