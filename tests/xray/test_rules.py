@@ -133,6 +133,24 @@ main()
 """,
     ),
     (
+        "requires-grad-on-module",
+        """model[0].requires_grad_(False)
+model[0].requires_grad = True  # BUG
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+        """model[0].requires_grad_(False)
+model[0].requires_grad = True
+model[0].requires_grad_()
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+    ),
+    (
         "bn-batch-of-one",
         """from torch.utils.data import DataLoader, TensorDataset
 model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.BatchNorm1d(4), nn.Flatten(), nn.Linear(16, 2))

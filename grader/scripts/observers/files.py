@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.scripts.facts import FileLoaded, FileSaved, StateLoaded, StateTaken
 from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
+from grader.scripts.states import FileLoaded, FileSaved, StateLoaded, StateTaken
 from grader.scripts.things import FirstStep
 from grader.scripts.watch import Watch
 

@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, FileLoaded, StateLoaded
+from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
+from grader.scripts.states import FileLoaded, StateLoaded
 from grader.scripts.things import OptimizerFacts
 
 _OPTIMIZER = {"optim", "optimizer", "opt", "optimiser"}

@@ -12,7 +12,7 @@ _FEWEST = 3
 
 
 def _place(loss: LossComputed) -> Place | None:
-    """Return the line that calls the sigmoid, or has it as a layer of a Sequential; the loss's if it is an attribute."""
+    """Return the line of the sigmoid's call or of its place in a Sequential; the loss's if it is an attribute."""
     made = loss.producers[0].place
     if made is None:
         return loss.place
