@@ -220,7 +220,7 @@ class Patches:
 
     def _observed(self, handler: str = "") -> bool:
         here = self._where == (os.getpid(), threading.get_ident())
-        return here and (self._active or handler in self._kept) and not torch.jit.is_tracing()
+        return here and (self._active or handler in self._kept) and torch._C._get_tracing_state() is None
 
     def _replacement(self, original: Any, handler: str) -> Any:
         """Return what is put in the place of a function, or of an attribute that is computed."""
