@@ -48,7 +48,7 @@ def _counting(loop: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
     if _reading.counts_right(statement):
         return [statement]
     named = _reading.bound(statement)
-    readers = [
+    readers: list[ast.stmt] = [
         one
         for block in _reading.blocks(loop)
         for one in block

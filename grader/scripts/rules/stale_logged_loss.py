@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Event, Facts, ForwardRan, LossComputed, NumberRead, Scheduled
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed, NumberRead, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
@@ -96,20 +96,21 @@ def _computed_once(facts: Facts) -> Iterator[Finding]:
     for file in _reading.files(facts):
         loops = _reading.nodes(file, *_reading.LOOPS)
         for call in (one for loop in loops for one in _reading.calls(loop, *_LOGGING)):
-            reads = [one for one in facts.of(NumberRead) if _reading.runs_in(call, one, file)]
-            made = {one.loss for one in reads}
+            inside = [one for one in facts.of(NumberRead) if _reading.runs_in(call, one, file)]
+            reads = [one for one in inside if one.loss is not None]
+            made = [one for one in facts.of(LossComputed) if one.serial in {read.loss for read in reads}]
             rounds = {one.update for one in reads}
             loop = _reading.around(_reading.at(file, call), *_reading.LOOPS)[-1]
-            names = {one.id for one in _reading.nodes_of(call, ast.Name) if "loss" in _reading.words(one)}
-            if len(made) != 1 or None in made or len(rounds) < 2 or len(names) != 1:
+            read = {ast.unparse(one) for one in _reading.nodes_of(call, ast.Name)}
+            names = {name for name in read if "loss" in _reading.words(name)}
+            if len(made) != 1 or len(rounds) < 2 or len(names) != 1:
                 continue
             if names & _stored(file, loop) or _reading.words(call) & _EARLIER:
                 continue
-            first = facts.events[made.pop()]
-            yield _told_of_one(_reading.at(file, call), names.pop(), first, len(reads))
+            yield _told_of_one(_reading.at(file, call), names.pop(), made[0], len(reads))
 
 
-def _told_of_one(place: Place, name: str, first: Event, count: int) -> Finding:
+def _told_of_one(place: Place, name: str, first: LossComputed, count: int) -> Finding:
     line, update = (first.place.line if first.place else 0), first.update
     return Finding(
         place=place,
