@@ -1,5 +1,7 @@
 """What was observed of a script's run: events in their order, and the things they are about. Rules read only this.
 
+Events about states, files and flags are in `states.py`.
+
 Events and things are numbered from 0 in the order in which they were first seen; an event's `serial` is its place in
 `Facts.events`. Tensors kept in facts are small (hashes, sketches, scalars) and detached.
 """
@@ -11,7 +13,14 @@ from typing import TypeVar
 from torch import Tensor
 
 from grader.scripts.places import Place
-from grader.scripts.things import LoaderFacts, ModuleFacts, OptimizerFacts, ParameterFacts, SchedulerFacts
+from grader.scripts.things import (
+    LoaderFacts,
+    ModuleFacts,
+    OptimizerFacts,
+    ParameterFacts,
+    Producer,
+    SchedulerFacts,
+)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -77,14 +86,6 @@ class ForwardRan(Event):
     """Living inputs of earlier forwards that are other tensors and lie in exactly the memory of this one's."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
-
-
-@dataclass(slots=True)
-class Producer:
-    """An operation that made a loss's input, with the place of its call or of its module's construction."""
-
-    name: str
-    place: Place | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -380,48 +381,6 @@ class Seeded(Event):
     seed: int | None
     callers: tuple[Place, ...] = ()
     """The learner's lines that led to it, innermost first."""
-
-
-@dataclass(kw_only=True, slots=True)
-class StateTaken(Event):
-    """`state_dict()` of an outermost module, optimizer or scheduler was taken."""
-
-    kind: str
-    owner: int
-    shares: bool
-    """True if its tensors are the model's own."""
-    kept: bool = False
-    """The dictionary was still alive when the watch ended or two updates later, and shared the model's memory."""
-    restored: bool = False
-
-
-@dataclass(kw_only=True, slots=True)
-class StateLoaded(Event):
-    """`load_state_dict` was called."""
-
-    kind: str
-    owner: int
-    taken: int | None
-    """Serial of the StateTaken whose dictionary was loaded."""
-    given: tuple[str, ...] = ()
-    """Names of the tensors that a module was given."""
-    own: tuple[str, ...] = ()
-    """Names of the tensors that the module has."""
-
-
-@dataclass(kw_only=True, slots=True)
-class FileSaved(Event):
-    """`torch.save` was called; `holds` says what was found inside."""
-
-    holds: frozenset[str]
-    keys: tuple[str, ...]
-
-
-@dataclass(kw_only=True, slots=True)
-class FileLoaded(Event):
-    """`torch.load` was called."""
-
-    keys: tuple[str, ...]
 
 
 @dataclass(kw_only=True, slots=True)

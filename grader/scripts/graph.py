@@ -11,8 +11,8 @@ from typing import Any
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
-from grader.scripts.facts import Producer
 from grader.scripts.places import Place
+from grader.scripts.things import Producer
 
 MOST_NODES = 20_000
 _MARK = "hanstep.xray"

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -106,18 +107,44 @@ TABLE: tuple[tuple[str, str, str], ...] = (
     ("torch", "save", "file_saved"),
     ("torch", "load", "file_loaded"),
     ("copy", "deepcopy", "copied"),
+    ("torch.nn:Module", "requires_grad", "flag_set"),
 )
-"""Owner (a module, or module:class), attribute, and the handler that is called in its place."""
+"""Owner (a module, or module:class), attribute, and the handler that is called in its place.
 
-LATE = frozenset({"state_loaded", "scheduled"})
+What no release of torch has, an attribute that is often mistaken for one, is observed where it is assigned.
+"""
+
+LATE = frozenset({"state_loaded", "file_loaded", "scheduler_built", "scheduled", "flag_set", "went_on"})
 """Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""
 
 _MISSING = object()
+_MISTAKEN = ("requires_grad",)
+"""Attributes that modules do not have."""
 
 
 def _getter(attribute: types.GetSetDescriptorType) -> Callable[[Any], Any]:
     """Return a function that reads an attribute."""
     return attribute.__get__
+
+
+class _Assigned:
+    """An attribute of its instances as any other, but with a setter; no `property`, which torch.jit.script compiles."""
+
+    def __init__(self, name: str, setter: Callable[[Any, Any], Any]) -> None:
+        self._name = name
+        self._setter = setter
+
+    def __get__(self, thing: Any, kind: type | None = None) -> Any:
+        try:
+            return vars(thing)[self._name]
+        except (KeyError, TypeError):
+            raise AttributeError(self._name) from None
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        self._setter(thing, value)
+
+    def __delete__(self, thing: Any) -> None:
+        del vars(thing)[self._name]
 
 
 class Patches:
@@ -131,6 +158,8 @@ class Patches:
         self._replaced: list[tuple[Any, str, Any, str]] = []
         """Owner, attribute, what it held itself, and the handler."""
         self._removable: list[Any] = []
+        self._late: Any = None
+        """The hook before steps that is put on when weights are loaded or a module's flag is set."""
         self._active = False
         self._kept: frozenset[str] = frozenset()
         """Handlers that go on after the watch."""
@@ -150,10 +179,12 @@ class Patches:
             owner = getattr(owner, kind) if kind else owner
             own = vars(owner).get(name, _MISSING)
             original = getattr(owner, name, None)
-            if original is None or (kind and own is _MISSING and owner.__name__ != "Tensor"):
+            has = original is not None and (own is not _MISSING or not kind or owner.__name__ == "Tensor")
+            if has == (name in _MISTAKEN):
                 continue  # a release without it, or a class that inherits it
             self._replaced.append((owner, name, own, handler))
-            setattr(owner, name, self._replacement(original, handler))
+            new = self._replacement(original, handler) if has else self._assigned(name, handler)
+            setattr(owner, name, new)
         self._removable = [
             register_optimizer_step_pre_hook(self._quiet(self._hooks["step_began"])),
             register_optimizer_step_post_hook(self._quiet(self._hooks["step_ended"])),
@@ -163,11 +194,20 @@ class Patches:
             ),
         ]
 
+    def hook_steps(self) -> None:
+        """Observe the steps from now on, also after the watch: who trains what was loaded or should be frozen."""
+        if self._late is None:
+            hook = self._quiet(self._hooks["went_on"], "went_on")
+            self._late = register_optimizer_step_pre_hook(hook)
+
     def take_off(self, keep: frozenset[str] = frozenset()) -> None:
         """Remove everything, in the opposite order; the wrappers that call handlers in `keep` stay."""
         self._active, self._kept = False, keep
         for handle in self._removable:
             handle.remove()
+        if self._late is not None and "went_on" not in keep:
+            self._late.remove()
+            self._late = None
         kept = [one for one in self._replaced if one[3] in keep]
         for owner, name, own, handler in reversed(self._replaced):
             if handler in keep:
@@ -179,13 +219,20 @@ class Patches:
         self._removable, self._replaced = [], kept
 
     def _observed(self, handler: str = "") -> bool:
-        return (self._active or handler in self._kept) and self._where == (os.getpid(), threading.get_ident())
+        here = self._where == (os.getpid(), threading.get_ident())
+        return here and (self._active or handler in self._kept) and torch._C._get_tracing_state() is None
 
     def _replacement(self, original: Any, handler: str) -> Any:
         """Return what is put in the place of a function, or of an attribute that is computed."""
         if inspect.isgetsetdescriptor(original):
             return property(self._wrapper(_getter(original), handler), original.__set__)
         return self._wrapper(original, handler)
+
+    def _assigned(self, name: str, handler: str) -> "_Assigned":
+        def assign(thing: Any, value: Any) -> None:
+            vars(thing)[name] = value
+
+        return _Assigned(name, self._wrapper(assign, handler))
 
     def _wrapper(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         handler = self._handlers[name]
@@ -205,9 +252,9 @@ class Patches:
 
         return wrapper
 
-    def _quiet(self, hook: Callable[..., Any]) -> Callable[..., None]:
+    def _quiet(self, hook: Callable[..., Any], name: str = "") -> Callable[..., None]:
         def called(*args: Any) -> None:
-            if self._observed():
+            if self._observed(name):
                 try:
                     hook(*args)
                 except Exception as error:

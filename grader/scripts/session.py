@@ -35,6 +35,7 @@ class Session:
         self.options = options
         self.watch = Watch(script, folder, options.updates, self._enough)
         self.patches = patches(self.watch)
+        self.watch.hook_steps = self.patches.hook_steps
         self.report: Report | None = None
 
     def begin(self, *, late: bool = False) -> None:

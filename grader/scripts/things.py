@@ -6,6 +6,14 @@ from grader.scripts.places import Place
 
 
 @dataclass(slots=True)
+class Producer:
+    """An operation that made a loss's input, with the place of its call or of its module's construction."""
+
+    name: str
+    place: Place | None = None
+
+
+@dataclass(slots=True)
 class ParameterFacts:
     """A tensor that gets gradients, or that is `frozen` when the watch ends."""
 
@@ -95,6 +103,18 @@ class LoaderFacts:
     """Class of the dataset; of the innermost one where subsets wrap it."""
     worker_init: bool = False
     """A `worker_init_fn` was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """How an optimizer stood before its first step with weights that had been loaded."""
+
+    optimizer: int
+    fresh: bool
+    """It carried nothing from earlier steps."""
+    rates: tuple[float, ...]
+    schedules: dict[int, int]
+    """Its schedulers (numbers), and how far each was."""
 
 
 @dataclass(slots=True)

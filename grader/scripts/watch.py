@@ -52,11 +52,17 @@ class Watch:
         """By id of a module: the learner's lines that led to its construction, innermost first."""
         self.at_end: list[Callable[[], None]] = []
         """What observers still want to look at when the watch ends."""
+        self.hook_steps: Callable[[], None] = lambda: None
+        """Calls `went_on` of an observer before every step from then on."""
         self._samples: dict[int, Tensor] = {}
         self._moved: dict[int, bool] = {}
         """By parameter: whether it had moved when somebody last looked."""
         self._over = over
         self._evaluations: list[int] = []
+        self._without_gradients = -1
+        """The update of the last forward without gradients."""
+        self.stepped: int | None = None
+        """The optimizer that stepped last."""
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
@@ -116,10 +122,16 @@ class Watch:
                 for group in optimizer.param_groups
             ]
 
-    def evaluated(self) -> None:
-        """Note that a forward without gradients ran after an update."""
-        if self.facts.updates and self.facts.updates not in self._evaluations:
-            self._evaluations.append(self.facts.updates)
+    def evaluated(self, module: int) -> None:
+        """Note that a forward without gradients ran after an update: no evaluation if a teacher makes one for each."""
+        now, before = self.facts.updates, self._without_gradients
+        self._without_gradients = now
+        trained = (
+            self.stepped is None
+            or self.facts.modules[module].parameters & self.facts.optimizers[self.stepped].parameters
+        )
+        if now and now not in self._evaluations and (trained or before < now - 1):
+            self._evaluations.append(now)
 
     def update_ended(self) -> None:
         """Count an update, and end the watch if enough was seen."""

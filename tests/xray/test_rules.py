@@ -121,14 +121,32 @@ main()
         "sigmoid-before-bcewithlogits",
         """for _ in range(8):
     optimizer.zero_grad()
-    p = torch.sigmoid(model(x))
-    F.binary_cross_entropy_with_logits(p, F.one_hot(y, 2).float()).backward()  # BUG
+    p = torch.sigmoid(model(x))  # BUG
+    F.binary_cross_entropy_with_logits(p, F.one_hot(y, 2).float()).backward()
     optimizer.step()
 """,
         """for _ in range(8):
     optimizer.zero_grad()
     teacher = torch.sigmoid(model(x)).detach()
     F.binary_cross_entropy_with_logits(model(x), teacher).backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "requires-grad-on-module",
+        """model[0].requires_grad_(False)
+model[0].requires_grad = True  # BUG
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+        """model[0].requires_grad_(False)
+model[0].requires_grad = True
+model[0].requires_grad_()
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
     optimizer.step()
 """,
     ),

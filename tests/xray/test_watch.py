@@ -1,5 +1,6 @@
 """The watch itself: it changes nothing, leaves nothing behind, knows the learner's lines, and ends as it promises."""
 
+import copy
 import random
 import subprocess
 import sys
@@ -103,6 +104,18 @@ def test_everything_is_taken_off() -> None:
     assert look.report is not None
     assert look.report.facts.updates == 2
     assert not look.report.failures
+
+
+def test_a_model_can_be_traced_and_scripted_and_keeps_a_flag_of_its_own() -> None:
+    model = nn.Sequential(nn.Linear(3, 1))
+    with xray():
+        traced = torch.jit.trace(model, torch.ones(2, 3))
+        scripted = torch.jit.script(model)
+        assert not hasattr(model, "requires_grad")
+        model.requires_grad = True
+        assert copy.deepcopy(model).requires_grad is True
+    assert vars(model)["requires_grad"] is True
+    assert torch.equal(traced(torch.ones(1, 3)), scripted(torch.ones(1, 3)))
 
 
 class Answering(torch.Tensor):

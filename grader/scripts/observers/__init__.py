@@ -6,6 +6,7 @@ from typing import Any
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.data import DataObserver
 from grader.scripts.observers.files import FileObserver
+from grader.scripts.observers.flags import FlagObserver
 from grader.scripts.observers.models import ModelObserver
 from grader.scripts.observers.schedulers import SchedulerObserver
 from grader.scripts.observers.shapes import ShapeObserver
@@ -20,13 +21,15 @@ def patches(watch: Watch) -> Patches:
     shapes = ShapeObserver(watch)
     models = ModelObserver(watch, copies, shapes)
     updates = UpdateObserver(watch, copies)
-    observers = (models, shapes, updates, DataObserver(watch), FileObserver(watch), SchedulerObserver(watch))
+    late = FileObserver(watch), FlagObserver(watch)
+    observers = (models, shapes, updates, DataObserver(watch), *late, SchedulerObserver(watch))
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))
     hooks: dict[str, Callable[..., Any]] = {
         "step_began": updates.step_began,
         "step_ended": updates.step_ended,
+        "went_on": lambda *given: [one.went_on(*given) for one in late],
         "forward_began": models.forward_began,
         "forward_ended": models.forward_ended,
     }

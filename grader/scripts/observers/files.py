@@ -1,4 +1,4 @@
-"""Observe states: `state_dict`, `load_state_dict`, `torch.save` and `torch.load`."""
+"""Observe states: `state_dict`, `load_state_dict`, `torch.save` and `torch.load`, and who trains loaded weights."""
 
 import weakref
 from collections.abc import Mapping
@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.scripts.facts import FileLoaded, FileSaved, StateLoaded, StateTaken
+from grader.scripts.observers.schedulers import rates
 from grader.scripts.patches import Original
+from grader.scripts.states import FileLoaded, FileSaved, StateLoaded, StateTaken
+from grader.scripts.things import FirstStep
 from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]
@@ -28,6 +30,8 @@ class FileObserver:
         self._watch = watch
         self._taking = False
         self._taken: list[tuple[weakref.ref[Tensor], StateTaken]] = []
+        self._loaded: list[tuple[frozenset[int], StateLoaded]] = []
+        """Weights (numbers) that were loaded and not trained since."""
         watch.at_end.append(self._look_at_kept)
 
     def state_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -91,15 +95,47 @@ class FileObserver:
             if taken is not None:
                 taken.restored = True
             serial = None if taken is None else taken.serial
-            if isinstance(args[0], nn.Module):
-                for name, tensor in args[0].named_parameters():
-                    if isinstance(given, dict) and name not in given:
-                        continue  # `strict=False` leaves it as it was
-                    watch.facts.parameters[watch.parameter(tensor)].loaded = True
             event = watch.add(StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial))
-            if isinstance(args[0], nn.Module) and isinstance(given, Mapping):
-                event.given, event.own = _names(given), _names(args[0].state_dict())
+            if isinstance(args[0], nn.Module):
+                self._weights_loaded(args[0], given, event)
         return done
+
+    def _weights_loaded(self, module: nn.Module, given: Any, event: StateLoaded) -> None:
+        watch = self._watch
+        weights = [  # `strict=False` leaves the others as they were
+            watch.parameter(tensor)
+            for name, tensor in module.named_parameters()
+            if not isinstance(given, dict) or name in given
+        ]
+        for number in weights:
+            watch.facts.parameters[number].loaded = True
+        if isinstance(given, Mapping):
+            event.given, event.own = _names(given), _names(module.state_dict())
+        if event.taken is None:
+            self._loaded.append((frozenset(weights), event))
+            watch.hook_steps()
+
+    def went_on(self, optimizer: Any, args: Arguments, kwargs: Keywords) -> None:
+        """Note how an optimizer stands before the first step after weights were loaded."""
+        loaded, self._loaded = self._loaded, []
+        if not loaded:
+            return
+        watch = self._watch
+        with watch.working():
+            number = watch.optimizer(optimizer)
+            first = FirstStep(number, _is_fresh(optimizer), rates(optimizer), self._schedules(optimizer))
+            for weights, event in loaded:
+                if weights & watch.facts.optimizers[number].parameters:
+                    event.first = first
+
+    def _schedules(self, optimizer: Any) -> dict[int, int]:
+        """Return how far the schedulers of an optimizer are."""
+        known = {number: one() for number, one in enumerate(self._watch.schedulers.references)}
+        return {
+            number: int(getattr(one, "last_epoch", 0))
+            for number, one in known.items()
+            if getattr(one, "optimizer", None) is optimizer
+        }
 
     def file_saved(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note what a file holds."""
@@ -120,6 +156,11 @@ class FileObserver:
 
 def _names(state: Mapping[Any, Any]) -> tuple[str, ...]:
     return tuple(str(name) for name, one in state.items() if isinstance(one, Tensor))
+
+
+def _is_fresh(optimizer: Any) -> bool:
+    """Return True if an optimizer carries nothing from earlier steps; some make their state when they are built."""
+    return not any(float(one.get("step", 1)) for one in optimizer.state.values())
 
 
 def _kind(owner: Any) -> str:

@@ -142,7 +142,7 @@ class ModelObserver:
         watch.add(event)
         watch.last_forward = event
         if not event.grad:
-            watch.evaluated()
+            watch.evaluated(number)
 
     def forward_ended(
         self, module: nn.Module, args: Arguments, kwargs: Keywords | None, output: Any = None

@@ -304,6 +304,7 @@ class UpdateObserver:
         with watch.working():
             number = watch.optimizer(optimizer)
             self._stepped = True
+            watch.stepped = number
             self._last_steps[number] = watch.facts.updates
             self._rounding.step_ended(number)
             if number in watch.in_steps:

@@ -10,6 +10,7 @@ from grader.scripts.source import tree
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+COUNTING = ("sum", "mean", "count_nonzero", "sum_", "average")
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -131,7 +132,7 @@ def compares(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
 
 def counts_right(node: ast.AST) -> bool:
     """Return True if a node sums or averages a comparison for equality: the accuracy of a batch."""
-    return bool(compares(node)) and bool(calls(node, "sum", "mean", "count_nonzero", "sum_", "average"))
+    return bool(compares(node)) and bool(calls(node, *COUNTING))
 
 
 def at(file: str, node: ast.AST, function: str = "") -> Place:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from grader.scripts.facts import BackwardRan, Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.source import freezing_lines, line_of
+from grader.scripts.states import FlagSet
 from grader.scripts.things import ParameterFacts
 
 _LAYERS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d", "LSTM", "GRU", "Bilinear")
@@ -59,7 +60,8 @@ def _held(facts: Facts) -> Iterator[Finding]:
 
 def _find(facts: Facts) -> Iterator[Finding]:
     found = list(_mixed(facts))
-    yield from found or _held(facts)
+    if not any(one.against for one in facts.of(FlagSet)):  # that line is the cause
+        yield from found or _held(facts)
 
 
 def _mixed(facts: Facts) -> Iterator[Finding]:

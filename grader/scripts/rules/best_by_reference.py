@@ -4,10 +4,11 @@ import ast
 import linecache
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, FileSaved, ForwardRan, StateLoaded, StateTaken
+from grader.scripts.facts import Facts, ForwardRan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.states import FileSaved, StateLoaded, StateTaken
 
 
 def _judged(place: Place) -> bool:

@@ -48,10 +48,7 @@ def _from_the_beginning(facts: Facts) -> Iterator[Finding]:
                 f"All {len(used)} training forwards ran in eval mode; eval() and a forward without gradients came "
                 "before the first.",
             ),
-            mend=Said(
-                "에폭마다 학습을 시작하기 전에 `model.train()`을 부르세요.",
-                "Call model.train() at the start of every epoch.",
-            ),
+            mend=_mend(facts, used[0]),
         )
 
 
@@ -86,11 +83,20 @@ def _after_training(facts: Facts) -> Iterator[Finding]:
                 f"{len(before)} training forwards ran in train mode, then all {len(frozen)} after the "
                 "evaluation in eval mode.",
             ),
-            mend=Said(
-                "에폭마다 학습을 시작하기 전에 `model.train()`을 부르세요.",
-                "Call model.train() at the start of every epoch.",
-            ),
+            mend=_mend(facts, frozen[0]),
         )
+
+
+def _mend(facts: Facts, first: ForwardRan) -> Said:
+    """Say where the mode belongs, with the line that set it before the first forward in evaluation mode."""
+    lines = [
+        one.place.line
+        for one in facts.of(ModeSet)
+        if one.module == first.module and not one.training and one.serial < first.serial and one.place
+    ]
+    ko = f"{lines[-1]}번째 줄의 `eval()`로 평가한 다음에" if lines else "에폭마다 학습을 시작하기 전에"
+    en = f"after the evaluation that line {lines[-1]} begins" if lines else "at the start of every epoch"
+    return Said(f"{ko} `model.train()`을 부르세요.", f"Call model.train() {en}.")
 
 
 RULE = Rule(

@@ -3,11 +3,12 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, OptimizerBuilt, StateLoaded
+from grader.scripts.facts import Facts, OptimizerBuilt
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 from grader.scripts.source import in_loop
+from grader.scripts.states import StateLoaded
 from grader.scripts.things import OptimizerFacts
 
 _FEWEST, _FEWEST_STEPS = 3, 2

@@ -9,6 +9,7 @@ from grader.scripts.rules import _reading
 from grader.scripts.rules.pad_in_loss import padded_share
 
 _LEAST = 0.05
+_SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
 
 
 def _ignored(facts: Facts) -> float:
@@ -27,10 +28,10 @@ def _masked(node: ast.AST) -> bool:
     for one in ast.walk(node):
         if isinstance(one, ast.BinOp) and isinstance(one.op, ast.BitAnd | ast.Mult):
             return True
-        if isinstance(one, ast.Subscript) and not any(
-            isinstance(below, ast.Slice | ast.Constant) for below in ast.walk(one.slice)
-        ):
-            return True
+        if isinstance(one, ast.Subscript):
+            parts = one.slice.elts if isinstance(one.slice, ast.Tuple) else [one.slice]
+            if not any(isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) for part in parts):
+                return True
     return bool(_reading.calls(node, "masked_select", "logical_and", "mul", "where", "masked_fill"))
 
 
@@ -40,6 +41,20 @@ def _selected(scope: ast.AST, names: set[str]) -> bool:
         isinstance(one, ast.Assign) and names & set(_reading.bound(one)) and _masked(one.value)
         for one in ast.walk(scope)
     )
+
+
+def _counting(loop: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements that count the right answers of a comparison: itself, or all that read what it binds."""
+    if _reading.counts_right(statement):
+        return [statement]
+    named = _reading.bound(statement)
+    readers: list[ast.stmt] = [
+        one
+        for block in _reading.blocks(loop)
+        for one in block
+        if isinstance(one, _SIMPLE) and any(_reading.reads(one, name) for name in named)
+    ]
+    return readers if any(_reading.calls(one, *_reading.COUNTING) for one in readers) else []
 
 
 def _counts_all(loop: ast.AST, statement: ast.stmt, names: set[str]) -> bool:
@@ -88,13 +103,14 @@ def _find(facts: Facts) -> Iterator[Finding]:
     for file in _reading.files(facts):
         for loop in _evaluating(facts, file):
             for statement in (one for block in _reading.blocks(loop) for one in block):
-                if not isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return):
+                if not isinstance(statement, _SIMPLE):
                     continue
                 pairs = _reading.compares(statement)
-                if len(pairs) != 1 or not _reading.counts_right(statement) or _masked(statement):
+                counting = _counting(loop, statement) if len(pairs) == 1 else []
+                if not counting or any(map(_masked, [statement, *counting])):
                     continue
-                names = _names(pairs[0][0]) | _names(pairs[0][1])
-                if _selected(loop, names) or not _counts_all(loop, statement, names):
+                names = _names(pairs[0][0]) | _names(pairs[0][1]) | set(_reading.bound(statement))
+                if _selected(loop, names) or not any(_counts_all(loop, one, names) for one in counting):
                     continue
                 if (file, statement.lineno) in told:
                     continue

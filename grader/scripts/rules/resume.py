@@ -3,26 +3,36 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, FileLoaded, Scheduled, SchedulerBuilt, StateLoaded
+from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.rules import _reading
+from grader.scripts.states import FileLoaded, StateLoaded
 from grader.scripts.things import OptimizerFacts
 
 _OPTIMIZER = {"optim", "optimizer", "opt", "optimiser"}
 _PROGRESS = {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations", "it"}
+_PRINTING = ("print", "info", "log", "debug", "write")
 
 
 def _goes_on(facts: Facts, loaded: FileLoaded) -> bool:
-    """Return True if the file says how far the training was, and the script reads that."""
+    """Return True if the file says how far the training was, and the script reads that, not to print it."""
     keys = {
         key for key in loaded.keys if _reading.words(key) & _PROGRESS and "best" not in _reading.words(key)
     }
     return any(
-        isinstance(one, ast.Subscript | ast.Call) and _key(one) in keys
+        _key(one) in keys
         for file in _reading.files(facts)
-        for one in _reading.nodes(file, ast.Subscript, ast.Call)
+        for one in _read(_reading.nodes(file, ast.Module))
         if isinstance(getattr(one, "ctx", ast.Load()), ast.Load)
     )
+
+
+def _read(nodes: Iterator[ast.AST]) -> Iterator[ast.AST]:
+    """Iterate over what stands below some nodes, but not in what is printed."""
+    for node in nodes:
+        if _reading.called(node) not in _PRINTING:
+            yield node
+            yield from _read(ast.iter_child_nodes(node))
 
 
 def _keeps_optimizer(loaded: FileLoaded) -> bool:
@@ -39,21 +49,16 @@ def _key(node: ast.AST) -> str | None:
     return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
 
 
-def _resumed(facts: Facts) -> Iterator[tuple[StateLoaded, FileLoaded, OptimizerFacts]]:
-    """Iterate over weights that were loaded to go on training, with the optimizer that did."""
+def _resumed(facts: Facts) -> Iterator[tuple[StateLoaded, FileLoaded, bool]]:
+    """Iterate over weights that were loaded to go on training; True if it is sure that they were."""
     for file in facts.of(FileLoaded):
-        later = facts.events[file.serial :]
-        restored = any(
-            isinstance(one, StateLoaded) and one.kind in ("optimizer", "scheduler") for one in later
-        )
-        if not _goes_on(facts, file) and not restored and not _keeps_optimizer(file):
+        later = [one for one in facts.events[file.serial :] if isinstance(one, StateLoaded)]
+        weights = next((one for one in later if one.kind == "module"), None)
+        if weights is None or weights.first is None:
             continue
-        weights = next((one for one in later if isinstance(one, StateLoaded) and one.kind == "module"), None)
-        if weights is None:
-            continue
-        first = next((one for one in facts.steps() if one.serial > weights.serial), None)
-        if first is not None and first.number == 0 and first.optimizer < len(facts.optimizers):
-            yield weights, file, facts.optimizers[first.optimizer]
+        sure = _goes_on(facts, file) or any(one.kind != "module" for one in later)
+        if sure or _keeps_optimizer(file):
+            yield weights, file, sure
 
 
 def _has_state(optimizer: OptimizerFacts) -> bool:
@@ -64,16 +69,17 @@ def _has_state(optimizer: OptimizerFacts) -> bool:
 
 
 def _no_optimizer(facts: Facts) -> Iterator[Finding]:
-    for weights, file, optimizer in _resumed(facts):
-        goes_on = _goes_on(facts, file)
+    for weights, file, sure in _resumed(facts):
+        assert weights.first is not None
+        optimizer = facts.optimizers[weights.first.optimizer]
         given = any(
             one.kind == "optimizer" and one.owner == optimizer.number for one in facts.of(StateLoaded)
         )
-        if given or not _has_state(optimizer):
+        if given or not weights.first.fresh or not _has_state(optimizer):
             continue
         yield Finding(
             place=weights.place,
-            severity=None if goes_on else "warning",
+            severity=None if sure else "warning",
             sentence=Said(
                 f"가중치만 불러오고 {optimizer.kind}의 상태는 불러오지 않아서, 이어서 하는 학습이 "
                 f"빈 모멘트로 시작해요.",
@@ -81,9 +87,9 @@ def _no_optimizer(facts: Facts) -> Iterator[Finding]:
             ),
             evidence=Said(
                 f"파일에 있던 것은 {', '.join(file.keys[:6])}이고, 이 옵티마이저는 "
-                f"`load_state_dict` 없이 첫 `step()`을 했어요.",
-                f"The file held {', '.join(file.keys[:6])}; this optimizer made its first step without a "
-                "load_state_dict.",
+                f"`load_state_dict` 없이 빈 상태로 첫 `step()`을 했어요.",
+                f"The file held {', '.join(file.keys[:6])}; this optimizer made its first step with an empty state "
+                "and without a load_state_dict.",
             ),
             mend=Said(
                 "`optimizer.state_dict()`도 저장하고 불러오세요.", "Save and load optimizer.state_dict() too."
@@ -92,40 +98,37 @@ def _no_optimizer(facts: Facts) -> Iterator[Finding]:
 
 
 def _scheduler_restart(facts: Facts) -> Iterator[Finding]:
-    for weights, _, optimizer in _resumed(facts):
-        for scheduler in facts.schedulers:
-            if scheduler.optimizer != optimizer.number or scheduler.kind == "ReduceLROnPlateau":
-                continue
-            given = any(
-                one.kind == "scheduler" and one.owner in (scheduler.number, -1)
-                for one in facts.of(StateLoaded)
-            )
-            steps = [one for one in facts.of(Scheduled) if one.scheduler == scheduler.number]
-            built = any(one.scheduler == scheduler.number for one in facts.of(SchedulerBuilt))
-            place_in_time = scheduler.options.get("last_epoch", 0.0)
-            if given or not built or place_in_time > len(steps):
-                continue
-            rates = facts.steps(optimizer.number)[0].rates
-            yield Finding(
-                place=weights.place,
-                sentence=Said(
-                    "이어서 학습하는데 스케줄러는 처음부터 다시 시작해요. 학습률이 처음 값으로 "
-                    "뛰고, 계획한 끝까지 가지 못해요.",
-                    "The training goes on but its scheduler begins anew: the rate jumps back to its start and "
-                    "never comes to its planned end.",
-                ),
-                evidence=Said(
-                    f"이어서 한 첫 업데이트의 학습률이 {rates[0]:.3g}이고, "
-                    f"스케줄러({scheduler.kind})는 `load_state_dict` 없이 {len(steps)}번 움직여 "
-                    f"{place_in_time:g}번째 자리에 있어요.",
-                    f"The first update afterwards had the rate {rates[0]:.3g}; {scheduler.kind} was stepped "
-                    f"{len(steps)} times without a load_state_dict and stands at {place_in_time:g}.",
-                ),
-                mend=Said(
-                    "`scheduler.state_dict()`도 저장하고 불러오세요.",
-                    "Save and load scheduler.state_dict() too.",
-                ),
-            )
+    for weights, _, sure in _resumed(facts):
+        first = weights.first
+        assert first is not None
+        given = any(
+            one.kind == "scheduler" and (one.owner < 0 or one.owner in first.schedules)
+            for one in facts.of(StateLoaded)
+        )
+        kinds = [facts.schedulers[number].kind for number, done in first.schedules.items() if done == 0]
+        anew = [kind for kind in kinds if kind != "ReduceLROnPlateau"]
+        if given or not anew or len(kinds) < len(first.schedules):
+            continue
+        yield Finding(
+            place=weights.place,
+            severity=None if sure else "warning",
+            sentence=Said(
+                "이어서 학습하는데 스케줄러는 처음부터 다시 시작해요. 학습률이 처음 값으로 "
+                "뛰고, 계획한 끝까지 가지 못해요.",
+                "The training goes on but its scheduler begins anew: the rate jumps back to its start and "
+                "never comes to its planned end.",
+            ),
+            evidence=Said(
+                f"이어서 한 첫 업데이트의 학습률이 {first.rates[0]:.3g}이고, 그때 스케줄러({anew[0]})는 "
+                "`load_state_dict` 없이 0번째 자리에 있었어요.",
+                f"The first update afterwards had the rate {first.rates[0]:.3g}; {anew[0]} stood at 0 then, without a "
+                "load_state_dict.",
+            ),
+            mend=Said(
+                "`scheduler.state_dict()`도 저장하고 불러오세요.",
+                "Save and load scheduler.state_dict() too.",
+            ),
+        )
 
 
 RULES = [
@@ -135,6 +138,7 @@ RULES = [
         title=Said("옵티마이저 상태 없이 이어서 학습해요", "Resumed without the optimizer's state"),
         lesson="02_loop_anatomy/7_resume",
         find=_no_optimizer,
+        late=True,
     ),
     Rule(
         id="resume-scheduler-restart",
@@ -142,5 +146,6 @@ RULES = [
         title=Said("이어서 학습하는데 스케줄러가 처음부터예요", "The scheduler restarts on resuming"),
         lesson="02_loop_anatomy/7_resume",
         find=_scheduler_restart,
+        late=True,
     ),
 ]

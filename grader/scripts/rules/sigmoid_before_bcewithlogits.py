@@ -12,13 +12,12 @@ _FEWEST = 3
 
 
 def _place(loss: LossComputed) -> Place | None:
-    """Return the sigmoid's line if it is a layer of a Sequential, which has no line of its own "
-    "call; else the loss's."""
+    """Return the line of the sigmoid's call or of its place in a Sequential; the loss's if it is an attribute."""
     made = loss.producers[0].place
     if made is None:
         return loss.place
-    layers = [one for one in _reading.around(made, ast.Call) if _reading.called(one) == "Sequential"]
-    return made if layers else loss.place
+    calls = map(_reading.called, _reading.around(made, ast.Call))
+    return made if {"Sequential", "sigmoid", "sigmoid_"} & set(calls) else loss.place
 
 
 def _find(facts: Facts) -> Iterator[Finding]:

@@ -3,12 +3,17 @@
 import ast
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed, Scheduled
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed, NumberRead, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
 
 _FEWEST = 4
+_EARLIER = {
+    *("initial", "initially", "init", "first", "start", "starting", "before", "untrained", "baseline"),
+    *("base", "old", "prev", "previous"),
+}
+"""Words for a loss that is meant to be one of before."""
 _LOGGING = (
     *("print", "log", "info", "debug", "write", "add_scalar", "append", "set_postfix", "set_description"),
     *("log_dict", "log_metrics", "update", "set_postfix_str"),
@@ -83,6 +88,43 @@ def _find(facts: Facts) -> Iterator[Finding]:
     yield from _before(facts)
     yield from _in_evaluation(facts)
     yield from _given_to_plateau(facts)
+    yield from _computed_once(facts)
+
+
+def _computed_once(facts: Facts) -> Iterator[Finding]:
+    """Find losses that were computed before a loop and are logged in its rounds, with no other beside them."""
+    for file in _reading.files(facts):
+        loops = _reading.nodes(file, *_reading.LOOPS)
+        for call in (one for loop in loops for one in _reading.calls(loop, *_LOGGING)):
+            inside = [one for one in facts.of(NumberRead) if _reading.runs_in(call, one, file)]
+            reads = [one for one in inside if one.loss is not None]
+            made = [one for one in facts.of(LossComputed) if one.serial in {read.loss for read in reads}]
+            rounds = {one.update for one in reads}
+            loop = _reading.around(_reading.at(file, call), *_reading.LOOPS)[-1]
+            read = {ast.unparse(one) for one in _reading.nodes_of(call, ast.Name)}
+            names = {name for name in read if "loss" in _reading.words(name)}
+            if len(made) != 1 or len(rounds) < 2 or len(names) != 1:
+                continue
+            if names & _stored(file, loop) or _reading.words(call) & _EARLIER:
+                continue
+            yield _told_of_one(_reading.at(file, call), names.pop(), made[0], len(reads))
+
+
+def _told_of_one(place: Place, name: str, first: LossComputed, count: int) -> Finding:
+    line, update = (first.place.line if first.place else 0), first.update
+    return Finding(
+        place=place,
+        severity="bug",
+        sentence=Said(
+            f"`{name}` 값은 반복문 앞에서 한 번 계산한 손실이라서, 학습이 어떻게 되든 같은 수를 적어요.",
+            f"`{name}` was computed once before the loop: one number is logged whatever the training does.",
+        ),
+        evidence=Said(
+            f"이 줄은 {count}번 모두 {line}번째 줄에서 업데이트 {update}번 뒤에 계산한 손실을 읽었어요.",
+            f"All {count} reads on this line were of the loss that line {line} computed after {update} updates.",
+        ),
+        mend=Said("반복문에서 계산한 손실을 적으세요.", "Log the loss that the loop computes."),
+    )
 
 
 def _given_to_plateau(facts: Facts) -> Iterator[Finding]:

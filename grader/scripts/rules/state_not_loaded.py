@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import Facts, StateLoaded
+from grader.scripts.facts import Facts
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.states import StateLoaded
 
 _LITTLE = 0.5
 

@@ -17,6 +17,13 @@ _DOUBLING = {
     *("concatenate", "concat", "vstack", "cat", "repeat", "repeat_interleave", "tile", "resample"),
     *("oversample", "duplicate", "replicate", "upsample", "balance", "augment", "choice", "ConcatDataset"),
 }
+_DRAWS = ("randperm", "permutation", "shuffle", "sample", "choice", "random_split", "train_test_split")
+_SEEDED = {"generator", "seed", "rng", "state"}
+"""Words of a function that draws the same in every call."""
+_ONCE = Said(
+    "한 번만 나눠서 두 로더를 만들거나, 부를 때마다 같은 순서가 나오게 시드를 정한 `generator`를 주세요.",
+    "Split once and make both loaders of it, or draw with a generator that is seeded alike in every call.",
+)
 _SCORES = {"acc", "accuracy", "val", "valid", "validation", "test", "evaluate"}
 _HELD_OUT = {"val", "valid", "validation", "dev", "test", "heldout"}
 _DOUBLED = {word for name in _DOUBLING for word in _reading.words(name)}
@@ -79,11 +86,16 @@ def _of_loaders(facts: Facts) -> Iterator[Finding]:
         counted = sum(len(one.rows) for one in these if one.rows is not None)
         if counted > 1.5 * len({(one.loader, one.pass_) for one in these}) * len(own):
             continue  # rows come again within a pass: equal rows are no evidence
-        sure = all(one.continuous for one in these) or (
-            mistaken and _goes_over_all_of_it(facts, loader, found)
+        drawn = _drawn_line(facts, loader, found)
+        sure = (
+            all(one.continuous for one in these)
+            or (mistaken and _goes_over_all_of_it(facts, loader, found))
+            or (drawn is not None and counted == len({(one.loader, one.pass_) for one in these}) * len(own))
         )
         yield Finding(
-            place=(None if of_training or mistaken else _doubled_line(facts)) or facts.loaders[loader].built,
+            place=drawn
+            or (None if of_training or mistaken else _doubled_line(facts))
+            or facts.loaders[loader].built,
             severity="bug" if sure and (mistaken or not whole) else "info" if of_training else "warning",
             sentence=Said(
                 "검증 데이터에 학습한 행이 그대로 들어 있어요. 외운 것을 다시 물으니 점수가 실제보다 높게 나와요."
@@ -96,12 +108,27 @@ def _of_loaders(facts: Facts) -> Iterator[Finding]:
                 f"검증한 서로 다른 행 {len(own)}개 가운데 {len(both)}개가 지켜본 학습 배치에도 있었어요.",
                 f"{len(both)} of {len(own)} distinct validation rows were in the training batches watched.",
             ),
-            mend=Said(
+            mend=_ONCE
+            if drawn
+            else Said(
                 "먼저 나누고, 복제나 합치기는 학습 쪽에서만 하세요. 같은 사람이나 물건의 행은 한쪽에만 두세요.",
                 "Split first, and duplicate or merge on the training side only; keep all rows of one subject on "
                 "one side.",
             ),
         )
+
+
+def _drawn_line(facts: Facts, loader: int, found: Batches) -> Place | None:
+    """Return the line that draws a split anew in each call of the function that made this and the training loader."""
+    place = facts.loaders[loader].built
+    others = [one.loader for one in found.trained if one.loader != loader]
+    functions = _reading.around(place, ast.FunctionDef) if place is not None else []
+    if not functions or place is None or all(facts.loaders[one].built != place for one in others):
+        return None
+    draws = _reading.calls(functions[0], *_DRAWS)
+    if _reading.words(functions[0]) & _SEEDED or not draws:
+        return None
+    return _reading.at(place.file, draws[0])
 
 
 def _cut_by_hand(facts: Facts) -> Iterator[Finding]:

@@ -1,0 +1,62 @@
+"""Events about what is kept and set beside the loop: states, files, and flags of modules."""
+
+from dataclasses import dataclass
+
+from grader.scripts.facts import Event
+from grader.scripts.things import FirstStep
+
+
+@dataclass(kw_only=True, slots=True)
+class StateTaken(Event):
+    """`state_dict()` of an outermost module, optimizer or scheduler was taken."""
+
+    kind: str
+    owner: int
+    shares: bool
+    """True if its tensors are the model's own."""
+    kept: bool = False
+    """The dictionary was still alive when the watch ended or two updates later, and shared the model's memory."""
+    restored: bool = False
+
+
+@dataclass(kw_only=True, slots=True)
+class StateLoaded(Event):
+    """`load_state_dict` was called."""
+
+    kind: str
+    owner: int
+    taken: int | None
+    """Serial of the StateTaken whose dictionary was loaded."""
+    given: tuple[str, ...] = ()
+    """Names of the tensors that a module was given."""
+    own: tuple[str, ...] = ()
+    """Names of the tensors that the module has."""
+    first: FirstStep | None = None
+    """The step that trained a module's weights first afterwards, unless another optimizer stepped before."""
+
+
+@dataclass(kw_only=True, slots=True)
+class FileSaved(Event):
+    """`torch.save` was called; `holds` says what was found inside."""
+
+    holds: frozenset[str]
+    keys: tuple[str, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class FileLoaded(Event):
+    """`torch.load` was called."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class FlagSet(Event):
+    """`requires_grad` of a module was assigned: an attribute like any other, which its parameters do not follow."""
+
+    kind: str
+    """The module's class."""
+    value: bool
+    parameters: int
+    against: int = 0
+    """Those that were not so at a step soon after; of False: those that the stepping optimizer holds."""
