@@ -50,6 +50,8 @@ _MAX_PLAYS_WITHOUT_SUCCESS = 64
 Scenarios that were postponed by then are still tried once more. Searches for drivers of a high cost have fewer plays
 anyway.
 """
+_MAX_PLAYS_ALONE = 32
+"""Number of plays in which `agreeing_alone` tries single mistakes, before any search."""
 _MAX_SAME_MISTAKES = 3
 """Maximum number of candidates with the same two or more mistakes in different variants, so that others find room."""
 _MAX_MISTAKES = 6
@@ -96,6 +98,7 @@ class BeamSearch:
         self._reference, self._oracle, self._wrong = reference, oracle, wrong
         self._positions = {variant: position for position, variant in enumerate(reference.variants)}
         self._has_explained_any = False
+        self._plays_before_searches = 0
 
     def search(self, variants: Sequence[MistakeVariant], *, may_leave_out: bool) -> list[Candidate]:
         """Return candidates made of these variants, those that explain most first.
@@ -109,7 +112,8 @@ class BeamSearch:
         beam = [Candidate(frozenset())]
         postponed = []
         for scenario in acting_in:
-            if not self._has_explained_any and self._oracle.charged_plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
+            plays = self._oracle.charged_plays - self._plays_before_searches
+            if not self._has_explained_any and plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
                 break
             extended = self._extend(beam, scenario, acting_in[scenario], may_leave_out=may_leave_out)
             if extended:
@@ -123,11 +127,14 @@ class BeamSearch:
     def agreeing_alone(self, variants: Sequence[MistakeVariant]) -> list[MistakeVariant]:
         """Return variants of one behaviour that, made alone, give the learner's run in a scenario that went wrong.
 
-        Empty if there are none, or if `_MAX_PLAYS_WITHOUT_SUCCESS` did not suffice to find them.
+        Empty if there are none, or if `_MAX_PLAYS_ALONE` did not suffice to find them. Call it before any search; its
+        plays do not count as plays without success.
         """
+        before = self._oracle.charged_plays
         for scenario, acting in self._acting_in(variants).items():
             for alike in self._oracle.grouped_by_behaviour(acting, scenario).values():
-                if self._oracle.charged_plays >= _MAX_PLAYS_WITHOUT_SUCCESS:
+                self._plays_before_searches = self._oracle.charged_plays
+                if self._plays_before_searches - before >= _MAX_PLAYS_ALONE:
                     return []
                 if self._oracle.acting_subset_agrees(frozenset(alike[:1]), scenario):
                     return alike

@@ -87,8 +87,8 @@ class _Search:
         2. All variants of likely mistakes, in sets that may leave scenarios unexplained.
         3. All variants of all mistakes.
 
-        If the first mistakes found to give the learner's run somewhere are all unlikely, the third round comes first:
-        the pairs of likely mistakes, which the other rounds would try then, take most of the plays.
+        If only unlikely mistakes are found to give the learner's run somewhere, and one of them gives most of what went
+        wrong, the third round comes first: the pairs of likely mistakes that the others try take most of the plays.
 
         If scenarios stay unexplained after that, single variants are tried, and then one more mistake in the sets.
         """
@@ -96,7 +96,11 @@ class _Search:
         best = Candidate(frozenset())
         rounds = [(self._representatives, False), (self._likely, True), (self._variants, True)]
         agreeing = self._beam_search.agreeing_alone(self._variants)
-        if agreeing and not any(variant in self._likely for variant in agreeing):
+        if (
+            agreeing
+            and not any(variant in self._likely for variant in agreeing)
+            and any(map(self._gives_most, agreeing))
+        ):
             rounds = [rounds[2], *rounds[:2]]
         for variants, may_leave_out in rounds:
             if len(found.explained) == len(self.wrong):
@@ -118,6 +122,11 @@ class _Search:
                 return ChosenSets(single, tuple(self.wrong))
             return self._with_mistakes_added(found) if found.sets else self._completed(best)
         return found
+
+    def _gives_most(self, variant: MistakeVariant) -> bool:
+        """Return True if the variant alone gives the learner's run in more than half of what went wrong."""
+        alone = frozenset([variant])
+        return sum(self.oracle.acting_subset_agrees(alone, s) for s in self.wrong) > len(self.wrong) / 2
 
     def _single_variants(self) -> Iterator[MistakeSet]:
         """Yield a set of one for each variant that alone explains every scenario and changes none that is right.
