@@ -96,11 +96,7 @@ class _Search:
         best = Candidate(frozenset())
         rounds = [(self._representatives, False), (self._likely, True), (self._variants, True)]
         agreeing = self._beam_search.agreeing_alone(self._variants)
-        if (
-            agreeing
-            and not any(variant in self._likely for variant in agreeing)
-            and any(map(self._gives_most, agreeing))
-        ):
+        if not any(variant in self._likely for variant in agreeing) and any(map(self._gives_most, agreeing)):
             rounds = [rounds[2], *rounds[:2]]
         for variants, may_leave_out in rounds:
             if len(found.explained) == len(self.wrong):

@@ -153,14 +153,8 @@ def describe(following: NextExercise) -> str:
 
 def fingerprint(source: str, exercise: str) -> str:
     """Return a short hash of an exercise's last definition in a program; of the whole program if it has none."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        own = None
-    else:
-        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-        found = [n for n in tree.body if isinstance(n, kinds) and n.name == exercise]
-        own = ast.get_source_segment(source, found[-1]) if found else None
+    definition = _last_definition(source, exercise)
+    own = None if definition is None else ast.get_source_segment(source, definition)
     text = source if own is None else own
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -178,15 +172,11 @@ def order_of_calls(source: str, function: str, calls: Sequence[str]) -> str:
     Returns:
         Empty unless each of them is called exactly once, in statements directly in the function's body.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function]
-    if not found:
+    definition = _last_definition(source, function)
+    if not isinstance(definition, ast.FunctionDef):
         return ""
     made: list[tuple[int, int, str]] = []
-    for statement in found[-1].body:
+    for statement in definition.body:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return):
             made += [
                 (node.end_lineno or 0, node.end_col_offset or 0, name)
@@ -196,6 +186,16 @@ def order_of_calls(source: str, function: str, calls: Sequence[str]) -> str:
     # Inner calls end, and are evaluated, before the call around them.
     names = [name for _, _, name in sorted(made)]
     return " ".join(names) if sorted(names) == sorted(calls) else ""
+
+
+def _last_definition(source: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
+    """Return the last top-level function or class of this name; None if there is none, or if the text is no program."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return next((n for n in reversed(tree.body) if isinstance(n, kinds) and n.name == name), None)
 
 
 def _called_name(function: ast.expr) -> str:

@@ -38,7 +38,7 @@ def hint_steps(feedback: Feedback, source: str, repair: Repair) -> tuple[str, st
     last = "\n".join(filter(None, (name, what)))
     shown = repair == "at-once" and _is_on_the_card(named, edit)
     place = "" if last and shown else _place(named, edit)
-    steps = (_without_a_print(named.hint), place, last)
+    steps = (_with_print_reminder(named.hint), place, last)
     return steps[0][:_MOST_CHARACTERS], steps[1][:_MOST_CHARACTERS], steps[2][:_MOST_CHARACTERS]
 
 
@@ -48,7 +48,7 @@ def without_clues(feedback: Feedback) -> Feedback:
     return replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=mistakes))
 
 
-def _without_a_print(hint: str) -> str:
+def _with_print_reminder(hint: str) -> str:
     """Return the hint; if it asks for a print, with a reminder, because checks that forbid output would fail by it."""
     return f"{hint} 찍는 줄은 확인하기 전에 지우세요." if "찍어" in hint else hint
 
