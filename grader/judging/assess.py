@@ -2,7 +2,7 @@
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
-   `told_apart_by_text` marks those of their twins that the learner's text speaks against.
+   `rule_out_twins` marks those of their twins that the learner's text speaks against.
 3. `locate` finds the learner's line for each of these mistakes.
 4. `gather_evidence` finds what else shows that something is wrong.
 5. `true_explanation` says which sentences about each mistake are true of this run. Where a call is written but never
@@ -43,7 +43,7 @@ from grader.judging.right_lines import right_lines
 from grader.judging.signature import signature_difference
 from grader.judging.text_location import Location
 from grader.judging.true_sentences import TrueText, true_explanation
-from grader.judging.twins_by_text import told_apart_by_text
+from grader.judging.twins_by_text import rule_out_twins
 from grader.judging.uncalled import unmade_call
 from grader.observe.play import Scenario
 from grader.observe.trace import Failure, Trace
@@ -70,7 +70,7 @@ def assess(exercise: Exercise, trace: Trace, reference: Reference, origin: Origi
         # A diagnosis shows the right order of events, a part of the answer: not for a learner who has not begun.
         feedback = _make_feedback(exercise, trace, verdict, Diagnosis(), None, origin)
         return replace(feedback, message=NOT_BEGUN_MESSAGE, begun=False)
-    explanation = told_apart_by_text(explain(trace, verdict, reference), exercise, origin)
+    explanation = rule_out_twins(explain(trace, verdict, reference), exercise, origin)
     locations = locate(explanation, trace, reference, origin)
     evidence = gather_evidence(explanation, trace, verdict, reference)
     texts = [true_explanation(mistake, explanation, trace, reference) for mistake in explanation.mistakes]

@@ -53,7 +53,8 @@ class ExplainedMistake:
     variant: MistakeVariant
     """The variant of it that behaves as the submission does."""
     alternatives: tuple[Mistake, ...]
-    """The mistake and its twins, in the order of the exercise's TOML: feedback names all of them."""
+    """The mistake and its twins, in the order of the exercise's TOML. `results.json` names all of them, the learner's
+    card `shown_alternatives`."""
     scenarios: tuple[str, ...]
     """Names of the explained scenarios that it changes when made alone."""
     unlikely: frozenset[str] = frozenset()

@@ -1,10 +1,16 @@
 """Provide the runs with which a submission is compared: those of the solution and of the known mistakes.
 
-Each run is made when it is first needed, and kept for the next submission of the class. The programs are played in this
-process and not in the sandbox, because they belong to the course.
+Each run is made when it is first needed. The last ones are kept for the next submissions of the class. The programs are
+played in this process and not in the sandbox, because they belong to the course.
 
-In this module, a program is named by its *source*: the text of the exercise's function or class with mistakes made in
-it, or a program of `[[copies]]`; `_SOLUTION` stands for the solution, which is loaded as a whole lesson.
+In this module, a program is named by its *source*, a text that defines the exercise's function or class: usually the
+solution's definition with mistakes made in it, or a program of `[[copies]]`. `_SOLUTION` stands for the solution, which
+is loaded as a whole lesson.
+
+- `solution_run` is the solution's run, `complete_run` that of any source, `run_with_mistakes` that of a combination of
+  mistakes: all complete.
+- `reproduces` compares a program with a run, and may break the program off at the first weights that differ.
+- `run_so_far` gives whatever run is kept, complete or broken off.
 """
 
 import io
@@ -34,11 +40,11 @@ _MAX_KEPT_RUNS = 300
 _MAX_KEPT_REFERENCES = 64
 """Maximum number of `Reference` objects that are kept; more than the course has exercises.
 
-Every submission goes through its exercises in the same order, and it may hold all of them. With room for fewer, each
-`Reference` would be dropped before it is needed again.
+Every submission goes through its exercises in the same order, and it may hold all of them. If there were room for fewer
+than these, each `Reference` would be dropped before it is needed again.
 """
 _MAX_KEPT_SOLUTIONS = 8
-"""Maximum number of lessons whose solutions stay loaded."""
+"""Maximum number of lessons whose solutions are remembered: more than the course has, so none is loaded twice."""
 _SOLUTION = ""
 """Takes the place of a source: the program is the solution."""
 _program_numbers = itertools.count(1)
@@ -60,12 +66,13 @@ class Reference:
         self.seed = seed
         self.device = device
         self.play_count = 0
-        """Number of scenarios played so far."""
-        self._solution_program = _solution_program(exercise.lesson)
+        """Number of plays so far, of one scenario each, for tests of what a search costs."""
+        self._solution_program = _load_solution(exercise.lesson)
         self._solution_runs: dict[str, Run] = {}
         self._programs: OrderedDict[str, Program] = OrderedDict()
         """Loaded programs of mistakes by source, the least recently used first."""
-        weakref.finalize(self, _unload, self._programs).atexit = False  # at exit, everything is gone anyway
+        finalizer = weakref.finalize(self, _unload, self._programs)
+        finalizer.atexit = False  # when Python exits, everything is gone anyway
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
         """Runs of mistakes by (source, name of the scenario), the least recently used first."""
         self._new_behaviours: dict[tuple[str, str], int] = {}
@@ -95,7 +102,7 @@ class Reference:
         return kept
 
     def run_so_far(self, source: str, scenario: str) -> Run:
-        """Return the program's kept run of a scenario, complete or not; without one, play the scenario to its end."""
+        """Return the run of a scenario that is kept, complete or broken off; if none is kept, play it to its end."""
         kept = self._kept_run(source, scenario)
         return self.complete_run(source, scenario) if kept is None else kept
 
@@ -108,7 +115,7 @@ class Reference:
     def run_with_mistakes(self, combination: Combination, scenario: str) -> Run:
         """Return the complete run of the program with all these mistakes made.
 
-        If their edits cannot be combined, return the solution's run.
+        If their edits cannot be combined, return the solution's run: nothing is then said to follow from the mistakes.
         """
         return self.complete_run(self.source_with_mistakes(combination) or _SOLUTION, scenario)
 
@@ -116,9 +123,9 @@ class Reference:
         """Yield the other variants of the same mistake that behave like this one in every scenario."""
         names = [scenario.name for scenario in self.exercise.driver.scenarios]
         for other in self.variants:
-            is_of_same_mistake = other != variant and other.mistake.id == variant.mistake.id
-            if is_of_same_mistake and all(
-                self.behaviour(other, n) == self.behaviour(variant, n) for n in names
+            is_another_of_the_mistake = other != variant and other.mistake.id == variant.mistake.id
+            if is_another_of_the_mistake and all(
+                self.behaviour(other, name) == self.behaviour(variant, name) for name in names
             ):
                 yield other
 
@@ -126,27 +133,29 @@ class Reference:
         """Return the number of the variant's behaviour in a scenario.
 
         0: it behaves as the solution does there. Variants with equal numbers behave alike. The number comes from the
-        behaviour table. A variant that is newer than the table is played; if it changes the scenario, it gets a
-        negative number of its own, so that it counts as unlike all others.
+        behaviour table, which was measured with one seed on the CPU and only guides searches. A variant that is newer
+        than the table is played; if it changes the scenario, it gets a negative number of its own, so that it counts as
+        unlike all others.
         """
         measured = self._table.get(scenario, {})
         if variant.name in measured:
             return measured[variant.name]
         key = (variant.name, scenario)
         if key not in self._new_behaviours:
-            is_right = self.reproduces(self.sources[variant.name], scenario, self.solution_run(scenario))
-            self._new_behaviours[key] = 0 if is_right else -1 - self.variants.index(variant)
+            is_harmless = self.reproduces(self.sources[variant.name], scenario, self.solution_run(scenario))
+            self._new_behaviours[key] = 0 if is_harmless else -1 - self.variants.index(variant)
         return self._new_behaviours[key]
 
     def reproduces(self, source: str, scenario: str, run: Run) -> bool:
         """Return True if the program with this source behaves as `run` does in a scenario.
 
-        The program is played only until it is seen to differ. Most known mistakes differ from a wrong submission at its
-        first wrong update, so hundreds of them can be compared while a learner waits.
+        The program is broken off where its weights first differ from the run's; a difference of another kind is seen
+        when it has ended. Most known mistakes differ from a wrong submission at its first wrong update, so hundreds of
+        them can be compared while a learner waits.
         """
         atol = self.exercise.driver[scenario].atol
         kept = self._kept_run(source, scenario)
-        # An incomplete run was broken off against another submission's run: it may be too short to tell.
+        # An incomplete run was broken off where it differed from another run: it may be too short to tell.
         if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, atol)):
             kept = self._store_run(source, scenario, self._play(source, scenario, against=run))
         return kept.complete and find_difference(run, kept, atol, failures_agree=has_same_cause) is None
@@ -157,7 +166,7 @@ class Reference:
         return behaviours_of(self.exercise)
 
     def _kept_run(self, source: str, scenario: str) -> Run | None:
-        """Return the kept run, which may be incomplete; None if there is none."""
+        """Return the kept run, which may be incomplete; None if none is kept. The solution is played if need be."""
         if source == _SOLUTION:
             return self.solution_run(scenario)
         kept = self._runs.get((source, scenario))
@@ -175,8 +184,7 @@ class Reference:
     def _play(self, source: str, scenario: str, against: Run | None = None) -> Run:
         """Play a scenario and return the run; what the program prints is thrown away, for it is not the learner's.
 
-        With `against`, the run is broken off, and so incomplete, at the first parameter state that differs from that
-        run's.
+        With `against`, the run is broken off, and so incomplete, at the first weights that differ from that run's.
         """
         self.play_count += 1
         with redirect_stdout(io.StringIO()):
@@ -199,7 +207,8 @@ class Reference:
         if source not in self._programs:
             module = types.ModuleType(f"mistake_{next(_program_numbers)}_of_{self.exercise.name}")
             # Copy only the names that the source mentions: all names of a lesson in each program would fill the memory.
-            # Nor copy the exercise's own name: a program that fails to load would pass for the solution.
+            # Keep the module's own `__name__`. Do not copy the exercise's name either: a program that fails to load
+            # would pass for the solution.
             mentioned = set(re.findall(r"\w+", source)) - {"__name__", self.exercise.name}
             names = self._solution_program.names
             module.__dict__.update({name: value for name, value in names.items() if name in mentioned})
@@ -213,7 +222,7 @@ class Reference:
 
 @lru_cache(maxsize=_MAX_KEPT_REFERENCES)
 def cached_reference(exercise: str, seed: int, device: str = "cpu") -> Reference:
-    """Return the `Reference` of an exercise, the same one for every submission of a class."""
+    """Return the `Reference` of an exercise, in one process the same one for every submission of a class."""
     return Reference(load_course().exercise(exercise), seed, device)
 
 
@@ -226,13 +235,13 @@ def _unload(programs: Mapping[str, Program]) -> None:
 def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
     """Return True if an incomplete run differs from `run` in the part that was played.
 
-    Only parameter states are compared, because a run is broken off only where these differ.
+    Only the weights are compared, because a run is broken off only where these differ. If `run` records none, True.
     """
     theta = run.arrays.get("theta")
     return theta is None or not is_prefix(incomplete.arrays["theta"], theta, atol)
 
 
 @lru_cache(maxsize=_MAX_KEPT_SOLUTIONS)
-def _solution_program(lesson: str) -> Program:
+def _load_solution(lesson: str) -> Program:
     """Return the loaded solution of a lesson, which its exercises share. Cached: do not modify."""
     return load_program(solution_with_needed_imports(lesson), name=f"solution_{lesson}")

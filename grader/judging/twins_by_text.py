@@ -1,12 +1,19 @@
 """Rule out twins by the learner's text.
 
-Twins are known mistakes that behave alike in the scenarios that they explain. A twin contradicts the text with each of
-the solution's calls that its program has and the learner never wrote, and with each that it lacks and the learner
-makes. Of several twins, those with more contradictions than another are ruled out.
+Twins are known mistakes that behave alike in the scenarios that they explain. Each has a program: the solution with
+the mistake made in it. The learner's text contradicts a twin in two cases:
 
-Examples: without any clipping, a program that never updates on the short last window behaves as one that clips only
-that window. Its text says which of the two it is: it does not call `clip_grad_norm_`. A program that makes an optimizer
-of its own behaves as one that moves the parameters by hand, which calls no `step`.
+- The twin's program calls a function of the solution whose name the learner's file never mentions. Each such name is
+  one contradiction.
+- The twin's program lacks a call of the solution that the learner's definition makes. Each such call is one
+  contradiction.
+
+The twins with the fewest contradictions stay; the others are ruled out.
+
+Example: the learner's program never clips, and never updates on the short last window. "Clips only the last window"
+behaves in the same way, but its program calls `clip_grad_norm_`, which the learner's file does not mention. Therefore
+feedback says only that it does not clip. Another example: a learner's program that moves the parameters by an optimizer
+of its own calls `step`. "Moves the parameters by hand" behaves in the same way, but its program calls no `step`.
 """
 
 import ast
@@ -20,11 +27,14 @@ from grader.judging.edits import MistakeVariant, variant_source
 from grader.judging.explain import ExplainedMistake, Explanation
 from grader.judging.origin import Origin
 from grader.judging.solution import exercise_source
-from grader.submission.syntax import parse, top_level
+from grader.submission.syntax import definition_of, parse, top_level
 
 
-def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
-    """Return the explanation with the twins that the text rules out as `unlikely`; feedback does not show these.
+def rule_out_twins(explanation: Explanation, exercise: Exercise, origin: Origin) -> Explanation:
+    """Return the explanation with the ids of contradicted twins in `ExplainedMistake.unlikely`.
+
+    The learner's card does not show these; `results.json` names them with the others. A mistake without twins, and any
+    mistake if the learner's text is not known or does not parse, stays as it is.
 
     Args:
         explanation: what explains the submission.
@@ -33,45 +43,50 @@ def told_apart_by_text(explanation: Explanation, exercise: Exercise, origin: Ori
     """
     if all(len(mistake.alternatives) == 1 for mistake in explanation.mistakes):
         return explanation
-    written = _names_written(origin.source)
-    if not written:  # nothing can be said of a text that is not there
+    mentioned = _names_mentioned(origin.source)
+    if not mentioned:
         return explanation
-    # Only in the exercise's own definition: the file's other answers make calls, too.
-    own = [node for node in top_level(origin.source) if getattr(node, "name", None) == exercise.name]
-    called = _names_called(own[-1:])
-    told = tuple(
-        _with_likely_twins(mistake, exercise, written, called) if len(mistake.alternatives) > 1 else mistake
+    definition = definition_of(origin.source, exercise.name)
+    # A helper beside the definition may make a call for it, so all of the file is searched for names. Calls are counted
+    # in the definition only: the answers to other exercises, in the same file, make calls of their own.
+    called = _calls([] if definition is None else [definition])
+    mistakes = tuple(
+        _without_contradicted_twins(mistake, exercise, mentioned, called)
+        if len(mistake.alternatives) > 1
+        else mistake
         for mistake in explanation.mistakes
     )
-    return replace(explanation, mistakes=told)
+    return replace(explanation, mistakes=mistakes)
 
 
-def _with_likely_twins(
-    mistake: ExplainedMistake, exercise: Exercise, written: set[str], called: Counter[str]
+def _without_contradicted_twins(
+    mistake: ExplainedMistake, exercise: Exercise, mentioned: set[str], called: Counter[str]
 ) -> ExplainedMistake:
-    """Return a mistake that has twins, with the unlikely ones named.
+    """Return a mistake with `unlikely` filled in.
 
     Args:
-        mistake: the mistake.
+        mistake: a mistake that has twins.
         exercise: the exercise that was judged.
-        written: what `_names_written` returns for the learner's text.
-        called: what `_names_called` returns for the learner's definition.
+        mentioned: names in the learner's file.
+        called: calls in the learner's definition.
     """
-    # Not `top_level`: it keeps few trees, and the learner's is among them.
-    solution_calls = _names_called(parse(exercise_source(exercise)))
+    # `top_level` and `definition_of` keep few trees; the learner's tree, which is used again, should stay among them.
+    solution_calls = _calls(parse(exercise_source(exercise)))
     contradictions = {}
     for twin in mistake.alternatives:
-        program = variant_source(exercise, MistakeVariant(twin, 0))
-        kept = solution_calls & _names_called(parse(program))
-        lacking = (solution_calls & called) - kept
-        contradictions[twin.id] = len(kept.keys() - written) + lacking.total()
+        twin_calls = solution_calls & _calls(parse(variant_source(exercise, MistakeVariant(twin, 0))))
+        lacking = (solution_calls & called) - twin_calls
+        contradictions[twin.id] = len(twin_calls.keys() - mentioned) + lacking.total()
     fewest = min(contradictions.values())
     unlikely = frozenset(id_ for id_, count in contradictions.items() if count > fewest)
     return replace(mistake, unlikely=unlikely)
 
 
-def _names_called(statements: Sequence[ast.stmt]) -> Counter[str]:
-    """Return how often statements call functions and methods of each name, not counting calls under `if False:`."""
+def _calls(statements: Sequence[ast.stmt]) -> Counter[str]:
+    """Return how often statements call functions and methods of each name.
+
+    Calls under `if False:` do not count: some mistakes are written so.
+    """
     nodes = [node for statement in statements for node in ast.walk(statement)]
     dead = {
         id(inner)
@@ -85,8 +100,11 @@ def _names_called(statements: Sequence[ast.stmt]) -> Counter[str]:
     return methods + Counter(call.id for call in calls if isinstance(call, ast.Name))
 
 
-def _names_written(source: str) -> set[str]:
-    """Return all names in the text, since `step = opt.step` may be called as `step`; empty if it does not parse."""
+def _names_mentioned(source: str) -> set[str]:
+    """Return the names that a text uses or imports, called or not: after `do = opt.step`, `do()` is a call of `step`.
+
+    Empty if the text does not parse.
+    """
     names = set()
     for node in chain.from_iterable(map(ast.walk, top_level(source))):
         if isinstance(node, ast.Name):

@@ -97,7 +97,7 @@ def bwrap_command(device: str = "cpu", added_packages: Sequence[str] = ()) -> li
     arguments = [shutil.which("bwrap") or "bwrap", "--unshare-user", "--unshare-all", *_CAPABILITIES]
     arguments += ["--uid", "1000", "--gid", "1000", "--hostname", "hanstep"]
     arguments += [*_system_arguments(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
-    arguments += _binds_and_masks([*_interpreter_paths(), *package_folders()])
+    arguments += _binds_and_masks(_bound_paths())
     arguments += _package_masks(added_packages)
     for part in _PARTS_INSIDE:
         arguments += ["--ro-bind", str(GRADER_PACKAGE / part), str(IMPORT_ROOT_INSIDE / "grader" / part)]
@@ -114,7 +114,7 @@ def bound_folders_in_tmp() -> tuple[str, ...]:
 
     There is one if the course is installed in a virtual environment in /tmp, as in CI.
     """
-    folders = {path for path in (*_interpreter_paths(), *package_folders()) if path.is_dir()}
+    folders = {path for path in _bound_paths() if path.is_dir()}
     return tuple(str(path) for path in sorted(folders) if path.is_relative_to("/tmp"))
 
 
@@ -134,6 +134,14 @@ def _system_arguments() -> list[str]:
     for name in ("/etc/ld.so.cache", "/etc/alternatives", "/sys/kernel/mm/transparent_hugepage"):
         arguments += ["--ro-bind-try", name, name]
     return arguments
+
+
+def _bound_paths() -> list[Path]:
+    """Return the paths that submissions may read, beside those of the operating system and our own code.
+
+    Folders with answers inside them are masked.
+    """
+    return [*_interpreter_paths(), *package_folders()]
 
 
 def _interpreter_paths() -> list[Path]:

@@ -3,12 +3,14 @@
 This is only for checking one's own file, because a forked server differs from a started one (`server_command`):
 
 - Its memory holds everything that this process holds, answers included.
-- It is never isolated: it does not run in bubblewrap, and its children get no namespaces, no /tmp of their own and no
-  filter of system calls. Resource limits and the limits that grader and server watch hold for them, too.
+- It cannot be isolated. It is like a server that was started without isolation: not in bubblewrap; its children have no
+  namespaces, no /tmp of their own and no filter of system calls; of the limits, those marked † in grader/README.md do
+  not hold.
 - It keeps this interpreter's import path and options.
-- Environment variables that are read when a process starts, such as PYTHONHASHSEED and GLIBC_TUNABLES, have no effect.
-- If the grader is killed while the server starts, the server ends only when it comes to read its control socket: it
-  does not call `isolation.exit_on_hangup`. That takes seconds only if this process has not imported torch.
+- Environment variables that are read when a process starts (PYTHONHASHSEED, GLIBC_TUNABLES) or when torch and numpy are
+  imported (OMP_NUM_THREADS) have no effect.
+- If the grader is killed while the server starts, the server ends only when it next uses its control socket: it does
+  not call `isolation.exit_on_hangup`. That is soon, because `grader check`, which forks, has imported torch before.
 """
 
 import math
@@ -22,16 +24,22 @@ import time
 import traceback
 from typing import IO, NoReturn
 
+from grader.sandbox.inside.protocol import CONTROL_FD
 from grader.sandbox.server_command import server_environment
+
+_POLL_SECONDS = 0.002
+"""Time between two checks whether the server has ended, in `ForkedServer.wait`."""
 
 
 def can_fork(device: str) -> bool:
-    """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread and without a GPU.
+    """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread; torch sees no
+    GPU.
 
-    Another thread might hold a lock, which would stay locked for ever in the fork. Threads that torch's computations
-    have started do no harm: the server computes with one thread (`server.py _warm`). But where torch sees a GPU, a
-    backward pass starts threads even on the CPU, and if this process has run one, no fork of it can run any
-    (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
+    Another Python thread might hold a lock, which would stay locked for ever in the fork. Threads that torch's
+    computations have started do no harm: the server computes with one thread (`server.py _warm`).
+
+    Where torch sees a GPU, a backward pass starts threads even on the CPU. If this process has run a backward pass
+    there, no fork of it can run one (https://github.com/pytorch/pytorch/wiki/Autograd-and-Fork).
 
     Args:
         device: device on which submissions will run, `cpu` or `cuda`.
@@ -42,16 +50,12 @@ def can_fork(device: str) -> bool:
 
 
 def _sees_a_gpu() -> bool:
-    """Return True if this process has imported torch, and torch finds a GPU of any kind that is not hidden from it."""
+    """Return True if this process has imported torch, and torch finds a GPU (before torch 2.6: one of CUDA)."""
     torch = sys.modules.get("torch")
     if torch is None:
         return False
-    accelerator = getattr(torch, "accelerator", torch.cuda)  # `torch.accelerator` exists from 2.6 on
+    accelerator = getattr(torch, "accelerator", torch.cuda)
     return bool(accelerator.is_available())
-
-
-_POLL_SECONDS = 0.002
-"""Time between two looks at a process that is to end; it usually ends within milliseconds."""
 
 
 class ForkedServer:
@@ -73,7 +77,8 @@ class ForkedServer:
             _become_server(server_end, error_file, own_folder)
 
     def poll(self) -> int | None:
-        """Return None while the process runs, then 0, whatever its exit status: `ServerProcess` does not read it."""
+        """Return None while the process runs, then 0. The exit status is not kept, because `ServerProcess` does not use
+        it."""
         if not self._ended:
             try:
                 ended_pid, _ = os.waitpid(self.pid, os.WNOHANG)
@@ -105,13 +110,10 @@ def _become_server(server_end: socket.socket, error_file: IO[bytes], own_folder:
     # Everything stands in the `try`: an exception that left this function would go on into the grader's code, in a
     # second copy of the grader.
     try:
-        # Imported only here: it imports torch, which not every process that imports this module needs.
-        from grader.sandbox.inside import server
-
         os.setsid()  # Ctrl-C in the terminal must reach only the parent
         os.chdir(own_folder)
         null_device = os.open(os.devnull, os.O_RDWR)
-        os.dup2(server_end.fileno(), server.CONTROL_FD)  # standard input
+        os.dup2(server_end.fileno(), CONTROL_FD)  # standard input
         os.dup2(null_device, 1)
         os.dup2(error_file.fileno(), 2)
         # This also closes our copy of the parent's end of the socket. As long as a copy is open, the server never sees
@@ -119,6 +121,9 @@ def _become_server(server_end: socket.socket, error_file: IO[bytes], own_folder:
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
         os.environ.update(server_environment("cpu", own_folder))
+        # Imported only here: it imports torch, which not every process that imports this module needs.
+        from grader.sandbox.inside import server
+
         server.main()
     except BaseException:
         traceback.print_exc()

@@ -1,7 +1,8 @@
-"""Build the command that starts the sandbox's server: its Python, its import path, and its environment.
+"""Build the command that starts the sandbox's server, and its environment variables.
 
-With and without bubblewrap they are the same but for two paths. The folder that holds `grader`, the first of the import
-path, is `IMPORT_ROOT_INSIDE` with it. The server's own folder, its HOME and TMPDIR, is the /tmp that bubblewrap makes.
+Two paths in them depend on isolation. Inside bubblewrap, the folder that holds `grader` is `IMPORT_ROOT_INSIDE`, and
+the server's HOME and TMPDIR are the /tmp that bubblewrap makes. Without it, they are the folder of this installation,
+and a temporary folder of the server's own.
 """
 
 import functools
@@ -15,23 +16,25 @@ GRADER_PACKAGE = Path(__file__).resolve().parent.parent
 IMPORT_ROOT_INSIDE = Path("/hanstep")
 """Folder inside bubblewrap that holds the parts of `grader` that the server imports."""
 _NEEDED_PACKAGES = ("torch", "numpy", "safetensors", "msgspec")
-"""Packages that the server imports. The folders that hold them are on its import path, whatever these are called."""
+"""Packages that our code in the server imports. The folder that holds each is on the import path, whatever its name."""
 
 
 def python_command(folders: list[str], code: str) -> list[str]:
     """Return the command that runs `code` in a Python that imports only from the standard library and `folders`.
 
-    Run the command with the variables of `server_environment`.
+    Run the command with the variables of `server_environment` only: Python would follow a PYTHONPATH.
     """
-    # -s: no packages of the user; -P: nothing from the working directory; -S: no site-packages; -B: write no .pyc
-    # files; -X utf8: UTF-8 whatever the locale. -I would stand for -s and -P, but it also ignores PYTHONHASHSEED, and
-    # the order of a set must be the same in every run.
+    # -P: nothing from the working directory; -S: no site-packages but those in `folders`; -B: write no .pyc files; -X
+    # utf8: UTF-8 whatever the locale. Not -I, which also ignores PYTHONHASHSEED: the order of a set must be the same in
+    # every run.
     code_with_path = f"import sys; sys.path[:0] = {folders!r}; {code}"
-    return [interpreter_path(), "-s", "-P", "-S", "-B", "-X", "utf8", "-c", code_with_path]
+    return [interpreter_path(), "-P", "-S", "-B", "-X", "utf8", "-c", code_with_path]
 
 
 def import_path(*, isolate: bool) -> list[str]:
-    """Return the import path of the server: the folder that holds `grader`, then the folders of installed packages.
+    """Return what comes before the standard library in the server's import path.
+
+    These are the folder that holds `grader`, then the folders of installed packages.
 
     Args:
         isolate: True if the server runs inside bubblewrap.
@@ -41,10 +44,10 @@ def import_path(*, isolate: bool) -> list[str]:
 
 
 def server_environment(device: str, own_folder: str = "/tmp") -> dict[str, str]:
-    """Return all environment variables of the server.
+    """Return the environment variables to start the server with.
 
-    Of this process's variables, only CUDA_VISIBLE_DEVICES is passed on, and only for a GPU. Any other may hold a token,
-    which submissions could read, or change what they do.
+    Of this process's variables, only CUDA_VISIBLE_DEVICES is among them, and only for a GPU. Others may hold a token,
+    which submissions could read, or may make submissions behave differently.
 
     Args:
         device: `cpu` or `cuda`.
@@ -80,14 +83,17 @@ def server_environment(device: str, own_folder: str = "/tmp") -> dict[str, str]:
 
 def interpreter_path() -> str:
     """Return the path of the interpreter itself, not a virtual environment's link to it."""
+    # `sys._base_executable` is the Python that a virtual environment was made from, also where it is a copy, not a
+    # link.
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
 @functools.cache
 def package_folders() -> tuple[Path, ...]:
-    """Return the folders of installed packages.
+    """Return the folders of installed packages that exist, each once; found at the first call.
 
-    These are the entries of `sys.path` called site-packages or dist-packages, and the folders of `_NEEDED_PACKAGES`.
+    These are the entries of `sys.path` called site-packages or dist-packages, the user's among them, and the folders
+    that hold `_NEEDED_PACKAGES`, which may have other names.
     """
     paths = [Path(entry) for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
     for name in _NEEDED_PACKAGES:

@@ -1,4 +1,4 @@
-"""Start the sandbox's server as a process, tell whether it is alive, and end it."""
+"""Start the sandbox's server as a process, send it its settings, wait until it is warm, and end it."""
 
 import os
 import socket
@@ -13,19 +13,20 @@ from grader.base.removal import temporary_folder
 from grader.sandbox import bubblewrap, cgroups
 from grader.sandbox.forked_server import ForkedServer
 from grader.sandbox.inside import protocol
-from grader.sandbox.inside.protocol import ServerSettings
+from grader.sandbox.inside.protocol import CONTROL_FD, ServerSettings
 from grader.sandbox.server_command import import_path, python_command, server_environment
 
 _START_SECONDS = 300.0
-"""Maximum time that `wait_until_warm` waits; several servers at once may import torch from a slow disk."""
+"""Maximum time between two parts of the server's first message, in `wait_until_warm`. It is long because several
+servers at once may import torch from a slow disk."""
 _END_SECONDS = 10.0
 """Maximum time until a server that was told to end has ended; after that it is killed."""
 _SERVE_CODE = (
-    "from grader.sandbox.inside import isolation; isolation.exit_on_hangup(0); "
+    f"from grader.sandbox.inside import isolation; isolation.exit_on_hangup({CONTROL_FD}); "
     "from grader.sandbox.inside.server import main; main()"
 )
 """Code that the server's Python executes. `exit_on_hangup` comes first, because the second import takes seconds: it
-imports torch. 0 is the descriptor of the control socket."""
+imports torch."""
 
 
 class SandboxUnavailable(HanstepError):
@@ -56,18 +57,22 @@ class ServerProcess:
                 `forked_server.can_fork(device)`, which the caller has asked.
 
         Raises:
-            ValueError: a forked server, which holds the answers, is asked to be isolated.
+            ValueError: both `isolate` and `forked` are given.
+            OSError: a process, a socket or a temporary folder cannot be made.
         """
         if isolate and forked:
             raise ValueError("a forked server cannot be isolated")
         self._is_warm = False
         with ExitStack() as resources:
-            # Inside bubblewrap, the server works in a /tmp of its own; bubblewrap itself starts in the machine's.
+            # Working directory, HOME and TMPDIR of the server. Inside bubblewrap, /tmp is a new folder; the process
+            # that becomes bubblewrap starts in the /tmp of the machine.
             own_folder = "/tmp" if isolate else str(resources.enter_context(temporary_folder()))
             self._errors = resources.enter_context(tempfile.TemporaryFile())
             self.control, server_end = socket.socketpair()
             resources.callback(self.control.close)
-            with server_end:  # the server has a copy; with ours open, the server's end would not show
+            with (
+                server_end
+            ):  # the server has a copy; if ours stayed open, nobody would see that the server has closed its
                 if forked:
                     self._process: ForkedServer | subprocess.Popen[bytes] = ForkedServer(
                         server_end, self._errors, own_folder
@@ -91,21 +96,22 @@ class ServerProcess:
             self._resources = resources.pop_all()
 
     def send_settings(self, settings: ServerSettings) -> None:
-        """Send the server its settings and return; they wait in the socket until it reads them."""
+        """Send the server its settings and return: they are few enough to wait in the socket until it reads them."""
         with suppress(OSError):  # the server is gone, as `wait_until_warm` will notice
             protocol.send(self.control, asdict(settings))
 
     @property
     def is_alive(self) -> bool:
-        """True if the process ran just now: it may be killed from outside at any time."""
+        """True if the process was running a moment ago. It may have been killed since."""
         return self._process.poll() is None
 
     def wait_until_warm(self) -> None:
         """Wait until the server is warm, so that it can fork.
 
         Raises:
-            SandboxUnavailable: it ended, or is not warm `_START_SECONDS` after this call. It is killed; `close` has to
-                be called all the same.
+            SandboxUnavailable: it ended, or said nothing for `_START_SECONDS`. The process that was started is killed;
+                `close` has to be called all the same.
+            ValueError: its first message is broken.
         """
         if self._is_warm:
             return
@@ -123,7 +129,8 @@ class ServerProcess:
         self._is_warm = True
 
     def close(self) -> None:
-        """Close the control socket, which makes the server end; kill the server if it does not end in time."""
+        """Close the control socket, which makes the server end; kill the process that was started if it does not end in
+        time."""
         self.control.close()
         try:
             self._process.wait(_END_SECONDS)
@@ -135,10 +142,12 @@ class ServerProcess:
     def _open_end_descriptor(self, resources: ExitStack) -> int | None:
         """Open the `end_descriptor`; it is closed with `resources`.
 
-        The control socket alone does not show that the process ended: with bubblewrap, the process started here is not
-        the one at the socket's other end.
+        The control socket alone does not show it: with bubblewrap, the process started here is not the one at the
+        socket's other end, and each may be killed without the other.
         """
-        with suppress(AttributeError, OSError):  # this Python has no `os.pidfd_open`, or the kernel does not
+        with suppress(
+            AttributeError, OSError
+        ):  # Python has no `os.pidfd_open` here, or the kernel has no such call
             descriptor = os.pidfd_open(self._process.pid)
             resources.callback(os.close, descriptor)
             return descriptor

@@ -18,7 +18,6 @@ from grader.judging.assess import assess
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
-from grader.observe.program import load_program
 from tests.judging.test_first_tries import program_of
 from tests.sample_programs import Sample, samples
 
@@ -53,22 +52,3 @@ def test_a_card_points_where_a_tutor_would(sample: Sample) -> None:
     expected = pointed_at(sample.text)
     assert expected
     assert found.items() >= expected.items()
-
-
-def test_twin_that_keeps_a_call_which_is_not_written_is_not_shown() -> None:
-    """Without the last window, a program without clipping behaves as one that clips only that window."""
-    exercise = load_course().exercise("accumulate")
-    source = (
-        "def accumulate(model, opt, loss_fn, micro_batches, accum_steps, *, max_norm=None):\n"
-        "    for number, (xb, yb) in enumerate(micro_batches, start=1):\n"
-        "        loss_fn(model(xb), yb).backward()\n"
-        "        if number % accum_steps == 0:\n"
-        "            opt.step()\n"
-        "            opt.zero_grad()\n"
-        "    return number // accum_steps\n"
-    )
-    trace = play(exercise.driver, load_program(source), seed=SEED)
-    feedback = assess(exercise, trace, cached_reference("accumulate", SEED), Origin(None, source))
-    (named,) = (mistake for mistake in feedback.diagnosis.mistakes if "no-clip" in mistake.ids)
-    assert named.ids == ("no-clip", "full-windows-not-clipped")
-    assert named.titles == ("그레이디언트를 클리핑하지 않아요",)

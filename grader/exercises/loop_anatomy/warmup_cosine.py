@@ -1,7 +1,7 @@
 """Driver of `warmup_cosine`, which makes a scheduler with linear warm-up and cosine decay to zero.
 
-Promises of the exercise, and the scenarios that check them:
-    the factor of update k, in warm-up and in decay: `shape`, `edges`
+Promises of the exercise, and the scenarios that check them first:
+    the factor by which a learning rate is multiplied at each update, in warm-up and in decay: `shape`, `edges`
     it multiplies each group's own learning rate: `groups`
     0 from `total_steps` on: `end`, `edges`
     `warmup_steps` may be 0: `no-warmup`
@@ -14,28 +14,29 @@ import torch
 from grader.exercises.fixtures.classifiers import mlp, two_groups
 from grader.observe.play import Driver, Stage
 
-driver = Driver("warmup_cosine", cost=2)  # a scheduler's step takes time, and is no event here
+driver = Driver("warmup_cosine", cost=2)  # schedulers' steps take time, but are not among the recorded events
 
 
 def _record_rates(
     stage: Stage,
-    title: str,
+    array_name: str,
     warmup_steps: int,
     total_steps: int,
-    recorded: range,
+    recorded_updates: range,
     *,
     base_rates: tuple[float, float] | None = None,
 ) -> None:
-    """Make a scheduler with the learner's function, and record each group's learning rate before some updates.
+    """Make a scheduler with the learner's function, and record each group's learning rate before the given updates.
 
     The recorded array has the shape (updates, groups).
 
     Args:
         stage: the scenario's stage.
-        title: Korean name of the array.
+        array_name: Korean name of the recorded array.
         warmup_steps: number of warm-up updates that the learner's function is given.
         total_steps: number of all updates that it is given.
-        recorded: numbers of the updates to record, from 0. Those before them are made, too.
+        recorded_updates: indices of the updates whose rates are recorded; the first update has index 0. The updates
+            before these are carried out, too.
         base_rates: learning rates of two parameter groups. None: one group with the rate 1, so that what is recorded
             is the schedule's factor itself.
     """
@@ -46,19 +47,19 @@ def _record_rates(
         # Both groups have a rate of their own, so `lr` is only what a wrong program reads from `opt.defaults`. It is
         # right for the first group and wrong for the second.
         opt = torch.optim.SGD(two_groups(model, base_rates), lr=base_rates[0])
-    recorder.watch(model, opt)  # notes each step; the weights stay as they are
+    recorder.watch(model, opt)
     scheduler = recorder.call(stage.student("warmup_cosine"), opt, warmup_steps, total_steps)
 
     def step_both() -> None:
         opt.step()  # moves nothing, as there are no gradients, but torch warns if a scheduler is stepped first
-        scheduler.step()  # calls the learner's factor, which may raise
+        scheduler.step()  # runs the learner's code, which may raise
 
     rates: list[list[float]] = []
-    for update in range(recorded.stop):
-        if update in recorded:
+    for update in range(recorded_updates.stop):
+        if update in recorded_updates:
             rates.append([float(group["lr"]) for group in opt.param_groups])
         recorder.call(step_both)
-    recorder.array(title, torch.tensor(rates, dtype=torch.float64))
+    recorder.array(array_name, torch.tensor(rates, dtype=torch.float64))
 
 
 @driver.scenario("shape", "워밍업과 코사인 감쇠")
@@ -108,10 +109,11 @@ def _no_warmup(stage: Stage) -> None:
 
 @driver.scenario("edges", "한 스텝짜리 워밍업, 워밍업뿐인 학습")
 def _edges(stage: Stage) -> None:
-    """Record the rates with a warm-up of one update, then those with a warm-up as long as the training and after it.
+    """Record the rates with a warm-up of one update, then those with a warm-up as long as the whole training.
 
-    A program that divides by `warmup_steps - 1` may divide by 0 in the first case, and one that divides by
-    `total_steps - warmup_steps` in the second: from `total_steps` on, where all rates must be 0.
+    In the second case three updates after the training are recorded, too: all rates must be 0 there. A program that
+    divides by `warmup_steps - 1` may divide by 0 in the first case. One that divides by `total_steps - warmup_steps`
+    without checking for 0 raises an exception in the second.
     """
     total = stage.env.draw("total_steps").whole(4, 7)
     _record_rates(stage, "워밍업이 한 스텝일 때의 학습률", 1, total, range(total))

@@ -12,7 +12,8 @@ Promises of the exercise, and the scenarios that check them:
 
 The halves of an update are judged separately, because a right half can hide that the other one is wrong: the climb by
 what `first_step` does to the weights, and the step with gradients that do not depend on the weights. Whole updates,
-where everything acts together, decide a check of their own: `together`, `adaptive`, `float32`.
+where everything acts together, decide a check of their own: `together`, `adaptive`, `float32`. The scenarios whose
+gradients are None or zero are in `_without_slope.py`.
 """
 
 import copy
@@ -53,12 +54,14 @@ from grader.observe.play import Driver, Env, Problem, Stage
 driver = Driver("SAM")
 
 _WEIGHTS_ATOL = 1e-7
-"""Absolute tolerance of weights. A SAM that takes the norm in float32, whatever the dtype of the weights, is right too.
-The norm's relative error of 6e-8 amounts to 1e-8 in the weights at the radius used here.
+"""Absolute tolerance of weights and of distances between weights. A SAM that takes the norm in float32, whatever the
+dtype of the weights, is right too. The norm's relative error of 6e-8 amounts to 1e-8 in the weights at the radius used
+here.
 """
 
 _RATIO_ATOL = 1e-6
-"""Absolute tolerance of ‖e‖ / rho, which has the relative error of a norm in float32, too."""
+"""Absolute tolerance of e and of ‖e‖ / rho: these are about 1, and have the relative error of a norm in float32,
+too."""
 
 
 def _problem(env: Env) -> Problem:
@@ -83,7 +86,7 @@ def _climbs(stage: Stage) -> None:
 def _adaptive_climbs(stage: Stage) -> None:
     """Record length and direction of ASAM's e.
 
-    A wrong program ignores `adaptive`, or weights only one of norm and direction by the weights.
+    A wrong program ignores `adaptive`, or multiplies only one of norm and direction by the weights' sizes.
     """
     record_climbs(stage, adaptive=True)
 
@@ -92,7 +95,7 @@ def _adaptive_climbs(stage: Stage) -> None:
 
 
 def _update_with_random_gradients(stage: Stage, base_class: type[Optimizer], **kwargs: Any) -> None:
-    """Make three updates with two groups; the gradients of the second update's second step are large."""
+    """Make three updates with two groups. In the second update, the step's gradients are large: clipping would show."""
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, two_groups(model, (0.03, 0.02)), base_class, rho=RHO, **kwargs)
     gradients = RandomGradients(stage.env, model)
@@ -104,7 +107,7 @@ def _update_with_random_gradients(stage: Stage, base_class: type[Optimizer], **k
 def _sgd(stage: Stage) -> None:
     """Update over SGD.
 
-    A wrong program does not go back to w, goes back after the step, or makes a step of the base optimizer too many.
+    A wrong program does not go back to w, goes back after the step, or makes the base optimizer step twice.
     """
     _update_with_random_gradients(stage, torch.optim.SGD, lr=0.03)
 
@@ -113,7 +116,8 @@ def _sgd(stage: Stage) -> None:
 def _momentum(stage: Stage) -> None:
     """Update over SGD with momentum and weight decay.
 
-    A wrong program does not hand these arguments on, or updates from w + e, where the decay is another one.
+    A wrong program does not hand these arguments on, or updates from w + e, where weight decay subtracts another
+    amount.
     """
     _update_with_random_gradients(stage, torch.optim.SGD, lr=0.03, momentum=0.9, weight_decay=0.05)
 
@@ -135,7 +139,11 @@ def _adamw(stage: Stage) -> None:
 
 
 def _update_on_batches(stage: Stage, base_class: type[Optimizer], **kwargs: Any) -> None:
-    """Make updates on three batches, with two groups and rates that are set through the SAM's own groups."""
+    """Make updates on three batches, with two groups and rates that are set through the SAM's own groups.
+
+    At the end, record whether all parameters are trainable leaves: a wrong program replaces them by results of
+    operations, or leaves `requires_grad` off.
+    """
     model = mlp(stage.env)
     watched = WatchedSAM(stage, model, two_groups(model, (0.3, 0.2)), base_class, rho=RHO, **kwargs)
     for batch in sam_batches(stage.env)[:3]:
@@ -168,7 +176,7 @@ def _adaptive(stage: Stage) -> None:
 def _float32(stage: Stage) -> None:
     """Make whole updates of a float32 model.
 
-    A wrong program uses autocast, which leaves the float64 of the other scenarios alone.
+    A wrong program uses autocast. That has no effect on the float64 of the other scenarios.
     """
     model = mlp(stage.env).float()
     watched = WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, rho=RHO, lr=0.3)
@@ -176,17 +184,19 @@ def _float32(stage: Stage) -> None:
         watched.update((xb.float(), yb))
 
 
+# ---- gradients that are None or zero -------------------------------------------------------------
+
 add_scenarios_without_slope(driver, check="none", atol=_WEIGHTS_ATOL)
 
 
-# ---- promises of an Optimizer --------------------------------------------------------------------
+# ---- schedulers ----------------------------------------------------------------------------------
 
 
 def _update_with_scheduler(stage: Stage, *, on_sam: bool) -> None:
-    """Make three updates with a scheduler over two groups, then over a plain list of parameters.
+    """Make three updates with a scheduler over two groups, then over the parameters as a generator.
 
-    Two optimizers that are given the same dicts as groups share these dicts without further code. Two that are given a
-    list of parameters do not share their groups.
+    Two optimizers that are given the same dicts as groups share these dicts without further code. Two that are given
+    parameters do not share their groups.
 
     Args:
         stage: the scenario's stage.
@@ -198,8 +208,11 @@ def _update_with_scheduler(stage: Stage, *, on_sam: bool) -> None:
         watched = WatchedSAM(stage, model, params, torch.optim.SGD, rho=RHO, lr=0.03)
         gradients = RandomGradients(stage.env, model)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch counts calls of `sam.step()`, which nobody makes here
-            optimizer = watched.sam if on_sam else watched.base or watched.sam
+            warnings.simplefilter(
+                "ignore"
+            )  # torch warns if `sam.step()` was not called before `scheduler.step()`
+            has_base = watched.base is not None  # a wrong program may have no base optimizer
+            optimizer = watched.base if has_base and not on_sam else watched.sam
             scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
             for _ in range(3):
                 watched.update_with(gradients.next(), gradients.next())
@@ -224,6 +237,9 @@ def _scheduler_on_base(stage: Stage) -> None:
     _update_with_scheduler(stage, on_sam=False)
 
 
+# ---- saving and loading --------------------------------------------------------------------------
+
+
 @driver.scenario("saves", "state_dict로 저장하기", check="resumes", atol=_WEIGHTS_ATOL)
 def _saves(stage: Stage) -> None:
     """Record which tensors of the base optimizer's state are in the `state_dict`, wherever they are in it.
@@ -239,7 +255,7 @@ def _saves(stage: Stage) -> None:
 
 @driver.scenario("loads", "load_state_dict로 읽기", check="resumes", atol=_WEIGHTS_ATOL)
 def _loads(stage: Stage) -> None:
-    """Record which tensors of the saved state are in the new base optimizer after loading.
+    """Record which tensors of the first base optimizer's state are in the new one's after loading.
 
     A wrong program loads only its own state.
     """
@@ -255,7 +271,8 @@ def _loads(stage: Stage) -> None:
 def _loads_groups(stage: Stage) -> None:
     """Record the rates after loading, then after the rates were scaled through the SAM.
 
-    A wrong program keeps its old rates, or its groups are no longer the base optimizer's: loading replaces these.
+    A wrong program keeps its old rates, or no longer shares its groups with the base optimizer, whose groups are new
+    objects after loading.
     """
     first = sam_with_state(stage, 0, watch=False)
     second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)
@@ -267,11 +284,11 @@ def _loads_groups(stage: Stage) -> None:
 
 @driver.scenario("loads-climb", "읽은 다음의 first_step", check="resumes", atol=_WEIGHTS_ATOL)
 def _loads_climb(stage: Stage) -> None:
-    """Climb with a SAM that saved its state and with one that loaded it, and record how far apart they arrive.
+    """Climb with a SAM that saved its state and with one that loaded it, and record the difference of their weights.
 
-    Where they arrive is judged elsewhere. A wrong program loses its radius by loading. Both SAMs were made with the
-    same radius: the contract does not say which one counts if the saved one differs, so a SAM may keep its radius in
-    its groups or as an attribute.
+    The weights themselves are judged in `climbs`. A wrong program loses its radius by loading. Both SAMs were made with
+    the same radius: the contract does not say which one counts if the saved one differs, so a SAM may keep its radius
+    in its groups or as an attribute.
     """
     first = sam_with_state(stage, 0, watch=False)
     second = resume_in_new_sam(stage, first, 0, state_to_load(stage, first), watch=False)
@@ -279,13 +296,16 @@ def _loads_climb(stage: Stage) -> None:
     for watched in (first, second):
         watched.set_gradients(gradients)
         stage.recorder.call(watched.sam.first_step)
-    apart = flat_weights(second.model) - flat_weights(first.model)
-    stage.recorder.array("읽은 SAM과 읽지 않은 SAM이 올라간 곳의 차이", apart.nan_to_num())
+    difference = flat_weights(second.model) - flat_weights(first.model)
+    # NaN in both, for a SAM that climbs to NaN, is no difference.
+    stage.recorder.array("읽은 SAM과 읽지 않은 SAM이 올라간 곳의 차이", difference.nan_to_num())
 
 
 @driver.scenario("resumes", "state_dict로 이어서 학습하기", atol=_WEIGHTS_ATOL)
 def _resumes(stage: Stage) -> None:
-    """Make two updates, carry the state over to a new SAM over a copy of the model, and make two more updates.
+    """Carry the state of a SAM after two updates over to a new SAM over a copy of the model; make two more updates.
+
+    The first two are made in `sam_with_state`.
 
     A wrong program loses the momentum, or whatever else the base optimizer remembers.
     """
@@ -300,9 +320,12 @@ def _resumes(stage: Stage) -> None:
             scale_rates(second.sam, 0.8)
 
 
+# ---- the radius, the type, and zero_grad ---------------------------------------------------------
+
+
 @driver.scenario("promises", "음수 rho", atol=_WEIGHTS_ATOL)
 def _promises(stage: Stage) -> None:
-    """Make a SAM with a negative radius.
+    """Make SAMs with negative radii.
 
     A wrong program accepts it, or raises another exception than ValueError.
     """
@@ -326,6 +349,7 @@ def _zero_rho(stage: Stage) -> None:
     A wrong program refuses zero, or takes its default radius for it (`rho or 0.05`).
     """
     recorder, model = stage.recorder, mlp(stage.env)
+    # Not a `WatchedSAM`, which cannot be made if the constructor refuses the radius.
     made: list[Any] = []  # the SAM, if there is one: `record_raised` returns nothing
 
     def make() -> None:
@@ -351,25 +375,22 @@ def _optimizer(stage: Stage) -> None:
     stage.recorder.fact("torch.optim.Optimizer인가", isinstance(sam, Optimizer))
 
 
-_FIRST_STEP, _SECOND_STEP = "first_step", "second_step"
-
-
 def _record_clearing(stage: Stage, tested_method: str) -> None:
     """Record whether gradients are left by default, with `zero_grad=False` and with `zero_grad=True`.
 
     Args:
         stage: the scenario's stage.
-        tested_method: the method that is given the argument, `_FIRST_STEP` or `_SECOND_STEP`. The other one is called
+        tested_method: the method that is given the argument, `first_step` or `second_step`. The other one is called
             without it, as both belong to an update.
     """
     model = mlp(stage.env)
     groups = two_groups(model, (0.03, 0.02))
     watched = WatchedSAM(stage, model, groups, torch.optim.SGD, watch=False, rho=RHO, lr=0.03)
     gradients = RandomGradients(stage.env, model)
-    for zero_grad in ({}, {"zero_grad": False}, {"zero_grad": True}):
-        for method in (_FIRST_STEP, _SECOND_STEP):
+    for tested_arguments in ({}, {"zero_grad": False}, {"zero_grad": True}):
+        for method in ("first_step", "second_step"):
             watched.set_gradients(gradients.next())
-            arguments = zero_grad if method == tested_method else {}
+            arguments = tested_arguments if method == tested_method else {}
             stage.recorder.call(getattr(watched.sam, method), **arguments)
             if method == tested_method:
                 are_left = any(p.grad is not None and bool(p.grad.ne(0).any()) for p in watched.parameters)
@@ -384,7 +405,7 @@ def _clears_first(stage: Stage) -> None:
 
     A wrong program never clears, always clears, or clears the first group only.
     """
-    _record_clearing(stage, _FIRST_STEP)
+    _record_clearing(stage, "first_step")
 
 
 @driver.scenario("clears-second", "second_step의 zero_grad", check="promises", atol=_WEIGHTS_ATOL)
@@ -393,4 +414,4 @@ def _clears_second(stage: Stage) -> None:
 
     A wrong program never clears, always clears, or clears the first group only.
     """
-    _record_clearing(stage, _SECOND_STEP)
+    _record_clearing(stage, "second_step")

@@ -2,14 +2,15 @@
 
 Promises of the exercise, and the scenarios that check them:
     Muon gets the parameters of exactly two dimensions, AdamW all others: `kinds`
-    not the embeddings: `embedding`; not the output layer: `head`, `deep-head`, which `head` names: `named`, `dotted`
-    not what an inner layer shares with these: `tied`
+    embeddings go to AdamW: `embedding`
+    the output layer goes to AdamW: `head`, `deep-head`; the argument `head` says which layer it is: `named`, `dotted`
+    a matrix that an inner layer shares with one of these goes to AdamW: `tied`
     frozen parameters are in neither list: `frozen`; shared ones are there once: `once`
     both lists have the order of `model.parameters()`: `order`
     a name that no module has is refused: `missing`
 
-Each scenario uses a small model that shows one of these rules. Which list holds a parameter is recorded only for those
-that the rule is about.
+Each scenario uses small models that show one of these rules. It records only what the rule is about: for the first four
+lines above, which list holds a parameter; then how often, in which order, or which exception.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ class _Mixer(nn.Module):
 
 
 class _Reader(nn.Module):
-    """A model with two embeddings, and a matrix that is named like one."""
+    """A model with two embeddings, and a matrix `embed_mix` that is named like one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +56,7 @@ class _Reader(nn.Module):
 
 
 class _Attention(nn.Module):
-    """A model whose inner layers have names that contain `head`, and whose head is what it is given."""
+    """A model whose inner layers have names that contain `head`. Its head is the module that it is made with."""
 
     def __init__(self, head: nn.Module) -> None:
         super().__init__()
@@ -104,7 +105,10 @@ class _Once(nn.Module):
 
 
 class _Nested(nn.Module):
-    """A model whose parameters are not in the order of their names: its own come first, and block 10 after block 2."""
+    """A model whose parameters are not in the order of their names.
+
+    The parameter that is no layer's, `start`, comes first, and block 10 after block 2.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,14 +129,14 @@ def _call(stage: Stage, model: nn.Module, **kwargs: Any) -> list[list[Any]]:
 
 
 def _memberships(lists: list[list[Any]], parameter: Tensor) -> list[int]:
-    """Return the numbers of the lists that hold a parameter, each as often as it does."""
+    """Return the indices in `_LISTS` of the lists that hold a parameter, an index for each time that it is there."""
     return [number for number, tensors in enumerate(lists) for tensor in tensors if tensor is parameter]
 
 
 def _record_lists(stage: Stage, model: nn.Module, names: Sequence[str], **kwargs: Any) -> None:
-    """Record for each of the named parameters which lists it is in; `once` judges how often.
+    """Record for each of the named parameters which lists it is in; `once` and `frozen` judge how often.
 
-    The witness is, for each of these lists, the parameter's sum times the list's number, from 1.
+    The witness has a number for each of these lists: the parameter's sum, in the list for AdamW twice the sum.
     """
     lists = _call(stage, model, **kwargs)
     for name in names:
@@ -144,7 +148,7 @@ def _record_lists(stage: Stage, model: nn.Module, names: Sequence[str], **kwargs
 
 
 def _record_counts(stage: Stage, model: nn.Module) -> None:
-    """Record how many times each parameter is in the lists, with its sum repeated as many times as the witness."""
+    """Record how many times each parameter is in the lists. The witness is a list that holds its sum so many times."""
     lists = _call(stage, model)
     for name, parameter in model.named_parameters():
         count = len(_memberships(lists, parameter))
@@ -152,9 +156,9 @@ def _record_counts(stage: Stage, model: nn.Module) -> None:
 
 
 def _lists_witness(stage: Stage, model: nn.Module, lists: list[list[Any]]) -> list[float]:
-    """Return a number from the seed if some parameter is in the lists, else 0: a program must have done something.
+    """Return [a number from the seed] if any parameter is in the lists, else [0.0].
 
-    Which parameters these are is judged by other scenarios.
+    As a witness, it keeps a program from passing that returns empty lists.
     """
     holds_any = any(_memberships(lists, parameter) for parameter in model.parameters())
     return [seeded_number(stage.env, "lists") * holds_any]
@@ -182,7 +186,7 @@ def _embedding(stage: Stage) -> None:
 
 @driver.scenario("head", "출력 계층")
 def _head(stage: Stage) -> None:
-    """Record the lists of the head's weight, and of matrices of inner layers whose names contain `head`.
+    """Record the lists of the head's weight and bias, and of matrices of inner layers whose names contain `head`.
 
     A wrong program gives the head to Muon, or takes more layers for the head.
     """
@@ -192,7 +196,7 @@ def _head(stage: Stage) -> None:
 
 @driver.scenario("deep-head", "계층이 여럿인 출력 계층", check="head")
 def _deep_head(stage: Stage) -> None:
-    """Record the lists of the parameters of a head of two layers.
+    """Record the lists of the two weights of a head of two layers, and of a matrix of an inner layer.
 
     A wrong program looks for one weight in the head.
     """
@@ -224,17 +228,17 @@ def _dotted(stage: Stage) -> None:
 def _tied(stage: Stage) -> None:
     """Tie the head and the embedding with inner layers that come before them, and two inner layers with one another.
 
-    A wrong program goes by the first name of a parameter, which is that of the inner layer, or keeps all that is shared
-    from Muon.
+    A wrong program goes by the first name of a parameter, which is that of the inner layer, or gives everything that is
+    shared to AdamW.
     """
     _record_lists(stage, _Tied(), ["first.weight", "second.weight", "third.weight"])
 
 
 @driver.scenario("once", "함께 쓰는 것은 한 번만", check="tied")
 def _once(stage: Stage) -> None:
-    """Count how often the parameters are in the lists where some are shared.
+    """Count how often each parameter of a model with shared ones is in the lists.
 
-    A wrong program puts a shared one into a list twice, or into both.
+    A wrong program puts a shared parameter into a list twice, or into both.
     """
     _record_counts(stage, _Once())
 
@@ -254,10 +258,10 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("order", "리스트 안의 순서")
 def _order(stage: Stage) -> None:
-    """Record the first parameter of each list that comes after one which it should precede.
+    """Record, for each list, the first parameter that stands after one which it should precede.
 
-    A wrong program sorts by name, or collects in sets or module by module. Which list a parameter is in is judged
-    elsewhere.
+    A wrong program sorts by name, or collects in sets, or one kind of module after another. Which list a parameter is
+    in is judged elsewhere.
     """
     model = _Nested()
     lists = _call(stage, model)
@@ -274,13 +278,14 @@ def _order(stage: Stage) -> None:
 def _missing(stage: Stage) -> None:
     """Call with a head that exists, then with ones that do not.
 
-    A wrong program passes over the missing name, or raises another exception; one that looks for `head` whatever it is
-    told raises only in the model that has none. The first call is there because a program that always raises must fail.
+    A wrong program passes over the missing name, or raises another exception. One that looks for `head` whatever it is
+    told raises only in the last model, which has no module `head`. A program that always raises fails in the first
+    call.
     """
     model = _Reader()
     witness = _lists_witness(stage, model, _call(stage, model))
     stage.recorder.array("모델의 매개변수가 든 리스트", witness)
-    for head in ("tail", "embed"):
+    for head in ("tail", "embed"):  # `embed` is the beginning of the name of a module, `embed_mix`
         fact = f"이름이 {head}인 모듈이 없을 때"
         stage.recorder.record_raised(KeyError, fact, stage.student("muon_groups"), _Reader(), head=head)
     headless = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 5))

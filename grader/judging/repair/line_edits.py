@@ -1,8 +1,8 @@
 """Draft edits of whole lines: insert, repeat, delete, move or guard lines, or take them out of their guard.
 
-`line_insertions` makes the insertions; the others are here. A guard is a line that ends with a colon (`if`, `with`,
-`for`) and has statements under it. Those that are put around statements come from the solution, in the learner's names
-(`translated_solution`). A gap is a place where a statement can be inserted.
+`line_insertions` makes the insertions, except those of guards and decorators; the others are here. A guard is a line
+that ends with a colon (`if`, `with`, `for`) and has statements under it. Those that are put around statements come from
+the solution, in the learner's names (`translated_solution`). A gap is a place where a statement can be inserted.
 
 Example: the learner has `opt.step()` under `if i % 2:`, the solution `opt.step()` alone. Among the drafts are the
 `step` without its guard (`_unwrapping`), the whole `if` left out (`_deletion`), and the `if` moved (`_moves`).

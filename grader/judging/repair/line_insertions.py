@@ -1,14 +1,14 @@
-"""Draft insertions of whole lines: of the solution's statements, and of the learner's own once more elsewhere.
+"""Draft insertions of whole lines: statements of the solution, and repetitions of the learner's own statements.
 
-The solution's are put into the learner's names (`translated_solution`). A gap is a place where a statement can be
-inserted. `line_edits` makes the other edits of whole lines.
+The solution's statements are put into the learner's names (`translated_solution`). A gap is a place where a statement
+can be inserted. `line_edits` makes the other edits of whole lines.
 
 Example: the solution clears the gradients at the start of each window, and the learner has no such line. For each gap
 there is a draft that inserts `opt.zero_grad()` there. The one with the lowest cost is where the statement has the same
 neighbours as in the solution (`gap_cost`).
 
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
-less likely than another.
+less likely than another. `line_edits` uses the costs of the first lines and `gap_cost`, too.
 """
 
 import ast
@@ -23,9 +23,11 @@ INDENT = "    "
 """Indentation of one level."""
 LIKENESS_COST = 2.5
 """Added cost of inserting or deleting a statement, multiplied by the likeness (0 to 1) of the solution's statement and
-the learner's for the same step: one that both have is neither missing nor superfluous."""
+the learner's for the same step. The more alike the two are, the less likely it is that the step is missing or
+superfluous."""
 VERSION_COST = 1.5
-"""Added cost of a version of a translated statement, for each version before it."""
+"""Added cost of a version of a translated statement, for each version before it. Versions differ in the choice of the
+learner's names; the likeliest comes first."""
 
 
 # ---- insert ----------------------------------------------------------------------------------------
@@ -35,17 +37,18 @@ _INSERTION_COST = 1.5
 _COST_PER_INSERTED_LINE = 0.3
 """Added cost of each line after the first."""
 _OVERWRITE_COST = 1.5
-"""Added cost of a line that sets a variable which the learner sets too: more likely, the learner's line is wrong."""
+"""Added cost, outside loops, of a line that sets a variable which the learner sets too: more likely, the learner's line
+is wrong. Not for an initialisation."""
 
 # Costs of a place for a statement of the solution (`gap_cost`), from the surest place to the least sure one.
 _ONE_WRONG_NEIGHBOUR_COST = 0.4
-"""One neighbour is the right one and the other is not."""
+"""Both neighbours are known, and only one of them is at its side of the gap."""
 _NO_NEIGHBOUR_COST = 0.8
-"""The block is the right one, and no neighbours are known (see `gap_cost`)."""
+"""The block corresponds (see `gap_cost`), and no neighbour is known."""
 _WRONG_NEIGHBOURS_COST = 1.2
-"""The block is the right one, but the neighbours are not."""
+"""The block corresponds, but the gap is beside no known neighbour."""
 _OTHER_BLOCK_COST = 1.8
-"""The block is another one."""
+"""The block does not correspond."""
 _OTHER_LOOP_DEPTH_COST = 0.7
 """Added if that other block is inside more or fewer loops."""
 
@@ -54,6 +57,7 @@ def insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iter
     """Yield insertions of the solution's statements that the learner may lack, at every place where they may belong."""
     for translated in solution.statements:
         original = translated.original.node
+        # The likeness of a compound statement is that of its first line only.
         is_present = translated.likeness == 1.0 and not is_compound(original)
         if is_present or not translated.is_short:
             continue
@@ -78,11 +82,12 @@ def insertions(definition: DefinitionText, solution: TranslatedSolution) -> Iter
 
 
 def _gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> list[Gap]:
-    """Return the places where a statement of the solution may belong.
+    """Return the gaps where a statement of the solution may belong.
 
-    A method belongs at the end of the class; in a function, no inner function is inserted. Any other statement belongs
-    in the method of the solution's name, because a statement of one method is of no use in another; if the learner has
-    no such method, or the definition is a function, it may belong anywhere but directly in a class.
+    A method (or an inner function) belongs at the end of the class; if the learner's definition is a function, it
+    belongs nowhere. Any other statement belongs in the method that is called as the solution's method around it,
+    because a statement of one method is of no use in another. If there is no such method, it may belong anywhere but
+    directly in a class.
     """
     if isinstance(translated.original.node, ast.FunctionDef):
         return [gap for gap in definition.gaps if isinstance(gap.block.owner, ast.ClassDef)][-1:]
@@ -96,14 +101,14 @@ def _is_return(statement: Statement | None) -> bool:
 
 
 def _names_assigned_by(node: ast.stmt) -> set[str]:
-    """Return the variables that an assignment sets; empty for anything but an assignment to plain names."""
+    """Return the variables that a statement like `a = 1` or `a = b = 1` sets; empty for any other statement."""
     targets = node.targets if isinstance(node, ast.Assign) else []
     names = {target.id for target in targets if isinstance(target, ast.Name)}
     return names if all(isinstance(target, ast.Name) for target in targets) else set()
 
 
 def _is_initialisation(node: ast.stmt) -> bool:
-    """Return True if a variable is set to a start value: a constant or an empty list or dict."""
+    """Return True if something is assigned a start value: a constant (not -1) or an empty list or dict."""
     value = node.value if isinstance(node, ast.Assign) else None
     if isinstance(value, ast.List):
         return not value.elts
@@ -113,23 +118,28 @@ def _is_initialisation(node: ast.stmt) -> bool:
 
 
 def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap: Gap) -> float:
-    """Return the cost of a place for a statement of the solution: 0 between the right neighbours, up to 2.5.
+    """Return the cost of a gap for a statement of the solution: 0 between the right neighbours, up to 2.5.
 
-    The right neighbours are those of `TranslatedSolution.counterparts_around`; if only one is known, a place beside it
-    costs 0 too. Away from them, the block counts: one that corresponds to the statement's block in the solution is
-    better than one that does not. Any two bodies of functions correspond.
+    The right neighbours are those of `TranslatedSolution.counterparts_around`. If only one of them is known, it costs 0
+    to be after the one that belongs before the statement, or before the one that belongs after it. Away from them, the
+    block counts: one that corresponds to the statement's block in the solution is better than one that does not. Blocks
+    correspond if they belong to corresponding statements, in whichever branch, or if both are bodies of functions.
     """
     before, after = solution.counterparts_around(translated)
-    follows = before is not None and gap.previous is before
-    precedes = after is not None and gap.next is after
-    if follows or precedes:
-        has_one_neighbour = before is None or after is None
-        return 0.0 if (follows and precedes) or has_one_neighbour else _ONE_WRONG_NEIGHBOUR_COST
+    is_after_right_one = before is not None and gap.previous is before
+    is_before_right_one = after is not None and gap.next is after
+    if is_after_right_one or is_before_right_one:
+        knows_only_one = before is None or after is None
+        return (
+            0.0
+            if (is_after_right_one and is_before_right_one) or knows_only_one
+            else _ONE_WRONG_NEIGHBOUR_COST
+        )
     parent = solution.counterpart_of_parent(translated)
-    in_same_block = parent is not None and gap.block.owner is parent.node
+    in_corresponding_block = parent is not None and gap.block.owner is parent.node
     original_block = translated.original.block
     both_in_function = all(isinstance(b.owner, ast.FunctionDef) for b in (original_block, gap.block))
-    if in_same_block or both_in_function:
+    if in_corresponding_block or both_in_function:
         return _NO_NEIGHBOUR_COST if before is None and after is None else _WRONG_NEIGHBOURS_COST
     return _OTHER_BLOCK_COST + _OTHER_LOOP_DEPTH_COST * (gap.block.loop_depth != original_block.loop_depth)
 
@@ -146,16 +156,16 @@ def _insertion_draft(gap: Gap, lines: Sequence[str], cost: float) -> Draft:
 def _kind_of_insertion(gap: Gap, lines: Sequence[str]) -> Kind:
     """Return the kind that a learner is told if these lines are inserted.
 
-    It is `case` for an `if` with a `return` before other statements: they no longer see the case.
+    An `if` with a `return`, before other statements, handles a case that these then no longer see: `case`.
     """
     if len(lines) == 1:
         return "missing"
-    returns = lines[0].startswith("if ") and any(line.lstrip().startswith("return") for line in lines)
-    return "case" if returns and gap.next is not None else "missing-lines"
+    returns = any(line.split()[:1] == ["return"] for line in lines)
+    return "case" if lines[0].startswith("if ") and returns and gap.next is not None else "missing-lines"
 
 
 def _feedback_place(gap: Gap) -> tuple[int, Side]:
-    """Return the line that feedback points at for a place, and on which side of it the place is."""
+    """Return the line that feedback points at for a gap, and on which side of it the gap is."""
     if gap.next is not None:
         return gap.next.first_line, "before"
     assert gap.previous is not None
@@ -173,15 +183,16 @@ _FOLLOWED_COST = 0.3
 _REPETITION_COST = 3.8
 """Cost of repeating a call elsewhere."""
 _COST_PER_LOOP_LEVEL = 0.5
-"""Added for each loop more around the one place of a call than around the other."""
+"""Added for each loop that is around one of the two calls and not around the other."""
 _BRANCH_REPETITION_COST = 1.6
-"""Cost of repeating a call in the other branch of an `if`, after the same line as in its own branch."""
+"""Cost of repeating a call in another branch of the statement around it (`if`, `for`, `try`), after the same line as in
+its own branch."""
 _OPPOSITE_COST = 3.2
-"""Cost of doing after a loop what an `if` in it may have left undone in the last round."""
+"""Cost of repeating an `if` of a loop with the opposite condition, further out."""
 
 
 def repetitions(definition: DefinitionText) -> Iterator[Draft]:
-    """Yield insertions of the learner's own statements once more elsewhere, as of a step that is needed twice."""
+    """Yield repetitions of the learner's own statements at other places; of an `if`, with the opposite condition."""
     for statement in definition.statements:
         if not statement.has_own_lines:
             continue
@@ -191,7 +202,7 @@ def repetitions(definition: DefinitionText) -> Iterator[Draft]:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield from _repeated_calls(definition, statement)
         elif isinstance(node, ast.If) and statement.block.loop_depth and not node.orelse:
-            yield from _opposite_after_loop(definition, statement, node)
+            yield from _opposites_further_out(definition, statement, node)
 
 
 def _resets_in_loops(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
@@ -204,7 +215,7 @@ def _resets_in_loops(definition: DefinitionText, statement: Statement) -> Iterat
 
 
 def _repeated_calls(definition: DefinitionText, statement: Statement) -> Iterator[Draft]:
-    """Yield insertions of a call such as `opt.zero_grad()` at every other place."""
+    """Yield insertions of a call such as `opt.zero_grad()` at every other place that is not directly in a class."""
     lines = reindent(definition.lines_of(statement), statement.block.indent, "")
     for gap in definition.gaps:
         if not isinstance(gap.block.owner, ast.ClassDef) and statement not in (gap.next, gap.previous):
@@ -216,7 +227,7 @@ def _repeated_calls(definition: DefinitionText, statement: Statement) -> Iterato
 
 
 def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -> bool:
-    """Return True if place and statement are in two branches of one statement, both after the same line."""
+    """Return True if gap and statement are in two branches of one statement, both after the same line."""
     return (
         gap.block.owner is statement.block.owner
         and gap.block is not statement.block
@@ -226,8 +237,8 @@ def _follows_the_same_line_in_the_other_branch(statement: Statement, gap: Gap) -
     )
 
 
-def _opposite_after_loop(definition: DefinitionText, statement: Statement, node: ast.If) -> Iterator[Draft]:
-    """Yield insertions of an `if` with the opposite condition and the same body, after each statement around it.
+def _opposites_further_out(definition: DefinitionText, statement: Statement, node: ast.If) -> Iterator[Draft]:
+    """Yield insertions of an `if` with the opposite condition and the same body after each statement around it.
 
     Example: `if (i + 1) % k == 0: update()` in a loop, and after the loop `if not (i + 1) % k == 0: update()`, which
     updates with what is left over after the last full window.

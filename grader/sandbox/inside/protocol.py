@@ -22,6 +22,8 @@ _LENGTHS = struct.Struct(">II")
 """The beginning of a frame: the lengths of the header and of the body, in bytes."""
 _MAX_HEADER_BYTES = 64 * 2**10
 """Maximum length of a header from an untrusted side; honest ones have less than a thousand bytes."""
+CONTROL_FD = 0
+"""Descriptor of the control socket, the server's connection to the grader, when the server starts."""
 _CHUNK_BYTES = 2**16
 """Maximum number of bytes to read at once: `recv` sets aside as much memory as it is asked for. Also the maximum that
 `send` puts into the message with the file descriptors, which may not take a whole large frame."""

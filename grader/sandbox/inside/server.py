@@ -41,10 +41,7 @@ from grader.sandbox.inside.dispatcher import refuse_new_kernels
 from grader.sandbox.inside.hidden_modules import HiddenModules
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.originals import Originals
-from grader.sandbox.inside.protocol import KillReason, ServerSettings
-
-CONTROL_FD = 0
-"""Descriptor of the server's control socket."""
+from grader.sandbox.inside.protocol import CONTROL_FD, KillReason, ServerSettings
 
 _WATCH_SECONDS = 0.05
 """Maximum time between two looks at what a child uses."""
