@@ -1,8 +1,8 @@
 """The main job on the sample class: every intended mistake is named, nobody is robbed, nobody gets a gift.
 
 It is graded three times (module-scoped fixtures): all students with one seed; every twelfth of them with it once more;
-and every sixth with another seed, in bad company that no repository should carry. Where `.ci/run` has graded the whole
-class already, as README's command for teachers does, its report is the first of the three.
+and every twelfth with another seed, in bad company that no repository should carry. Where `.ci/run` has graded the
+whole class already, as README's command for teachers does, its report is the first of the three.
 """
 
 import csv
@@ -35,7 +35,7 @@ EXERCISES = {name: exercise for name, exercise in COURSE.exercises.items() if na
 """Those that the class was written for: what has come to the course since is missing everywhere, and says nothing."""
 COVERED = {"01": (4, 50), "02": (3, 40), "03": (6, 30), "04": (6, 30)}
 """By lesson: different ids that every exercise must have, and that all of them together must have."""
-WITH_ANOTHER_SEED = sorted({*sorted(MANIFEST)[::6], "s07_조하은"})
+WITH_ANOTHER_SEED = sorted({*sorted(MANIFEST)[::12], "s07_조하은"})
 """The last one is somebody's neighbour there (`test_link_to_a_neighbour_earns_nothing`)."""
 HOSTILE = tuple(student for student, entry in MANIFEST.items() if entry["kind"] == "hostile")
 

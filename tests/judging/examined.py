@@ -1,6 +1,7 @@
 """Plays a program as a mistake is played, and asks for its verdict and diagnosis."""
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from grader.course.feedback import Diagnosis
 from grader.course.reading import load_course
@@ -13,13 +14,14 @@ from grader.observe.trace import Run, Trace
 COURSE = load_course()
 
 
-def quickly(*names: str) -> list[object]:
-    """All exercises; in the quick run only these."""
-    full = pytest.mark.full
-    return [
-        pytest.param(exercise, id=name, marks=() if name in names else full)
-        for name, exercise in COURSE.exercises.items()
-    ]
+BY_COMMAND = (pytest.mark.full, pytest.mark.by_command)
+
+
+def quickly(*names: str, one_in: int = 1) -> list[ParameterSet]:
+    """All exercises: in the quick run these, in CI one in so many of the others, too; by command the rest."""
+    marks = {name: () if name in names else BY_COMMAND for name in COURSE.exercises}
+    marks |= dict.fromkeys([name for name in marks if marks[name]][::one_in], pytest.mark.full)
+    return [pytest.param(exercise, id=name, marks=marks[name]) for name, exercise in COURSE.exercises.items()]
 
 
 EXERCISES = quickly(
@@ -27,12 +29,9 @@ EXERCISES = quickly(
 )
 """All exercises. The quick run has two of each lesson whose mistakes are played in a few seconds."""
 
-SEEDS = (
-    1,
-    pytest.param(0, marks=pytest.mark.full),
-    pytest.param(2, marks=(pytest.mark.full, pytest.mark.by_command)),
-)
-"""The learner's seed, whose transcripts are kept too; in the full run one more, and by command another."""
+SEEDS = (1, pytest.param(0, marks=BY_COMMAND), pytest.param(2, marks=BY_COMMAND))
+"""The learner's seed, whose transcripts are kept too; by command two more."""
+
 
 # Mistakes that are one program seen from outside: named together, in the order of the course file.
 SCALED_CLIP = ("clip-before-unscale", "missing-unscale")
