@@ -75,6 +75,8 @@ class Reference:
         finalizer.atexit = False  # when Python exits, everything is gone anyway
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
         """Runs of mistakes by (source, name of the scenario), the least recently used first."""
+        self._runs_in_order: dict[str, dict[str, Run]] = {}
+        """By source, all runs of a program that remembers something between scenarios."""
         self._new_behaviours: dict[tuple[str, str], int] = {}
         """Behaviours that the table lacks, by (name of the variant, name of the scenario)."""
 
@@ -169,6 +171,8 @@ class Reference:
         """Return the kept run, which may be incomplete; None if none is kept. The solution is played if need be."""
         if source == _SOLUTION:
             return self.solution_run(scenario)
+        if source in self._runs_in_order:
+            return self._runs_in_order[source][scenario]
         kept = self._runs.get((source, scenario))
         if kept is not None:
             self._runs.move_to_end((source, scenario))
@@ -185,15 +189,28 @@ class Reference:
         """Play a scenario and return the run; what the program prints is thrown away, for it is not the learner's.
 
         With `against`, the run is broken off, and so incomplete, at the first weights that differ from that run's.
+
+        A submission is played in the order of the driver. A program that remembers something from one scenario to the
+        next, such as one that counts in an attribute of its function, is therefore loaded anew and played in this
+        order.
         """
+        program = self._program(source)
+        before = _memory(program, self.exercise.name)
+        run = self._play_scenario(program, scenario, against)
+        if source == _SOLUTION or _memory(program, self.exercise.name) == before:
+            return run
+        self._programs.pop(source).unload()
+        fresh = self._program(source)
+        names = [scenario.name for scenario in self.exercise.driver.scenarios]
+        self._runs_in_order[source] = {name: self._play_scenario(fresh, name) for name in names}
+        return self._runs_in_order[source][scenario]
+
+    def _play_scenario(self, program: Program, scenario: str, against: Run | None = None) -> Run:
+        """Play a scenario with a loaded program; see `_play`."""
         self.play_count += 1
         with redirect_stdout(io.StringIO()):
             return play_scenario(
-                self.exercise.driver[scenario],
-                self._program(source),
-                seed=self.seed,
-                device=self.device,
-                against=against,
+                self.exercise.driver[scenario], program, seed=self.seed, device=self.device, against=against
             )
 
     def _program(self, source: str) -> Program:
@@ -230,6 +247,28 @@ def _unload(programs: Mapping[str, Program]) -> None:
     """Unload the programs of a `Reference` that has been garbage-collected."""
     for program in programs.values():
         program.unload()
+
+
+def _memory(program: Program, definition: str) -> dict[str, object]:
+    """Return what shows that a definition remembers something: after it has done so, the returned value is another one.
+
+    Looked at are global variables, and attributes and default arguments of the function or class: the value of a number
+    or text, the length of a container, the identity of another object. Callables and modules are left out, since torch
+    wraps the `step` of an optimizer's class when the first one is made.
+    """
+    own = program.names.get(definition)
+    values = {name: value for name, value in program.names.items() if not name.startswith("__")}
+    values |= {f".{name}": value for name, value in vars(own).items()} if hasattr(own, "__dict__") else {}
+    values |= {f"({number})": value for number, value in enumerate(getattr(own, "__defaults__", None) or ())}
+    shown: dict[str, object] = {}
+    for name, value in values.items():
+        if value is None or isinstance(value, bool | int | float | str):
+            shown[name] = value
+        elif isinstance(value, dict | list | set):
+            shown[name] = len(value)
+        elif not callable(value) and not isinstance(value, types.ModuleType):
+            shown[name] = id(value)
+    return shown
 
 
 def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:

@@ -8,6 +8,8 @@ import numpy as np
 from grader.course.reading import load_course
 from grader.judging.compare_runs import is_prefix
 from grader.judging.reference import Reference, cached_reference
+from grader.observe.play import play
+from grader.observe.program import load_program
 
 
 def test_a_run_that_was_broken_off_is_played_on_where_its_parameters_overflow() -> None:
@@ -53,3 +55,18 @@ def test_programs_of_two_references_are_different_modules() -> None:
 
 def test_the_references_of_a_submission_that_holds_every_exercise_are_kept_for_the_next_one() -> None:
     assert cached_reference.cache_parameters()["maxsize"] >= len(load_course().exercises)
+
+
+def test_a_program_that_remembers_is_played_in_the_order_of_the_driver() -> None:
+    """As a submission is, whichever scenario is asked for first: otherwise its own mistake would not be known again."""
+    exercise = load_course().exercise("adamw_step_")
+    names = [scenario.name for scenario in exercise.driver.scenarios]
+    asked, played = Reference(exercise, 1), Reference(exercise, 1)
+    source = asked.sources["remembers-elsewhere"]
+    trace = play(exercise.driver, load_program(f"import torch\n{source}", name="remembers"), seed=1)
+    assert any(not asked.reproduces(source, name, asked.solution_run(name)) for name in names)
+    for name in reversed(names):
+        assert asked.reproduces(source, name, trace.runs[name]), name
+    forgetful = played.sources["no-decay"]
+    played.complete_run(forgetful, names[-1])
+    assert played.play_count == 1
