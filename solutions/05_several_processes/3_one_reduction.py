@@ -109,7 +109,7 @@ DDP는 순전파(forward pass)를 할 때 「이번 역전파(backward pass)에�
 once = 7e9 * 4 / 1e9  # float32 그레이디언트 한 벌, GB
 for micro_batches in [1, 4, 8]:
     print(
-        f"마이크로 배치 {micro_batches}개: 매번 합치면 {once * micro_batches:.0f}GB, 한 번만 합치면 {once:.0f}GB"
+        f"마이크로 배치 {micro_batches}개: 합치는 그레이디언트가 매번이면 {once * micro_batches:.0f}GB, 한 번만이면 {once:.0f}GB"
     )
 
 # %% tags=["folded"]
@@ -285,7 +285,7 @@ r"""
 
 첫 역전파에서 DDP는 오지 않는 그레이디언트를 기다리지만, 역전파는 그냥 끝납니다. 다음 순전파를 준비할 때에야 지난번에 합치기를 끝내지 못했다는 것을 압니다. 그 사이에 `opt.step()`은 이미 **합치지 않은 그레이디언트로** rank마다 다르게 업데이트했습니다. 오류가 가리키는 줄은 원인보다 한 스텝(step) 뒤입니다.
 
-쓰지 않는 계층이라면 지우거나 얼립니다. 배치에 따라 쓰거나 안 쓰는 계층이라면 `find_unused_parameters=True`를 줍니다. 스텝마다 계산 그래프를 훑어 쓰지 않은 것을 찾으므로 그만큼 일이 늘어납니다. 필요 없을 때 켜 두면 DDP가 경고합니다.
+쓰지 않는 계층이라면 지우거나 얼립니다. 위에서는 두 rank가 모두 그 계층을 쓰지 않았습니다. 한 rank만 쓰지 않으면 그 rank에는 같은 오류가 나고, 쓴 rank는 역전파에서 상대를 기다리며 멈춥니다. 배치에 따라 쓰거나 안 쓰는 계층이라면 `find_unused_parameters=True`를 줍니다. 스텝마다 계산 그래프를 훑어 쓰지 않은 것을 찾으므로 그만큼 일이 늘어납니다. 필요 없을 때 켜 두면 DDP가 경고합니다.
 
 </details>
 

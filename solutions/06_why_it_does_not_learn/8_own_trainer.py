@@ -2,7 +2,11 @@
 r"""
 # 내 Trainer
 
-레슨 01–03에서 손으로 쓴 것을 클래스 하나에 모아, 어느 모델에나 쓸 내 루프를 만듭니다. 따로 쓸 때는 없던 함정도 하나 생깁니다.
+약 45분 · ★★★
+
+레슨 01과 02에서 손으로 쓴 것을 클래스 하나에 모아, 어느 모델에나 쓸 내 루프를 만듭니다. 이 노트북은 보너스입니다. 힌트는 없고, 하지 않아도 레슨을 마칠 수 있습니다.
+
+모으기 전에 함정 하나를 확인합니다. [레슨 02](../02_loop_anatomy/6_best_checkpoint.ipynb)에서 본 것이 옵티마이저에서도 생깁니다.
 
 먼저 아래의 `train`을 한 줄씩 읽어 보세요. 학습(training) 데이터가 100개뿐이라, 검증 손실(validation loss)은 내려가다가 다시 오릅니다. 그래서 검증 손실이 가장 작을 때마다 `best`를 바꾸고, 끝나면 `best`로 되돌립니다.
 """
@@ -70,7 +74,7 @@ reveal("06-23")
 
 # %% [markdown]
 r"""
-`state_dict()`는 텐서(tensor)를 복사하지 않습니다. `best`에 든 것은 모델이 지금 쓰는 매개변수(parameter)와 메모리가 같고, `step()`은 그 메모리를 제자리에서 고칩니다. 되돌리는 줄은 모델에 모델 자신을 불러왔습니다. 파일에 저장하면 파일이 복사본이라 이 함정이 없습니다.
+`state_dict()`는 텐서(tensor)를 복사하지 않습니다. `best`에 든 것은 모델이 지금 쓰는 매개변수(parameter)와 메모리가 같고, `step()`은 그 메모리를 제자리에서 고칩니다. 되돌리는 줄은 모델의 지금 가중치(weight)를 자기 자신에게 다시 넣었을 뿐입니다. 파일에 저장하면 파일이 복사본이라 이 함정이 없습니다.
 
 `copy.deepcopy` 하나면 됩니다.
 """
@@ -91,7 +95,9 @@ r"""
 
 약 40분 · ★★★
 
-60줄쯤이면 됩니다. 새로 배울 것은 없습니다. 레슨 01–03에서 쓴 `accumulate_weighted`, `evaluate`, `train`, `resume`을 옆에 두고, `fit`과 `evaluate`를 먼저 통과시킨 다음 `state_dict`로 넘어가세요. `check`는 다섯 항목을 따로 말해 줍니다.
+60줄쯤이면 됩니다. 새로 배울 것은 없습니다. 앞에서 쓴 [`accumulate_weighted`](../01_five_line_step/9_find_the_bug.ipynb), [`evaluate`](../01_five_line_step/6_evaluation_and_switches.ipynb), [`train`](../02_loop_anatomy/8_train.ipynb), [`resume`](../02_loop_anatomy/7_resume.ipynb)을 옆에 두세요. 마지막 구간은 짧을 수 있어서, 구간의 샘플을 모두 세어야 첫 마이크로 배치를 역전파(backward pass)할 수 있습니다. `itertools.islice`로 한 구간씩 꺼내면 됩니다. 난수와 로더의 상태는 `state_dict()`에 담지 않아도 됩니다. 드롭아웃도 섞는 로더도 없는 학습을 이어 가 봅니다.
+
+`fit`과 `evaluate`를 먼저 통과시킨 다음 `state_dict`로 넘어가세요. `check`는 다섯 항목을 따로 말해 줍니다.
 """
 
 
@@ -208,6 +214,8 @@ r"""
 
 - 누적, 클리핑, 스케줄러, 검증, 이어 가기를 갖춘 학습 루프를 라이브러리 없이 씁니다.
 - 들고 있는 상태가 복사본인지 참조인지 알아보고, 어느 쪽인지 재어서 확인합니다.
+
+이 루프에 더할 것은 이미 다 만들어 보았습니다. 업데이트하기 전에 [`guarded_step`](6_spikes.ipynb)으로 노름을 보고, 업데이트한 다음 [`ema_update_`](4_averaged_weights.ipynb)로 평균을 갱신하고, 가끔 [`Dashboard`](1_instruments.ipynb)로 계층을 읽습니다. 어느 것이든 `fit`에 한두 줄입니다.
 
 **레슨 06을 마쳤습니다. 강의는 지금 여기까지입니다.** 며칠 쉬었다가 `clinic()`으로 복습하고, 그때 내 스크립트 하나를 이 `Trainer`로 옮겨 보세요.
 """

@@ -17,7 +17,7 @@ from tests.classroom.graded import graded
 from tests.classroom.timeless import timeless
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
-pytestmark = [pytest.mark.full, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.by_command, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 COURSE = load_course()
 RIGHT = solution_source("01")

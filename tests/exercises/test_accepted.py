@@ -15,7 +15,7 @@ from tests.sample_programs import Sample, samples
 
 COURSE = load_course()
 ACCEPTED = samples("accepted")
-MORE = int(os.environ.get("HANSTEP_SEEDS", "4"))
+MORE = int(os.environ.get("HANSTEP_SEEDS", "2"))
 """Seeds in all. tests/README.md has the command for more, and what it came to."""
 SEEDS = (range(1), pytest.param(range(1, MORE), marks=pytest.mark.full))
 AT_LEAST = {"train_step": 6, "accumulate": 6}

@@ -27,7 +27,7 @@ from tests.sample_programs import Sample, samples
 
 COURSE: Course = load_course()
 KINDS = ("first_tries", "unlisted")
-MOST, MOST_IN_CI = 60, 30
+MOST, MOST_IN_CI = 60, 15
 QUICKLY = ("train_step", "BestCheckpoint")
 
 

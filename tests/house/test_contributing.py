@@ -146,6 +146,7 @@ def test_the_example_lesson_is_graded(with_lesson: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.full
+@pytest.mark.by_command
 def test_an_exercise_joins_an_existing_lesson(tmp_path: Path) -> None:
     """Only the files that the page lists are touched; all other gates stay green, the sample class's among them."""
     copy = copy_of_the_repository(tmp_path / "copy")

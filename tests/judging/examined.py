@@ -24,9 +24,8 @@ def quickly(*names: str, one_in: int = 1) -> list[ParameterSet]:
     return [pytest.param(exercise, id=name, marks=marks[name]) for name, exercise in COURSE.exercises.items()]
 
 
-EXERCISES = quickly(
-    "train_step", "zero_gradients", "evaluate", "amp_step", "lr_at", "clip_global_norm", "sam_step"
-)
+QUICK = ("train_step", "zero_gradients", "evaluate", "amp_step", "lr_at", "clip_global_norm", "sam_step")
+EXERCISES = quickly(*QUICK)
 """All exercises. The quick run has two of each lesson whose mistakes are played in a few seconds."""
 
 SEEDS = (1, pytest.param(0, marks=BY_COMMAND), pytest.param(2, marks=BY_COMMAND))

@@ -17,6 +17,7 @@ from grader.observe.program import load_program
 from grader.practice.case import Case, draw, draw_pair, is_short
 from grader.practice.disguise import disguised, free_names, other_names, with_name
 from grader.practice.symptoms import _differ_in_words, question
+from tests.judging.examined import BY_COMMAND
 
 SHORT = [e for e in load_course().exercises.values() if is_short(e)]
 CLASSES = ("TrainConfig", "BestCheckpoint", "Snapshot", "SAM")
@@ -122,7 +123,9 @@ def test_long_functions_are_not_handed_out_and_classes_are() -> None:
     assert not {"train", "train_gpt", "train_accelerate", "train_qa"} & names
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize(
+    "name", ["TrainConfig", *(pytest.param(name, marks=BY_COMMAND) for name in CLASSES[1:])]
+)
 def test_every_mistake_of_a_class_can_be_handed_out(name: str) -> None:
     """Its fields and methods keep their names, by which they are called from outside."""
     exercise, chance = load_course().exercise(name), random.Random(3)
