@@ -331,7 +331,8 @@ rows = [
 ]
 show_table(["학습률", *(f"`{layer}`" for layer in LAYERS), "검증 손실 (중앙값)"], rows)
 for layer, times in growth.items():
-    print(f"{layer}: 학습률이 10배이면 비율은 {median(times):.1f}배 (시드에 따라 {min(times):.1f}~{max(times):.1f}배)")
+    low, high = min(times), max(times)
+    print(f"{layer}: 학습률이 10배이면 비율은 {median(times):.1f}배 (시드에 따라 {low:.1f}~{high:.1f}배)")
     assert 1.5 < median(times) < 7  # 시드 하나는 반올림만 달라도 10배에 이를 수 있습니다
 for what in ("업데이트 비율 first", "업데이트 비율 second", "업데이트 비율 head"):
     starts = zip(by_rate[0.03], by_rate[0.3], strict=True)

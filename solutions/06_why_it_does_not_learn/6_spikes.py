@@ -308,7 +308,7 @@ for step, when in [(-1, "뒤바뀐 사진을 배우기 전"), (9, "10스텝 뒤"
             between(one.logit_std for one in read),
         ]
     )
-show_table(["언제", "tanh 출력의 표준편차", "±0.99를 넘은 출력", "같은 로짓이 사진에 따라 달라지는 정도(표준편차)"], rows)
+show_table(["언제", "tanh 출력의 표준편차", "±0.99를 넘은 출력", "사진에 따른 로짓의 표준편차"], rows)
 assert all(run.end < 0.3 for run in fresh)
 assert all(run.readings[-1].saturated < 0.12 for run in continued)
 assert all(run.readings[9].saturated > 0.85 for run in continued)
