@@ -86,7 +86,10 @@ def checkout() -> Path:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one exercise go to one process, seed by seed: there its traces are kept. Others stay file by file."""
+    """Tests of one exercise go to one process, seed by seed: there its traces are kept. So do those of one notebook.
+
+    Others stay file by file.
+    """
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(_group(item)))
@@ -100,6 +103,8 @@ def _group(item: pytest.Item) -> str:
         return str(getattr(exercise, "name", exercise))
     if lesson is not None:
         return f"notebook {getattr(lesson, 'name', lesson)}"
+    if item.path.name == "test_notebooks.py" and "part" in parameters:  # each is run for seconds, on its own
+        return f"notebook {parameters['part'].place}"
     return sample.exercise if isinstance(sample, Sample) else item.path.name
 
 

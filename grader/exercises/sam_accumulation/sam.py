@@ -212,7 +212,7 @@ def _update_with_scheduler(stage: Stage, *, on_sam: bool) -> None:
                 "ignore"
             )  # torch warns if `sam.step()` was not called before `scheduler.step()`
             has_base = watched.base is not None  # a wrong program may have no base optimizer
-            optimizer = watched.base if has_base and not on_sam else watched.sam
+            optimizer: Any = watched.base if has_base and not on_sam else watched.sam
             scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
             for _ in range(3):
                 watched.update_with(gradients.next(), gradients.next())
