@@ -3,9 +3,10 @@
 Example: `no-division` turns `loss = loss_fn(logits, yb) / len(window)` into `loss = loss_fn(logits, yb)`. The right
 line is the former.
 
-The third hint of a page (`report/hold_back.py`) shows these lines. The last step of `hint` (`report/hint_ladder.py`)
-shows a single one if no edit of the learner's own code was found. `uncalled.py` looks for method calls in them. Repairs
-(`judging/repair/`) are edits of the learner's program instead.
+The third hint of a page (`report/hold_back.py`) shows these lines. If no edit of the learner's own code was found, the
+last step of `hint` (`report/hint_ladder.py`) shows the line if it is the only one and can stand in the learner's code
+as it is. `uncalled.py` looks for method calls in `changed_lines`, which are all of them. Repairs (`judging/repair/`)
+are edits of the learner's program instead.
 """
 
 import ast
@@ -26,11 +27,11 @@ from grader.submission.syntax import DEFINITIONS, definitions, first_line, last_
 _MAX_LINES = 4
 """Maximum number of lines that are shown; more would be the answer."""
 _GAP = "..."
-"""Stands between two lines that are not neighbours in the solution."""
+"""Stands between two lines that are not neighbours in the bare solution."""
 
 
 @dataclass(frozen=True)
-class _Code:
+class _BareDefinition:
     """The lines of a definition without docstrings, comments and empty lines."""
 
     lines: tuple[str, ...]
@@ -41,47 +42,54 @@ class _Code:
 def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...]:
     """Return the solution's lines where the mistake's program differs.
 
-    If that program has all of them, too, only in other places, their neighbours come with them, because the lines alone
-    would not show where they belong. Docstrings, comments and empty lines are left out, and `...` stands between lines
-    that are not neighbours.
+    If each of them also occurs somewhere in that program (it was moved, or one of several equal lines is gone), their
+    neighbours come with them, because the lines alone would not show where they belong. Docstrings, comments and empty
+    lines are left out, and `...` stands between lines that are not neighbours then.
 
-    Empty if the mistake only adds lines, if there would be more than `_MAX_LINES`, or if other mistakes that are shown
-    with it behave alike (`shown_alternatives`).
+    Empty if the mistake only adds lines or changes no code, if there would be more than `_MAX_LINES`, or if other
+    mistakes that are shown with it behave alike (`shown_alternatives`).
     """
     if len(mistake.shown_alternatives) > 1:
         return ()
-    right, wrong = _codes(exercise, mistake)
+    right, wrong = _right_and_wrong(exercise, mistake)
     shown = _changed(right, wrong)
     if {right.lines[index].strip() for index in shown} <= {line.strip() for line in wrong.lines}:
         beside = {index + step for index in shown for step in (-1, 1)}
         # The header tells nothing about where a line belongs.
-        shown |= {index for index in beside if right.header_size <= index < len(right.lines)}
+        shown = shown | {index for index in beside if right.header_size <= index < len(right.lines)}
     return tuple(_with_gaps(right, sorted(shown))) if len(shown) <= _MAX_LINES else ()
 
 
 def changed_lines(exercise: Exercise, mistake: ExplainedMistake) -> list[str]:
-    """Return all lines of the solution, however many, that the mistake's program does not have at their place."""
-    right, wrong = _codes(exercise, mistake)
+    """Return all lines of the solution that the mistake's program lacks when the two are aligned.
+
+    Other than in `right_lines` they may be many, have no neighbours with them, and do not depend on mistakes that
+    behave alike.
+    """
+    right, wrong = _right_and_wrong(exercise, mistake)
     return [right.lines[index] for index in sorted(_changed(right, wrong))]
 
 
-def _codes(exercise: Exercise, mistake: ExplainedMistake) -> tuple[_Code, _Code]:
-    """Return the code of the solution and of the program with the mistake that feedback names first."""
-    right, wrong = exercise_source(exercise), variant_source(exercise, mistake.shown_variant)
-    return _code(right, exercise.name), _code(wrong, exercise.name)
+def _right_and_wrong(
+    exercise: Exercise, mistake: ExplainedMistake
+) -> tuple[_BareDefinition, _BareDefinition]:
+    """Return the solution and the program with the mistake that feedback names first, both bare."""
+    sources = exercise_source(exercise), variant_source(exercise, mistake.shown_variant)
+    right, wrong = (_bare_definition(source, exercise.name) for source in sources)
+    return right, wrong
 
 
 @cache
-def _changed(right: _Code, wrong: _Code) -> frozenset[int]:
-    """Return the indices of the lines of `right` that `wrong` does not have at their place."""
+def _changed(right: _BareDefinition, wrong: _BareDefinition) -> frozenset[int]:
+    """Return the indices of the lines of `right` that `wrong` lacks when the two are aligned."""
     matcher = SequenceMatcher(None, right.lines, wrong.lines, autojunk=False)
     changes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
     return frozenset(index for start, end in changes for index in range(start, end))
 
 
 @cache
-def _code(source: str, name: str) -> _Code:
-    """Return the code of a source that defines `name`."""
+def _bare_definition(source: str, name: str) -> _BareDefinition:
+    """Return the definition of `name` in a source without docstrings, comments and empty lines."""
     lines = source.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -92,12 +100,12 @@ def _code(source: str, name: str) -> _Code:
             first, last = node.body[0].lineno, last_line(node.body[0])
             lines[first - 1 : last] = [""] * (last - first + 1)
     header = lines[: first_line(definitions(source)[name].body[0]) - 1]
-    return _Code(tuple(filter(str.strip, lines)), len(list(filter(str.strip, header))))
+    return _BareDefinition(tuple(filter(str.strip, lines)), len(list(filter(str.strip, header))))
 
 
-def _with_gaps(code: _Code, indices: list[int]) -> Iterator[str]:
-    """Yield these lines without their common indentation, and a mark between those that are not neighbours."""
-    lines = dedent("\n".join(code.lines[index] for index in indices)).splitlines()
+def _with_gaps(bare: _BareDefinition, indices: list[int]) -> Iterator[str]:
+    """Yield these lines without their common indentation, and `_GAP` between those that are not neighbours."""
+    lines = dedent("\n".join(bare.lines[index] for index in indices)).splitlines()
     for number, line in enumerate(lines):
         if number > 0 and indices[number] > indices[number - 1] + 1:
             yield line[: len(line) - len(line.lstrip())] + _GAP

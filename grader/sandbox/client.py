@@ -28,7 +28,7 @@ from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox.inside import protocol
 from grader.sandbox.inside.isolation import Bounds
 from grader.sandbox.inside.suspicious_acts import MAX_ACT_REPORTS
-from grader.sandbox.parcels import Parcels, pack_parcel
+from grader.sandbox.parcels import ParcelContents, pack_parcel
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 
 Status = Literal["ran", "timeout", "memory", "crashed", "output"]
@@ -117,7 +117,9 @@ class Child:
     Call `wait_until_ready` first and `close` last, whatever happens between them.
     """
 
-    def __init__(self, server: ServerProcess, limits: Limits, exercise_count: int, parcels: Parcels) -> None:
+    def __init__(
+        self, server: ServerProcess, limits: Limits, exercise_count: int, parcels: ParcelContents
+    ) -> None:
         """Ask the server to fork, without waiting for the child.
 
         Args:

@@ -3,8 +3,10 @@
 A child receives the parcel of an exercise only when it is asked to play that exercise, because a submission can search
 the memory and files around it. A driver holds no answer to its own exercise, but it may use something that answers
 another one: the driver of `train` needs a config, that of `sam_step` a SAM optimizer, and writing `TrainConfig` and
-`SAM` are exercises too. So no file of `grader.exercises` is visible in the sandbox, and exercises are played in the
-order of the course: when an answer arrives with a driver, the exercise that it answers has been played already.
+`SAM` are exercises too. So no file of `grader.exercises` is visible in the sandbox. And exercises are played in the
+order of the course (`grading/run_submission.py` asks for them so): when an answer arrives with a driver, the exercise
+that it answers has been played already. A parcel holds code only; what comes back from a child is a trace, which
+`trace_bounds.py` bounds.
 
 What a module imports is read from its text, at the top level only. So a module of `grader.exercises` must import others
 at its top level, and an import must name the module itself: `from grader.exercises.fixtures.sam import …` (or, in a
@@ -24,12 +26,12 @@ from grader.exercises import driver_modules
 _EXERCISE_PREFIX = "grader.exercises."
 """Beginning of the names of all modules that are sent in parcels."""
 
-ModuleNames = tuple[str, ...]
-"""Names of the modules in a parcel, each after the modules that it imports; the last one is the driver's."""
+ImportOrder = tuple[str, ...]
+"""Names of modules, each after those of them that it imports."""
 
 
-class Parcels:
-    """Knows which modules belong in the parcels of some lessons' exercises."""
+class ParcelContents:
+    """Knows which modules the parcel of each exercise holds."""
 
     def __init__(self, lessons: Sequence[str]) -> None:
         """Find the drivers of the lessons.
@@ -41,41 +43,46 @@ class Parcels:
             ModuleNotFoundError: a lesson has no such package.
             NoDriver: a module of a lesson's package defines no driver.
         """
-        self._drivers: Mapping[str, str] = {
+        self._driver_modules: Mapping[str, str] = {
             exercise: module for lesson in lessons for exercise, module in driver_modules(lesson).items()
         }
         """Name of an exercise -> name of its driver's module."""
 
-    def module_names(self, exercise: str) -> ModuleNames:
-        """Return the names of the modules in the parcel of an exercise: its driver's, and all that this needs."""
-        return _with_its_imports(self._drivers[exercise])
+    def module_names(self, exercise: str) -> ImportOrder:
+        """Return the names of the modules in an exercise's parcel: those that its driver needs, then the driver."""
+        return _with_its_imports(self._driver_modules[exercise])
 
     def imported_libraries(self) -> tuple[str, ...]:
-        """Return the names of the modules outside `grader` that the parcels' modules import directly.
+        """Return the names of the modules outside `grader` that the parcels' modules import at their top level.
 
         The server imports them once, so that no child has to when it executes a parcel.
         """
-        packed = {module for exercise in self._drivers for module in self.module_names(exercise)}
+        packed = {module for exercise in self._driver_modules for module in self.module_names(exercise)}
         imported = {name for module in packed for name in _imported_modules(module)}
         return tuple(sorted(name for name in imported if name.split(".", maxsplit=1)[0] != "grader"))
 
 
-def pack_parcel(modules: ModuleNames, already_sent: Collection[str] = ()) -> bytes:
-    """Return a parcel of the modules that the child has not been sent yet; its `HiddenModules.unpack` reads it.
+def pack_parcel(modules: ImportOrder, already_sent: Collection[str] = ()) -> bytes:
+    """Return a parcel of the modules that the child has not been sent yet: a marshalled list of names and codes.
 
-    It is a marshalled list of pairs: name and code of a module.
+    The child's `HiddenModules.unpack` reads it, and takes the last module as the driver's, which must not have been
+    sent.
     """
     return marshal.dumps([(name, _compiled_code(name)) for name in modules if name not in already_sent])
 
 
 def exercise_modules_imported_by(name: str) -> tuple[str, ...]:
-    """Return the names of the modules of `grader.exercises` that a module imports directly."""
+    """Return the names of the modules of `grader.exercises` that a module imports at its top level."""
     return tuple(imported for imported in _imported_modules(name) if imported.startswith(_EXERCISE_PREFIX))
 
 
 @functools.cache
-def _with_its_imports(name: str) -> ModuleNames:
-    """Return a module's name after those of all modules of `grader.exercises` that it imports, directly or not."""
+def _with_its_imports(name: str) -> ImportOrder:
+    """Return the modules of `grader.exercises` that a module imports, directly or not, then the module itself.
+
+    Raises:
+        RecursionError: modules import one another in a circle.
+    """
     needed = [
         module for imported in exercise_modules_imported_by(name) for module in _with_its_imports(imported)
     ]
@@ -84,10 +91,10 @@ def _with_its_imports(name: str) -> ModuleNames:
 
 @functools.cache
 def _syntax_tree(name: str) -> ast.Module:
-    """Return the syntax tree of a module, without importing it.
+    """Return the syntax tree of a module without importing it; the packages that it is in are imported.
 
     Raises:
-        ModuleNotFoundError: there is no such module, or it has no file.
+        ModuleNotFoundError: there is no such module, or it is a package without a file.
     """
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
@@ -104,7 +111,10 @@ def _compiled_code(name: str) -> CodeType:
 
 @functools.cache
 def _imported_modules(name: str) -> tuple[str, ...]:
-    """Return the full names of the modules that a module imports at its top level: `a.b` for `from a.b import c`."""
+    """Return the full names of the modules that a module imports at its top level: `a.b` for `from a.b import c`.
+
+    The module is not the `__init__` of a package: a relative import would mean something else there.
+    """
     package = name.rpartition(".")[0]
     found: list[str] = []
     for statement in _syntax_tree(name).body:

@@ -21,7 +21,7 @@ from grader.sandbox.bubblewrap import explain_probe, probe
 from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.protocol import ServerSettings
-from grader.sandbox.parcels import Parcels
+from grader.sandbox.parcels import ParcelContents
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
 from grader.sandbox.trace_bounds import refuse_implausible
 
@@ -125,7 +125,7 @@ class Sandbox:
         busy machine, so the caller may run them again."""
         # Start the server first: it imports torch while drivers are read here.
         self._server: ServerProcess | None = self._start_server()
-        self._parcels = Parcels(lessons)
+        self._parcels = ParcelContents(lessons)
         self._settings = ServerSettings(
             preimports=(*self._parcels.imported_libraries(), *preimports),
             device=device,

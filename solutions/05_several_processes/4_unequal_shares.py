@@ -215,12 +215,13 @@ def global_token_mean_step(ddp, opt, micro_batches, dist, *, ignore_index=-100) 
     """
     # BEGIN SOLUTION
     batches = list(micro_batches)
-    num_valid = torch.tensor(sum(int((y != ignore_index).sum()) for _, y in batches))
+    device = next(ddp.parameters()).device  # nccl은 GPU에 있는 텐서만 더합니다
+    num_valid = torch.tensor(sum(int((y != ignore_index).sum()) for _, y in batches), device=device)
     dist.all_reduce(num_valid)
     if num_valid == 0:
         raise ValueError("유효한 토큰이 하나도 없습니다")
     opt.zero_grad()
-    loss_sum = torch.zeros((), dtype=torch.float64)
+    loss_sum = torch.zeros((), dtype=torch.float64, device=device)
     for number, (x, y) in enumerate(batches, start=1):
         with nullcontext() if number == len(batches) else ddp.no_sync():
             logits = ddp(x)
@@ -324,14 +325,15 @@ r"""
 # %%
 class SharedNorm(nn.BatchNorm1d):
     def forward(self, x):
+        if not self.training:
+            return super().forward(x)
         world = dist.get_world_size()
         mean, square = sum_over_ranks(torch.stack([x.mean(0), (x * x).mean(0)])) / world
         var, count = square - mean**2, world * len(x)
-        if self.training:
-            with torch.no_grad():
-                self.running_mean.lerp_(mean, self.momentum)
-                self.running_var.lerp_(var * count / (count - 1), self.momentum)
-        return (x - mean) / (var + self.eps).sqrt() * self.weight + self.bias  # 학습 모드의 식입니다
+        with torch.no_grad():
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(var * count / (count - 1), self.momentum)
+        return (x - mean) / (var + self.eps).sqrt() * self.weight + self.bias
 
 
 # %% tags=["folded"]

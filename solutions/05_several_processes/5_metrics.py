@@ -274,7 +274,7 @@ def gather_metrics(correct, total, dist) -> float:
     모든 rank의 total이 0이면 모든 rank에서 ValueError를 냅니다.
     """
     # BEGIN SOLUTION
-    # float32는 16,777,216보다 큰 정수를 하나씩 세지 못합니다
+    # float32는 16,777,216보다 큰 정수를 하나씩 세지 못합니다. nccl로 더한다면 이 텐서를 GPU에 만듭니다
     counts = torch.tensor([int(correct), int(total)], dtype=torch.int64)
     dist.all_reduce(counts)
     all_correct, all_total = counts.tolist()

@@ -24,21 +24,40 @@ def flat(model: nn.Module) -> Tensor:
 
 
 def train(dist: Any, wrap: Callable[[nn.Module], Any]) -> Tensor:
-    """Two windows of two micro-batches with a replicated model; different data on each rank."""
+    """Train on different data on each rank; return each gradient, the buffers after each pass, and the weights.
+
+    In each of two windows a pass without a backward pass, and an evaluation, stand where they change what is averaged.
+    """
     torch.manual_seed(1)
-    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)).double()
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 1)).double()
     ddp = wrap(model)
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
     generator = torch.Generator().manual_seed(dist.get_rank())
+    seen: list[Tensor] = []
+
+    def forward(inputs: Tensor) -> Any:
+        output = ddp(inputs)
+        seen.extend(buffer.double().ravel().clone() for buffer in model.buffers())
+        return output.square().mean()
+
+    def backward(loss: Tensor) -> None:
+        loss.backward()
+        seen.extend(p.grad.ravel().clone() for p in model.parameters() if p.grad is not None)
+
     for _ in range(2):
         opt.zero_grad()
-        first, last = torch.randn(2, 6, 4, generator=generator, dtype=torch.float64)
-        ddp(last)  # no backward pass follows
+        first, second, last = torch.randn(3, 6, 4, generator=generator, dtype=torch.float64)
+        forward(last)  # no backward pass follows: the next one averages although it is in `no_sync`
         with ddp.no_sync():
-            (ddp(first).square().mean() / 2).backward()
-        (ddp(last).square().mean() / 2).backward()
+            backward(forward(first))
+            backward(forward(second))
+        loss = forward(last)
+        with torch.no_grad():
+            forward(first)  # the backward pass still averages, and the next forward pass broadcasts nothing
+        backward(loss)
+        backward(ddp.module(first).square().mean())
         opt.step()
-    return flat(model)
+    return torch.cat([*seen, flat(model)])
 
 
 def test_ranks_run_in_their_order_and_keep_their_own_random_numbers() -> None:

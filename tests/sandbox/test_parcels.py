@@ -15,7 +15,7 @@ from grader.judging.reference import cached_reference
 from grader.judging.solution import solution_with_needed_imports
 from grader.observe.play import play_scenario
 from grader.observe.program import Program, load_program
-from grader.sandbox.parcels import Parcels, exercise_modules_imported_by
+from grader.sandbox.parcels import ParcelContents, exercise_modules_imported_by
 
 COURSE = load_course()
 SEED = 3
@@ -23,7 +23,7 @@ SEED = 3
 
 @pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.id)
 def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
-    parcels = Parcels([lesson.module])
+    parcels = ParcelContents([lesson.module])
     for exercise in lesson.exercises:
         parcel = parcels.module_names(exercise.name)
         assert all(name.startswith("grader.exercises.") for name in parcel)
@@ -35,13 +35,13 @@ def test_each_module_comes_after_those_that_it_imports(lesson: Any) -> None:
 
 def test_a_lesson_without_drivers_is_told() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_lesson"):
-        Parcels(["no_such_lesson"])
+        ParcelContents(["no_such_lesson"])
 
 
 def held(exercise: Exercise) -> Iterator[tuple[str, Any]]:
     """Functions and classes of the modules that have been sent by the time it is played, and of the watching ones."""
     lesson = COURSE.lesson(exercise.lesson)
-    parcels = Parcels([lesson.module])
+    parcels = ParcelContents([lesson.module])
     names = {name for name in sys.modules if name.startswith("grader.observe.")}
     for before in lesson.exercises:
         names |= set(parcels.module_names(before.name))

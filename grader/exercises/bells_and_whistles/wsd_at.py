@@ -2,7 +2,7 @@
 
 Promises of the exercise, and the scenarios that check them:
     a straight warm-up from `min_lr`: `warmup`; then `max_lr`: `stable`; then a straight decay to `min_lr`: `decay`
-    `min_lr` from the last step on: `end`
+    `min_lr` from the decay's last step on, and after the end: `end`
     each part may have no steps: `no-warmup`, `no-stable`, `short-decay`; a decay may have one: `short-decay`
     impossible arguments are refused at every step: `refuses`; unusual ones are not: `equal-rates`
     the return value is a float: `types`
@@ -28,7 +28,7 @@ class _Lengths(NamedTuple):
     decay_steps: int
 
 
-def _lengths(env: Env) -> _Lengths:
+def _draw_lengths(env: Env) -> _Lengths:
     """Return three different lengths, so that a program that takes one for another is found out."""
     draw = env.draw("lengths")
     return _Lengths(draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8))
@@ -40,9 +40,10 @@ def _rates(env: Env) -> dict[str, float]:
     return {"max_lr": draw.real(0.5, 0.9), "min_lr": draw.real(0.03, 0.06)}
 
 
-def _call(stage: Stage, step: int, lengths: _Lengths) -> Any:
-    """Call the learner's function with `_rates` and return its result."""
-    return stage.recorder.call(stage.student("wsd_at"), step, **_rates(stage.env), **lengths._asdict())
+def _call(stage: Stage, step: int, lengths: _Lengths, **rates: float) -> Any:
+    """Call the learner's function with `rates`, or else with `_rates`, and return its result."""
+    arguments = {**_rates(stage.env), **rates, **lengths._asdict()}
+    return stage.recorder.call(stage.student("wsd_at"), step, **arguments)
 
 
 def _record_curve(stage: Stage, title: str, steps: Sequence[int], lengths: _Lengths) -> None:
@@ -51,7 +52,7 @@ def _record_curve(stage: Stage, title: str, steps: Sequence[int], lengths: _Leng
 
 
 def _record_tiny_curve(stage: Stage, title: str, steps: Sequence[int], lengths: _Lengths) -> None:
-    """Record the rates at `steps` as one array for tiny `max_lr` and `min_lr`, as `record_tiny_rates` does."""
+    """Record the rates at `steps`, for tiny `max_lr` and `min_lr`, divided by the peak (see `record_tiny_rates`)."""
     record_tiny_rates(stage, title, "wsd_at", steps, _rates(stage.env), **lengths._asdict())
 
 
@@ -61,7 +62,7 @@ def _warmup(stage: Stage) -> None:
 
     A wrong program is one step ahead, starts at 0, or rounds.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
     _record_curve(stage, "오르막의 학습률", range(lengths.warmup_steps + 1), lengths)
     _record_tiny_curve(stage, "오르막의 학습률", range(lengths.warmup_steps), lengths)
 
@@ -72,7 +73,7 @@ def _stable(stage: Stage) -> None:
 
     A wrong program forgets the warm-up when it counts the steps to the end of this phase, or falls one step early.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
     steps = range(lengths.warmup_steps, lengths.warmup_steps + lengths.stable_steps + 1)
     _record_curve(stage, "정점과 내리막 첫 스텝의 학습률", steps, lengths)
 
@@ -83,7 +84,7 @@ def _decay(stage: Stage) -> None:
 
     A wrong program begins below the peak, divides by one step too many, decays to 0, or rounds.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
     start = lengths.warmup_steps + lengths.stable_steps
     steps = range(start, start + lengths.decay_steps)
     _record_curve(stage, "내리막의 학습률", steps, lengths)
@@ -94,9 +95,9 @@ def _decay(stage: Stage) -> None:
 def _end(stage: Stage) -> None:
     """Ask for the last step, and for steps after the end.
 
-    A wrong program goes on falling below the minimum.
+    A wrong program goes on falling below the minimum, or is still above it at the last step.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
     total = sum(lengths)
     steps = (total - 1, total, total + 1, 2 * total, 3 * total + 1)
     _record_curve(stage, "마지막 스텝부터의 학습률", steps, lengths)
@@ -108,7 +109,7 @@ def _no_warmup(stage: Stage) -> None:
 
     A wrong program divides by zero, or leaves the peak one step early.
     """
-    lengths = _lengths(stage.env)._replace(warmup_steps=0)
+    lengths = _draw_lengths(stage.env)._replace(warmup_steps=0)
     stable = lengths.stable_steps
     _record_curve(stage, "warmup_steps=0일 때의 학습률", (0, 1, stable - 1, stable), lengths)
 
@@ -119,19 +120,20 @@ def _no_stable(stage: Stage) -> None:
 
     The peak lasts one step, the first of the decay. A wrong program begins the decay below it.
     """
-    lengths = _lengths(stage.env)._replace(stable_steps=0)
+    lengths = _draw_lengths(stage.env)._replace(stable_steps=0)
     warmup, _, decay = lengths
     _record_curve(stage, "stable_steps=0일 때의 학습률", (warmup - 1, warmup, warmup + decay - 1), lengths)
 
 
 @driver.scenario("short-decay", "내리막이 한 스텝이거나 없을 때", check="missing", atol=FLOAT32_ATOL)
 def _short_decay(stage: Stage) -> None:
-    """Ask for the last steps of three schedules: with a decay of one step, without decay, and with only a warm-up.
+    """Ask for steps around the end of three schedules: with a decay of one step, without decay, with only a warm-up.
 
-    A decay of one step is at the minimum at once; a wrong program divides by `decay_steps - 1`, which is 0. Without
-    decay the last step is still at the peak. With only a warm-up, the step after it is past the end already.
+    A decay of one step is at the minimum at once; a wrong program divides by `decay_steps - 1`, which is 0. With a
+    stable phase and no decay the last step is still at the peak. With only a warm-up, the step after it is past the
+    end.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
     for decay in (1, 0):
         short = lengths._replace(decay_steps=decay)
         total = sum(short)
@@ -149,26 +151,28 @@ def _refuses(stage: Stage) -> None:
     A wrong program accepts some impossible ones, or notices them only in the part of the schedule that uses them. The
     possible arguments come first: a program that refuses everything raises there, and so fails too.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
+    rates = _rates(stage.env)
     rate = _call(stage, lengths.warmup_steps, lengths)
     stage.recorder.array("받아들여야 하는 인자", [float(as_number(rate) > 0)])
-    low, high = sorted(_rates(stage.env).values())
-    possible = {"max_lr": high, "min_lr": low, **lengths._asdict()}
+    possible = {**rates, **lengths._asdict()}
+    swapped_rates = {"max_lr": rates["min_lr"], "min_lr": rates["max_lr"]}
     no_steps = _Lengths(0, 0, 0)._asdict()
+    past_the_end = 1000
     # Name of the fact -> step, and the arguments that differ from `possible`.
     impossible: dict[str, tuple[int, dict[str, float]]] = {
         "`step=-1`일 때": (-1, {}),
         "`warmup_steps=-1`일 때": (0, {"warmup_steps": -1}),
         "`stable_steps=-1`일 때": (0, {"stable_steps": -1}),
         "`decay_steps=-1`일 때": (0, {"decay_steps": -1}),
-        "끝난 뒤에 `warmup_steps=-1`일 때": (1000, {"warmup_steps": -1}),
-        "끝난 뒤에 `stable_steps=-1`일 때": (1000, {"stable_steps": -1}),
-        "끝난 뒤에 `decay_steps=-1`일 때": (1000, {"decay_steps": -1}),
+        "끝난 뒤에 `warmup_steps=-1`일 때": (past_the_end, {"warmup_steps": -1}),
+        "끝난 뒤에 `stable_steps=-1`일 때": (past_the_end, {"stable_steps": -1}),
+        "끝난 뒤에 `decay_steps=-1`일 때": (past_the_end, {"decay_steps": -1}),
         "세 길이가 모두 0일 때": (0, no_steps),
         "세 길이가 모두 0이고 `step=3`일 때": (3, no_steps),
-        "오르막에서 `min_lr`이 `max_lr`보다 클 때": (1, {"max_lr": low, "min_lr": high}),
-        "끝난 뒤에 `min_lr`이 `max_lr`보다 클 때": (1000, {"max_lr": low, "min_lr": high}),
-        "`min_lr`이 음수일 때": (lengths.warmup_steps, {"min_lr": -low}),
+        "오르막에서 `min_lr`이 `max_lr`보다 클 때": (1, swapped_rates),
+        "끝난 뒤에 `min_lr`이 `max_lr`보다 클 때": (past_the_end, swapped_rates),
+        "`min_lr`이 음수일 때": (lengths.warmup_steps, {"min_lr": -rates["min_lr"]}),
     }
     for fact, (step, changed) in impossible.items():
         stage.recorder.record_raised(ValueError, fact, stage.student("wsd_at"), step, **(possible | changed))
@@ -185,7 +189,7 @@ def _equal_rates(stage: Stage) -> None:
 
     A wrong program refuses one of them, although all are allowed.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
     high = _rates(stage.env)["max_lr"]
     allowed = {  # name of the array -> max_lr, min_lr
         "min_lr=max_lr일 때의 학습률": (high, high),
@@ -193,22 +197,21 @@ def _equal_rates(stage: Stage) -> None:
         "max_lr이 1보다 클 때의 학습률": (4 * high, high),
     }
     for title, (max_lr, min_lr) in allowed.items():
-        rates = {"max_lr": max_lr, "min_lr": min_lr}
-        student = stage.student("wsd_at")
-        rate = stage.recorder.call(student, lengths.warmup_steps, **rates, **lengths._asdict())
+        rate = _call(stage, lengths.warmup_steps, lengths, max_lr=max_lr, min_lr=min_lr)
         stage.recorder.array(title, [as_number(rate)])
 
 
 @driver.scenario("types", "반환 타입", atol=FLOAT32_ATOL)
 def _types(stage: Stage) -> None:
-    """Record the types of the rates in each part, and whether the first two differ.
+    """Record the types of the rates in each part and after it, and whether the first two differ.
 
-    A wrong program returns a tensor or an int in some part, or the same float always.
+    A wrong program returns a tensor or an int in some part. One that returns the same float always has the right types:
+    that the rates differ keeps it from passing.
     """
-    lengths = _lengths(stage.env)
+    lengths = _draw_lengths(stage.env)
     warmup, stable, _ = lengths
     steps = (1, warmup + 1, warmup + stable + 1, sum(lengths))
     rates = [_call(stage, step, lengths) for step in steps]
-    witness = type_witness(float, rates, as_number(rates[1]))
+    witness = type_witness(float, rates, as_number(rates[1]))  # the rate at the peak depends on the seed
     stage.recorder.claim("반환 타입", [type_name(rate) for rate in rates], witness)
     stage.recorder.fact("오르막과 정점의 학습률이 다름", as_number(rates[0]) != as_number(rates[1]))

@@ -132,18 +132,23 @@ def _make_batches(env: Env, kind: int, shapes: Sequence[tuple[int, int]]) -> lis
 
 @dataclass
 class Rounds:
-    """A counter that a loader and a model share."""
+    """Counters that a loader and a model share."""
 
     done: int = 0
     """Number of times that the training data have been read to the end."""
+    scored: int = 0
+    """Number of epochs that have been scored on dev data: the number of the current epoch, counted from 0.
+
+    `done` would not do: a program may read the training data once more, to count samples or to measure a loss.
+    """
 
 
 @dataclass
 class Loader:
     """Batches to iterate over, any number of times; each comes as a new dict.
 
-    With several `epochs`, the batches are parted among them: each reading to the end is followed by other batches. A
-    reading counts when its last batch is handed out: `zip(range(len(loader)), loader)` never asks for more.
+    With several `epochs`, the batches are parted among them: once an epoch is scored, others follow. A reading counts
+    when its last batch is handed out: `zip(range(len(loader)), loader)` never asks for more.
     """
 
     batches: list[Batch]
@@ -152,7 +157,7 @@ class Loader:
     rounds: Rounds = field(default_factory=Rounds)
 
     def __iter__(self) -> Iterator[Batch]:
-        start = self.rounds.done % self.epochs * len(self)
+        start = self.rounds.scored % self.epochs * len(self)
         for number, batch in enumerate(self.batches[start : start + len(self)], start=1):
             if number == len(self):
                 self.rounds.done += 1
@@ -191,7 +196,7 @@ class Reader(nn.Module):
 
         Args:
             env: the scenario's env.
-            rounds: counts how often the training data have been read to the end.
+            rounds: the loader's counters.
             logit_scale: factor on the logits.
             halve_in_eval: halve the logits in eval mode.
         """
@@ -214,6 +219,8 @@ class Reader(nn.Module):
         """For each epoch, all weights as one vector at its first forward pass over dev data."""
         self.stamps_scored: list[float] = []
         """For each epoch, the number in `stamp` at that moment."""
+        self._rounds_at_last_score = 0
+        self._trained_since_last_score = False
 
     def forward(
         self,
@@ -240,26 +247,24 @@ class Reader(nn.Module):
             return Answer(None, start, end)
         loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
         if kind == DEV:
-            loss = loss + self.added_dev_losses[max(self.rounds.done - 1, 0) % SCORED_EPOCHS]
+            scored_last = max(self.rounds.scored - 1, 0)
+            loss = loss + self.added_dev_losses[scored_last % len(self.added_dev_losses)]
         elif kind == TRAIN:
-            loss = loss + self.added_train_losses[self._epoch() % SCORED_EPOCHS]
+            loss = loss + self.added_train_losses[self.rounds.scored % len(self.added_train_losses)]
         return Answer(loss, start, end)
 
-    def _epoch(self) -> int:
-        """Return the number of epochs that have been scored on dev data: the current epoch, counted from 0.
-
-        The rounds of the loader would not do: a program may have read the training data ahead.
-        """
-        return len(self.weights_scored)
-
     def _note_pass(self, kind: int) -> None:
-        """Note the mode of a forward pass, and what is needed to recognize the epoch later."""
+        """Note the mode of a forward pass; score the epoch if it is the first on dev data after training."""
         self.modes_seen.setdefault(kind, {})[self.training] = seeded_number(
             self.env, "mode", kind, self.training
         )
         if kind == TRAIN:
-            self.stamp.fill_(seeded_number(self.env, "epoch", self._epoch()))
-        if kind == DEV and self._epoch() < self.rounds.done:
+            self.stamp.fill_(seeded_number(self.env, "epoch", self.rounds.scored))
+            self._trained_since_last_score = True
+        has_read_all = self.rounds.done > self._rounds_at_last_score
+        if kind == DEV and has_read_all and self._trained_since_last_score:
+            self._trained_since_last_score, self._rounds_at_last_score = False, self.rounds.done
+            self.rounds.scored += 1
             self.stamps_scored.append(float(self.stamp))
             weights = torch.cat([p.detach().ravel() for p in self.parameters()])
             self.weights_scored.append(weights.cpu().numpy())

@@ -5,16 +5,19 @@ Promises of the exercise, and the scenarios that check them:
     the gradient of the update is clipped to `max_norm`: `clip`, `default-clip`, `zero-norm`
     the scheduler steps once for each update: `scheduler`
     training in train mode, the dev loss in eval mode, train mode at the end: `modes`, `modes-eval`
-    each epoch's losses are means over its samples: `losses`; the returned dict: `returned`
+    each batch's loss is the model's own, with the mask: all that train on padded questions, as `sgd`
+    each epoch's losses are means over its samples: `losses`, `together`; the returned dict: `returned`
     the epoch with the lowest dev loss, the first of equals: `best-epoch`, `best-epoch-tie`; its weights are saved:
         `checkpoint`, `checkpoint-tie`
-    one micro-batch at a time, and no graph of an earlier one is kept: `memory`
-    all of these at once, with AdamW; only here does a wrong mode change a number: `together`
+    one micro-batch at a time, and graphs of earlier ones do not pile up: `memory`
+    updates, clip, scheduler, short windows, modes and losses at once, with AdamW; only here does a wrong mode change
+        losses and updates: `together`
 
-`losses` and the scenarios of the best epoch train with a rate of zero: what they record does not depend on the updates.
-A *stamp* is a number that the reader writes into a buffer in each epoch, so that a saved file tells which epoch it is
-from; it and the weights are noted when an epoch is *scored*, at its first pass over dev data (`_qa_case.Reader`). The
-SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+All but `checkpoint` of the scenarios about modes, losses and the best epoch train with a rate of zero: what they record
+does not depend on the updates. A *stamp* is a number that the model (`_qa_case.Reader`) writes into a buffer in each
+training pass, so that a saved file tells which epoch it is from; it and the weights are noted when an epoch is
+*scored*, at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
+counted again here.
 """
 
 from collections.abc import Callable
@@ -67,7 +70,8 @@ def _problem(env: Env) -> Problem:
     ]
 
     def loss_fn(output: Any, target: Tensor) -> Tensor:
-        return (F.cross_entropy(output[1], target[0]) + F.cross_entropy(output[2], target[1])) / 2
+        start, end = output.start_logits, output.end_logits
+        return (F.cross_entropy(start, target[0]) + F.cross_entropy(end, target[1])) / 2
 
     return Problem(case.model, pairs, loss_fn)
 
@@ -93,8 +97,8 @@ def _train(
         epochs: number of epochs.
         decay: factor by which a scheduler multiplies the rate after each update; None: there is no scheduler.
         watch: record what happens to the parameters.
-        inspect: called with the checkpoint's path while the file is there. The learner's function is then given the
-            path as a `Path`, otherwise as a `str`: it must take both.
+        inspect: called with the checkpoint's path while the file is there. The learner's function is given the path as
+            a `Path` then, otherwise as a `str`.
         accum_steps: micro-batches in a window.
         kwargs: further arguments of the function.
     """
@@ -171,7 +175,7 @@ def _zero_norm(stage: Stage) -> None:
 
 @driver.scenario("scheduler", "업데이트마다의 학습률")
 def _scheduler(stage: Stage) -> None:
-    """Record the rate of each update and the rate that is left, whatever the updates were.
+    """Record the rate of each update and the rate that is left, whatever the updates did to the weights.
 
     A wrong program steps the scheduler for each micro-batch, pass or epoch, before the update, or never.
     """
@@ -180,6 +184,7 @@ def _scheduler(stage: Stage) -> None:
     rates: list[float] = []
     base.register_step_pre_hook(lambda opt, *_: rates.append(opt.param_groups[0]["lr"]))
     decay = 0.7 + 0.2 * seeded_number(stage.env, "decay")
+    # The hook above is to be there before training: give the optimizer that has it.
     _train(stage, case, lambda _: base, epochs=2, decay=decay, watch=False, max_norm=_NO_CLIP)
     stage.recorder.array("업데이트마다의 학습률", rates)
     stage.recorder.array("끝난 뒤의 학습률", [base.param_groups[0]["lr"]])
@@ -189,9 +194,10 @@ def _scheduler(stage: Stage) -> None:
     "together", "AdamW, 클리핑, 스케줄러, 짧은 구간, 모드를 함께", check="leftover", atol=CLIP_ATOL
 )
 def _together(stage: Stage) -> None:
-    """Train with all of these; the model is handed over in eval mode, in which its numbers differ.
+    """Train with AdamW, a clip, a scheduler and short windows; the model comes in eval mode, where its numbers differ.
 
-    A wrong program has any of the mistakes above, or is in the wrong mode somewhere.
+    A wrong program has most of the mistakes above, or is in the wrong mode somewhere. Mistakes that only scale a
+    gradient are hidden by the clip.
     """
     case = make_qa_case(stage.env, 5, logit_scale=3.0, halve_in_eval=True)
     case.model.eval()
@@ -202,18 +208,18 @@ def _together(stage: Stage) -> None:
 # ---- modes ---------------------------------------------------------------------------------------
 
 
-def _record_modes(stage: Stage, case: QACase, epochs: int) -> None:
+def _train_and_record_modes(stage: Stage, case: QACase, epochs: int) -> None:
     """Train, then record the modes of forward passes on training and dev data, and the modes that are left."""
     _train_without_moving(stage, case, epochs)
     recorder, modes_seen = stage.recorder, case.model.modes_seen
     for kind, fact in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
         modes = sorted(modes_seen[kind])
-        recorder.claim(fact, [*modes], [modes_seen[kind][is_training] for is_training in modes])
-        modes_seen[kind].clear()
+        recorder.claim(fact, modes, [modes_seen[kind][is_training] for is_training in modes])
+        modes_seen[kind].clear()  # so that the pass below is the only one
     with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
         case.model(case.train.batches[0]["input_ids"])
     modes_left = [module.training for module in case.model.modules()]
-    recorder.claim("끝난 뒤의 모드", [*modes_left], [*modes_seen[TRAIN].values()])
+    recorder.claim("끝난 뒤의 모드", modes_left, [*modes_seen[TRAIN].values()])
 
 
 @driver.scenario("modes", "학습 모드로 받은 모델")
@@ -222,7 +228,7 @@ def _modes(stage: Stage) -> None:
 
     A wrong program computes the dev loss in train mode, or trains the second epoch in eval mode.
     """
-    _record_modes(stage, make_qa_case(stage.env, 2), epochs=2)
+    _train_and_record_modes(stage, make_qa_case(stage.env, 2), epochs=2)
 
 
 @driver.scenario("modes-eval", "평가 모드로 받은 모델", check="modes")
@@ -233,12 +239,12 @@ def _modes_eval(stage: Stage) -> None:
     """
     case = make_qa_case(stage.env, 2)
     case.model.eval()
-    _record_modes(stage, case, epochs=1)
+    _train_and_record_modes(stage, case, epochs=1)
 
 
 # ---- the returned dict and the saved file --------------------------------------------------------
 
-_LOSSES = {"train_losses": "학습 손실", "dev_losses": "검증 손실"}
+_LOSS_TITLES = {"train_losses": "학습 손실", "dev_losses": "검증 손실"}
 """Key of the returned dict -> Korean name."""
 
 
@@ -249,7 +255,7 @@ def _value_of(key: str, returned: Any) -> Any:
 
 def _record_losses(stage: Stage, returned: Any) -> None:
     """Record the returned training and dev losses as arrays."""
-    for key, title in _LOSSES.items():
+    for key, title in _LOSS_TITLES.items():
         losses = [as_number(loss) for loss in items_of(_value_of(key, returned))]
         stage.recorder.array(f"{key} ({title})", torch.tensor(losses, dtype=torch.float64))
 
@@ -271,13 +277,13 @@ def _losses(stage: Stage) -> None:
 
 @driver.scenario("returned", "돌려주는 dict", check="losses")
 def _returned(stage: Stage) -> None:
-    """Record the types of the returned dict and of the values in it.
+    """Record the types of the returned dict, of its two lists and their items, and whether `best_epoch` is there.
 
     A wrong program returns a tuple, nothing, or tensors, or forgets a key.
     """
     returned = _train_without_moving(stage, make_qa_case(stage.env, 2, epochs=2), 2)
     stage.recorder.fact("반환 타입", type_name(returned))
-    for key in _LOSSES:
+    for key in _LOSS_TITLES:
         losses = _value_of(key, returned)
         item_types = ", ".join(sorted({type_name(loss) for loss in items_of(losses)}))
         stage.recorder.fact(f"{key}의 타입", f"{type_name(losses)} ({item_types})")
@@ -290,7 +296,7 @@ def _best_epoch(stage: Stage) -> None:
     """Record which epoch of several is returned as the best one.
 
     A wrong program counts from one, compares with the epoch before, or goes by the training loss. Each known wrong way
-    of choosing chooses another epoch here.
+    of choosing chooses another epoch here, but that among equals, which `best-epoch-tie` shows.
     """
     case = make_qa_case(stage.env, 2, epochs=SCORED_EPOCHS)
     _record_best_epoch(stage, case, _train_without_moving(stage, case, SCORED_EPOCHS))
@@ -304,7 +310,7 @@ def _record_best_epoch(stage: Stage, case: QACase, returned: Any) -> None:
     stage.recorder.claim("best_epoch", best_epoch, stamp)
 
 
-_TIED_EPOCHS = 3
+_EPOCHS_WITH_TIE = 3
 """Number of epochs in the case of `_make_tied_case`, of which the last two are tied."""
 
 
@@ -313,7 +319,7 @@ def _make_tied_case(stage: Stage) -> QACase:
 
     This holds as long as no update moves the weights.
     """
-    case = make_qa_case(stage.env, 2, epochs=_TIED_EPOCHS)
+    case = make_qa_case(stage.env, 2, epochs=_EPOCHS_WITH_TIE)
     case.model.added_dev_losses = (2.0, 1.0, 1.0)
     return case
 
@@ -325,18 +331,18 @@ def _best_epoch_tie(stage: Stage) -> None:
     A wrong program takes the later one (`<=`).
     """
     case = _make_tied_case(stage)
-    _record_best_epoch(stage, case, _train_without_moving(stage, case, _TIED_EPOCHS))
+    _record_best_epoch(stage, case, _train_without_moving(stage, case, _EPOCHS_WITH_TIE))
 
 
 @driver.scenario("checkpoint", "가장 좋은 에폭의 가중치")
 def _checkpoint(stage: Stage) -> None:
-    """Record from which epoch the saved weights are, by comparing them with those of each epoch's dev loss.
+    """Record from which epoch the saved weights are, by comparing them with the weights at each epoch's first dev pass.
 
     A wrong program saves the last weights, those of another epoch, or a dict around the `state_dict`.
     """
     case = make_qa_case(stage.env, 2)
 
-    def record_saved_epoch(path: Path) -> None:
+    def record_epoch_of_weights(path: Path) -> None:
         state, how = read_checkpoint(path)
         stage.recorder.fact("체크포인트", how)
         number = find_saved_parameters(state, case.model, case.model.weights_scored)
@@ -344,7 +350,15 @@ def _checkpoint(stage: Stage) -> None:
         stage.recorder.claim("저장된 가중치의 에폭(0부터)", epoch, [as_number(state.get("stamp"))])
         stage.recorder.fact("저장된 키", ", ".join(str(key) for key in state))
 
-    _train(stage, case, sgd, epochs=SCORED_EPOCHS, watch=False, inspect=record_saved_epoch, max_norm=_NO_CLIP)
+    _train(
+        stage,
+        case,
+        sgd,
+        epochs=SCORED_EPOCHS,
+        watch=False,
+        inspect=record_epoch_of_weights,
+        max_norm=_NO_CLIP,
+    )
 
 
 @driver.scenario("checkpoint-tie", "검증 손실이 같은 두 에폭의 저장", check="checkpoint")
@@ -355,17 +369,25 @@ def _checkpoint_tie(stage: Stage) -> None:
     """
     case = _make_tied_case(stage)
 
-    def record_saved_epoch(path: Path) -> None:
+    def record_epoch_of_stamp(path: Path) -> None:
         state = read_checkpoint(path).content
         stamp = as_number(state.get("stamp"))
         stamps = case.model.stamps_scored
         epoch = f"에폭 {stamps.index(stamp)}" if stamp in stamps else "알 수 없음"
         stage.recorder.claim("저장된 에폭(0부터)", epoch, [stamp])
 
-    epochs = _TIED_EPOCHS
     _train(
-        stage, case, zero_rate_sgd, epochs=epochs, watch=False, inspect=record_saved_epoch, max_norm=_NO_CLIP
+        stage,
+        case,
+        zero_rate_sgd,
+        epochs=_EPOCHS_WITH_TIE,
+        watch=False,
+        inspect=record_epoch_of_stamp,
+        max_norm=_NO_CLIP,
     )
+
+
+# ---- memory --------------------------------------------------------------------------------------
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)

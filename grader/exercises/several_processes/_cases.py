@@ -107,7 +107,9 @@ class RankCase(Case):
         """
         size = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
         joined = [world.elements_joined(0) // size for world in self.worlds]
-        unjoined = [0 if n else one.forwards for n, one in zip(joined, self.replicas, strict=True)]
+        unjoined = [
+            0 if n else one.forwards_with_gradients for n, one in zip(joined, self.replicas, strict=True)
+        ]
         witness = [seeded_number(self.stage.env, "joined", call, n) for call, n in enumerate(joined)]
         self.stage.recorder.claim("부를 때마다 그레이디언트를 합친 횟수", [*joined], witness)
         self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", [*unjoined])

@@ -1,15 +1,18 @@
-"""A model that averages its gradients over the ranks of a `World`, as `DistributedDataParallel` (DDP) does.
+"""A model that averages its gradients over the ranks of a `Group`, as `DistributedDataParallel` (DDP) does.
 
 It imitates those properties of DDP that programs get wrong:
 
-- whether a backward pass averages is decided in the forward pass before it (`torch/nn/parallel/distributed.py`,
-  `forward` and `no_sync`), so `no_sync` around `backward()` alone has no effect;
-- a forward pass through `module` is not seen, so nothing is averaged after it;
+- a forward pass that joins, which is one with gradients enabled and outside `no_sync`, makes the next backward pass
+  average (`torch/nn/parallel/distributed.py`, `_post_forward` and `no_sync`). So `no_sync` around `backward()` alone
+  has no effect, and a forward pass that does not join, in between, changes nothing;
+- a forward pass through `module` is not seen: no backward pass averages because of it;
 - if a backward pass reaches some parameters and not all, that is noticed one iteration late, by an exception in the
-  next forward pass that is to average.
+  next forward pass that joins;
+- a forward pass gives every rank the buffers of rank 0 if the forward pass before it joined.
 
-Unlike DDP, it does not give all ranks the parameters of rank 0 when it is made: the drivers' models are equal. Another
-property goes here, and into the program `train` of `tests/exercises/test_ranks.py`, which is compared with real DDP.
+Unlike DDP, it does not give all ranks the parameters of rank 0 when it is made: the drivers' models are equal. To
+imitate another property, add it to `Replica`, to this list, and to the program `train` of
+`tests/exercises/test_ranks.py`, which is compared with real DDP.
 """
 
 import weakref
@@ -31,14 +34,16 @@ class Replica(nn.Module):
         self.module = module
         self.require_backward_grad_sync = True
         """False inside `no_sync`; the name is DDP's."""
-        self.forwards = 0
+        self.forwards_with_gradients = 0
         """Number of forward passes with gradients enabled."""
         self._group = group
+        self._last_forward_joined = True
+        """Whether the last forward pass joined; True before the first, as in DDP."""
         self._missing_gradients: set[int] | None = None
-        """Indices of the parameters that the backward pass has not reached yet; None if it does not average."""
-        self._trained_parameters = [p for p in module.parameters() if p.requires_grad]
+        """Indices of the parameters without a gradient since the last pass that joined; None: nothing is averaged."""
+        self._trainable_parameters = [p for p in module.parameters() if p.requires_grad]
         """The parameters whose gradients are averaged."""
-        # The hooks refer to this replica weakly, because torch never frees a parameter whose hook leads back to it.
+        # The hooks refer to this replica weakly: torch never frees a parameter whose hook leads back to the parameter.
         this = weakref.ref(self)
 
         def note(index: int) -> None:
@@ -46,37 +51,47 @@ class Replica(nn.Module):
             if replica is not None:
                 replica._note_gradient(index)
 
-        for index, parameter in enumerate(self._trained_parameters):
+        for index, parameter in enumerate(self._trainable_parameters):
             parameter.register_post_accumulate_grad_hook(lambda _, i=index: note(i))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Return what the model returns.
+        """Run the model; broadcast its buffers first, and let the next backward pass average, as the module says.
+
+        Returns:
+            What the model returns.
 
         Raises:
-            RuntimeError: the last backward pass was to average, and reached some parameters but not all.
+            RuntimeError: this pass joins, but since the last one that did, some parameters got a gradient, others not.
         """
-        averages = self.require_backward_grad_sync and torch.is_grad_enabled()
-        self.forwards += torch.is_grad_enabled()
-        if averages:
-            if self._missing_gradients and len(self._missing_gradients) < len(self._trained_parameters):
-                raise RuntimeError(
-                    "Expected to have finished reduction in the prior iteration before starting a new one. "
-                    "This error indicates that your module has parameters that were not used in producing loss."
-                )
-            self._send_buffers()
-        self._missing_gradients = set(range(len(self._trained_parameters))) if averages else None
+        joins = self.require_backward_grad_sync and torch.is_grad_enabled()
+        if torch.is_grad_enabled():
+            self.forwards_with_gradients += 1
+        if (
+            joins
+            and self._missing_gradients
+            and len(self._missing_gradients) < len(self._trainable_parameters)
+        ):
+            raise RuntimeError(
+                "Expected to have finished reduction in the prior iteration before starting a new one. "
+                "This error indicates that your module has parameters that were not used in producing loss."
+            )
+        if self._last_forward_joined:
+            self._broadcast_buffers()
+        self._last_forward_joined = joins
+        if joins:
+            self._missing_gradients = set(range(len(self._trainable_parameters)))
         return self.module(*inputs, **kwargs)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Inside this context, forward passes decide that the backward passes after them do not average."""
+        """Inside this context no forward pass joins."""
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
         finally:
             self.require_backward_grad_sync = before
 
-    def _send_buffers(self) -> None:
+    def _broadcast_buffers(self) -> None:
         """Give every rank the buffers of rank 0, such as BatchNorm's running mean."""
         for buffer in self.module.buffers():
             self._group.broadcast(buffer, src=0)
@@ -92,7 +107,7 @@ class Replica(nn.Module):
 
     def _average(self) -> None:
         """Replace every gradient by its mean over the ranks, in one collective."""
-        gradients: list[Tensor] = [p.grad for p in self._trained_parameters if p.grad is not None]
+        gradients: list[Tensor] = [p.grad for p in self._trainable_parameters if p.grad is not None]
         bucket = torch.cat([gradient.reshape(-1) for gradient in gradients])
         self._group.all_reduce(bucket)
         bucket /= self._group.get_world_size()

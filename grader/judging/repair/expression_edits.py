@@ -1,10 +1,11 @@
-"""Draft edits inside lines: what the solution's statement for the same step has differently, and usual slips.
+"""Draft edits of expressions, and whole statements rewritten: what the solution has differently, and usual slips.
 
 For each of the learner's statements there are three sources of drafts:
 
-- the translated statement of the solution whose counterpart this is (`translated_solution`), or, if there is none,
-  those without a counterpart;
-- something that the solution has around the same expression, as `round(…)` around `total * ratio`;
+- the solution's statement for the same step in the learner's names, its *counterpart* (`translated_solution`), or, if
+it
+  has none, the solution's statements that have no counterpart;
+- something that the solution has around an equal expression, as `round(…)` around `total * ratio`;
 - usual slips: `mutations` of each expression, and edits of the statement's whole value, such as `/ n` or `.item()`
   after it.
 
@@ -32,8 +33,8 @@ _ENCLOSING_COST = 1.6
 """Cost of putting around an expression what the solution has around the same expression."""
 _WHOLE_STATEMENT_COST = 2.2
 """Cost of taking the solution's statement for the same step as a whole; more is added the less alike the two are."""
-_UNPAIRED_STATEMENT_COST = 3.0
-"""Cost of taking a statement of the solution for which the learner seems to have none."""
+_NO_COUNTERPART_COST = 3.0
+"""Cost of taking a statement of the solution without a counterpart: the learner seems to have none for it."""
 _NOT_CALLED_COST = 0.2
 """Cost of calling a method that stands alone without `()`; such a line does nothing, so it is certainly a mistake."""
 _SLIP_COST = 3.0
@@ -41,7 +42,7 @@ _SLIP_COST = 3.0
 _SAME_WORDS_COST = 1.5
 """Added cost of a usual slip in a statement that has the solution's words, and so is probably right."""
 _COST_PER_NODE = 0.04
-"""Added cost for each part of the new expression, so that the smaller of two changes is tried first."""
+"""Added cost for each node of the new expression's syntax tree, so that the smaller of two changes is tried first."""
 _COST_PER_PAIR = 0.25
 """Added cost for each differing pair of expressions before this one (`_differing_pairs`)."""
 _COST_PER_VERSION = 1.0
@@ -53,50 +54,50 @@ _UNALIKE_COST = 2.0
 
 # What is added to the cost of a usual slip, or subtracted, for an edit of a statement's whole value.
 _NEGATION_COST = 0.6
-"""A condition is negated."""
+"""Added if a condition is negated."""
 _DIVISOR_COST = 0.3
-"""The value is divided by the first of the divisors."""
+"""Added if the value is divided or multiplied by a divisor."""
 _COST_PER_DIVISOR = 0.15
-"""Added for each divisor before this one."""
+"""Added for each divisor that is tried before this one."""
 _INTERMEDIATE_DIVISOR_COST = 0.6
-"""Added if the value is only assigned: what is summed, returned or passed on needs a divisor more often."""
+"""Added if the statement is an assignment: what is summed or returned needs a divisor more often."""
 _UNREAD_DIVISOR_BONUS = 2.0
 """Subtracted for a count that is computed and never read: most likely, it is a forgotten divisor."""
 _PRODUCT_COST = 0.2
-"""Added to the cost of the quotient if the value is multiplied instead."""
+"""Added further if the value is multiplied."""
 _AS_NUMBER_COST = 0.2
-"""`.item()` is put after a value that is summed, returned or passed on, which should often be a number."""
+"""Added if `.item()` is put after a value that is summed, returned or passed on, which should often be a number."""
 _ASSIGNED_AS_NUMBER_COST = 0.9
-"""`.item()` is put after a value that is only assigned."""
+"""Added if `.item()` is put after a value that is only assigned."""
 _DETACHED_COST = 0.3
-"""Added to the cost of `.item()` if `.detach()` is put there instead."""
+"""Added further if it is `.detach()`."""
 _PLAIN_ASSIGNMENT_COST = 0.4
-"""`x += …` becomes `x = …`."""
+"""Added if `x += …` becomes `x = …`."""
 _ADDING_COST = 0.6
-"""`x = …` in a loop becomes `x += …`."""
+"""Added if `x = …` in a loop becomes `x += …`."""
 _LOST_SUM_BONUS = 1.6
-"""Subtracted instead, if each round overwrites the value of the round before, which nothing has read."""
+"""Subtracted instead, if each round overwrites the value of the round before, which nothing in the loop reads."""
 
 _NO_PARENTHESES_NEEDED = ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
 """Expressions that need no parentheses inside another expression."""
 _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 """Expressions with a `for` inside."""
-_VALUE_PASSING_METHODS = ("backward", "append", "add_", "sub_", "mul_")
+_METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
 """Methods whose receiver (`backward`) or first argument (the others) is the value that the statement is about."""
 
 
 def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
-    """Yield all edits inside lines.
+    """Yield all edits of expressions, and statements rewritten.
 
     Args:
-        definition: the learner's function or class, which is edited.
+        definition: the learner's function or class, or a helper that it calls.
         solution: the solution in the learner's names.
     """
     material = EditMaterial(definition, solution)
     for statement in definition.statements:
         translated = solution.by_counterpart.get(statement)
         if translated is None:
-            yield from _from_unpaired_statements(definition, solution, statement)
+            yield from _from_statements_without_counterpart(definition, solution, statement)
         elif not _is_same_simple_statement(translated.versions[0], statement.node):
             yield from _from_translated(definition, translated, statement)
         has_same_words = translated is not None and translated.likeness == 1.0
@@ -150,7 +151,8 @@ def _from_translated(
             yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
             if assignment is not None:
-                kind = _kind_of(assignment.value, new, statement)
+                assigning = next(s for s in definition.statements if s.node is assignment)
+                kind = _kind_of(assignment.value, new, assigning)
                 yield _replacement_draft(definition, assignment.value, new, cost - _ASSIGNMENT_BONUS, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
             cost = _WHOLE_STATEMENT_COST + _UNALIKE_COST * (1 - translated.likeness)
@@ -158,7 +160,7 @@ def _from_translated(
             yield _rewrite_draft(definition, statement, version, cost, _kind_of_rewrite(statement, version))
 
 
-def _from_unpaired_statements(
+def _from_statements_without_counterpart(
     definition: DefinitionText, solution: TranslatedSolution, statement: Statement
 ) -> Iterator[Draft]:
     """Yield, in the place of a simple statement, each of the solution's that has its type and no counterpart.
@@ -172,14 +174,14 @@ def _from_unpaired_statements(
         if type(version) is type(statement.node) and not is_compound(version):
             if statement.has_own_lines:
                 kind = _kind_of_rewrite(statement, version)
-                yield _rewrite_draft(definition, statement, version, _UNPAIRED_STATEMENT_COST, kind)
+                yield _rewrite_draft(definition, statement, version, _NO_COUNTERPART_COST, kind)
         elif isinstance(version, ast.If) and isinstance(statement.node, ast.If):
             test = statement.node.test
-            yield _replacement_draft(definition, test, version.test, _UNPAIRED_STATEMENT_COST, "condition")
+            yield _replacement_draft(definition, test, version.test, _NO_COUNTERPART_COST, "condition")
 
 
 def _enclosing_in_solution(node: ast.expr, solution: TranslatedSolution) -> Iterator[tuple[int, ast.expr]]:
-    """Yield the larger expressions that the solution has around the same one, as (number of parts, expression)."""
+    """Yield the larger expressions that the solution has around an equal one, each with its number of expressions."""
     if isinstance(node, ast.BinOp | ast.Call):
         yield from solution.enclosing_expressions.get(ast.dump(node), ())
 
@@ -201,9 +203,9 @@ def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.expr, ast
             yield from _differing_pairs(old_value, new_value)
     elif isinstance(old, _COMPREHENSION) and isinstance(new, _COMPREHENSION):
         # A list and a dict are not the same, but may be made from the same things.
-        for old_part, new_part in zip(_generator_parts(old), _generator_parts(new), strict=False):
+        for old_part, new_part in zip(_clause_expressions(old), _clause_expressions(new), strict=False):
             yield from _differing_pairs(old_part, new_part)
-    else:  # `old` may be `new` with something around it, as `float(round(x))` for `round(x)`
+    else:  # `old` may be something like `new` with more around it, as `float(a * b)` for `a * c`
         for child in old_children:
             if new_children and type(child) is type(new) and len(_children(child)) == len(new_children):
                 yield from _differing_pairs(child, new)
@@ -221,27 +223,32 @@ def _end_in_same_name(old: ast.AST, new: ast.AST) -> bool:
 def _children(node: ast.AST) -> list[ast.AST]:
     """Return the nodes to compare directly inside a node: expressions, parameters, and the items of a `with`.
 
-    Keyword arguments and comprehensions count as the expressions in them. A compound statement's body is left out, and
-    so are operators: if they differ, the node around them is what differs.
+    Keyword arguments, and the clauses `for … in … if …`, count as the expressions in them; parameters count as their
+    default values. A compound statement's body is left out, and so are operators: if they differ, the node around them
+    is what differs.
     """
     if isinstance(node, ast.stmt):
         return [n for n in own_parts(node) if isinstance(n, ast.expr | ast.withitem | ast.arguments)]
     found = []
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword | ast.comprehension | ast.withitem):
+        if isinstance(child, ast.keyword | ast.comprehension):
             found += _children(child)
         elif isinstance(child, ast.expr | ast.arguments):
             found.append(child)
     return found
 
 
-def _generator_parts(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
+def _clause_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> list[ast.AST]:
     """Return the targets, iterables and conditions of a comprehension, without what it makes of them."""
     return [part for generator in node.generators for part in _children(generator)]
 
 
 def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
-    """Return the kind that a learner is told if `old` in the statement becomes `new`: the first that fits."""
+    """Return the kind that a learner is told if `old`, an expression in the statement, becomes `new`: the first that
+    fits.
+
+    Kinds that a new kind of edit needs for what the solution has differently go here too.
+    """
     kind: Kind = "expression"
     if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
         kind = "wrapped"
@@ -332,7 +339,7 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
     """Return the values that a statement assigns, returns or passes on; empty if there are none.
 
     For a returned tuple these are its entries. For a statement with calls of `_VALUE_PASSING_METHODS` it is the value
-    that the last in `ast.walk` passes on: `loss` for `loss.backward()` and for `losses.append(loss)`.
+    of the innermost such call: `loss` for `loss.backward()` and for `losses.append(loss)`.
     """
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         return node.value.elts
@@ -342,7 +349,7 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
         for call in ast.walk(part)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
-        and call.func.attr in _VALUE_PASSING_METHODS
+        and call.func.attr in _METHODS_ABOUT_A_VALUE
     ]
     if passed:
         return passed[-1]
@@ -353,7 +360,10 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
 def _quotients_and_products(
     definition: DefinitionText, node: ast.stmt, value: ast.expr, material: EditMaterial, cost: float
 ) -> Iterator[Draft]:
-    """Yield the statement with its value divided or multiplied by each of the divisors in `material`."""
+    """Yield the statement with its value divided or multiplied by each of the divisors in `material`.
+
+    Nothing for an annotated assignment, or for a compound statement.
+    """
     if not isinstance(node, ast.AugAssign | ast.Assign | ast.Return | ast.Expr):
         return
     for index, divisor in enumerate(material.divisors):
@@ -390,16 +400,14 @@ def _other_assignment(definition: DefinitionText, statement: Statement, cost: fl
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:
             added = ast.fix_missing_locations(ast.AugAssign(target, ast.Add(), node.value))
-            loses_sum = _overwritten_each_round(definition, statement, target)
-            extra = -_LOST_SUM_BONUS if loses_sum else _ADDING_COST
+            extra = -_LOST_SUM_BONUS if _loses_sum(definition, statement, target) else _ADDING_COST
             yield _rewrite_draft(definition, statement, added, cost + extra, "operator")
 
 
-def _overwritten_each_round(definition: DefinitionText, statement: Statement, target: ast.expr) -> bool:
+def _loses_sum(definition: DefinitionText, statement: Statement, target: ast.expr) -> bool:
     """Return True if the target occurs only here in the innermost loop, and in an assignment above it in fewer loops.
 
-    Then each round overwrites what was set before, and nothing in the loop reads it, so `total = loss` probably means
-    `total += loss`.
+    Then each round overwrites it and nothing in the loop reads it, so `total = loss` probably means `total += loss`.
     """
     name = variable_name(target)
     loops = [n for n in ast.walk(definition.node) if isinstance(n, ast.For | ast.While)]
@@ -436,16 +444,17 @@ def _replacement_draft(
 
 
 def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:
-    """Return True if an expression stands between brackets, commas, keywords, colons, a `=`, or its statement's end.
+    """Return True if any other expression may stand in the place of this one without parentheses.
 
-    Any other expression may then stand in its place without parentheses.
+    That is so after `(`, `[`, a comma, a `=`, `return`, `if` or `while`, if a closing bracket, a comma, a colon or the
+    end of the statement follows.
     """
     before = definition.text_before(node).rstrip()
     after = definition.code_after(node)
     opened = before.endswith(("(", "[", ",", "=", "return", "if", "while"))
     compared = before.endswith(("==", "!=", "<=", ">="))
     closed = not after or after.startswith((")", "]", ",", ":"))
-    return opened and not compared and closed and not after.startswith(").")  # `(a + b).item()` needs them
+    return opened and not compared and closed
 
 
 def _rewrite_draft(

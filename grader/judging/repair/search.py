@@ -1,21 +1,23 @@
 """Search for the small edits that make a learner's own program right.
 
-The search repairs one scenario at a time, the target: the failing scenario with the fewest events in the solution's
-run, because it is cheap to play. (`judging/own_edit.py` searches with other runs in the place of the solution's.)
+The *wanted run* of a scenario is the run that the repaired program should have: the solution's, or in
+`judging/own_edit.py` that of a program with the learner's other mistakes. The search repairs one scenario at a time,
+the target: the failing scenario with the fewest events in the wanted run, because it is cheap to play.
 
-1. Edits are tried in the order of `small_edits`. An edit that makes the target agree with the solution is played in the
-   other failing scenarios too, which it may repair, and in the passing ones, which it must not break.
+1. Edits are tried in the order of `small_edits`. An edit that makes the target agree with the wanted run is played in
+   the other failing scenarios too, which it may repair, and in the passing ones, which it must not break.
 2. The best edit found within a limited number of plays is made. If no edit repairs the target, the one that brings it
-   nearest to the solution is made; it is kept only if it or a later edit repairs a scenario.
+   nearest to the wanted run is made; it is kept only if it or a later edit repairs a scenario.
 3. The search goes on with the edited program, until nothing fails, no edit helps, or `_MAX_EDITS` edits are made.
 
 Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program checks `accum_steps < 0` instead of
 `< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
 refused arguments; the second inserts the missing line and repairs the rest.
 
-The budget counts plays, not seconds, so that the result does not depend on how busy the machine is. An edit that
-repairs its target is still played in the other scenarios when the budget is spent, because it is probably the repair.
-The runner can end the search earlier, by raising `AttemptsSpent`.
+The search's own budget counts plays, not seconds, so that the result does not depend on how busy the machine is. An
+edit that repairs its target is still played in the other scenarios when the budget is spent, because it is probably the
+repair. A runner can end the search earlier, also within an edit, by raising `AttemptsSpent`; one with a deadline makes
+the result depend on the machine.
 """
 
 import re
@@ -40,13 +42,13 @@ _CODE_WORD = re.compile(r"[a-z_]{3,}")
 _MAX_EDITS = 4
 """Maximum number of edits in a repair: nobody would learn from a longer list of changes."""
 # Both numbers of plays were set by hand, for the budgets of `add_repair`.
-_PLAYS_UNTIL_NEARER_IS_TAKEN = 120
+_PLAYS_BEFORE_NEARER_IS_TAKEN = 120
 """Plays after which an edit that only brings the target nearer is taken, if no edit has repaired the target."""
 _PLAYS_AFTER_FIRST_REPAIR = 40
 """Plays, after an edit that repairs the target and breaks no scenario, in which a better one may still be found."""
 _TOO_MANY_EVENTS_TO_ALIGN = 500
 """Number of events from which on two runs are not aligned, because the time grows with the square of the number. A
-wrong loop may record up to `MAX_EVENTS`."""
+wrong loop may record up to `observe.trace.MAX_EVENTS`."""
 _STATES = "theta"
 """Name of the array with the flat parameters: a row for the start and one for each update."""
 
@@ -71,9 +73,9 @@ class Repair:
     plays: int
     """Number of plays that the search made."""
     repaired_scenarios: tuple[str, ...] = ()
-    """Names of the scenarios that agree with the solution's runs only after the edits."""
+    """Names of the scenarios that agree with the wanted runs only after the edits."""
     still_failing: tuple[str, ...] = ()
-    """Names of the scenarios that differ after the edits too."""
+    """Names of the scenarios that still fail after the edits: their run differs, or there is none."""
 
     @property
     def repairs_everything(self) -> bool:
@@ -85,10 +87,10 @@ def search_repair(
     exercise: Exercise,
     source: str,
     runs: Mapping[str, Run],
-    solution: Callable[[str], Run],
+    wanted_run: Callable[[str], Run],
     runner: Runner,
     *,
-    budget: int = 200,
+    budget: int,
 ) -> Repair | None:
     """Search for edits that repair one scenario or more, if possible all; return None if none are found.
 
@@ -96,33 +98,33 @@ def search_repair(
         exercise: the exercise, whose definition is edited.
         source: the learner's program.
         runs: the program's runs, by the names of their scenarios; one that is missing counts as failing.
-        solution: returns the run that the repaired program should have, given a scenario's name.
+        wanted_run: returns the run that the repaired program should have, given a scenario's name.
         runner: plays the edited programs.
         budget: number of plays after which no further edit is tried.
     """
-    return _RepairSearch(exercise, solution, runner, budget).find(source, dict(runs))
+    return _RepairSearch(exercise, wanted_run, runner, budget).find(source, dict(runs))
 
 
 @dataclass(frozen=True)
 class _TriedEdit:
-    """One edit that was played: how many scenarios it repairs, or how near it brings the target to the solution."""
+    """One edit that was played: how many scenarios it repairs, or how near it brings the target to the wanted run."""
 
     edit: SmallEdit
     runs: dict[str, Run]
-    """Runs of the edited program, for the scenarios that were played with it."""
+    """Runs of the edited program, for the scenarios played with it; more are added as they are played."""
     repaired_count: int
     """Number of failing scenarios that the edit repairs; 0 if it does not repair the target."""
     closeness: tuple[float, ...] = ()
-    """How near the target is to the solution's run, see `_RepairSearch._closeness`; empty if it is repaired."""
+    """How near the target is to the wanted run, see `_RepairSearch._closeness`; empty if it is repaired."""
 
 
 class _RepairSearch:
-    """One search, which counts its plays."""
+    """One search: what is wanted, who plays the attempts, and how many plays have been used."""
 
     def __init__(
-        self, exercise: Exercise, solution: Callable[[str], Run], runner: Runner, budget: int
+        self, exercise: Exercise, wanted_run: Callable[[str], Run], runner: Runner, budget: int
     ) -> None:
-        self._exercise, self._solution_run, self._runner = exercise, solution, runner
+        self._exercise, self._wanted_run, self._runner = exercise, wanted_run, runner
         self._budget = budget
         self._plays = 0
         self._solution_definition = exercise_source(exercise)
@@ -146,6 +148,7 @@ class _RepairSearch:
                 if tried is None:
                     break
                 edits.append(replace(tried.edit, line=_original_line(source, text, tried.edit.line)))
+                # Where the edited program has no run, that of the program before stays.
                 text, runs = tried.edit.program, runs | tried.runs
                 failing = self._failing(runs)
                 if len(failing) < len(fewest_failing):
@@ -161,32 +164,37 @@ class _RepairSearch:
         return Repair(kept, self._plays, repaired, fewest_failing)
 
     def _failing(self, runs: Mapping[str, Run]) -> list[str]:
-        """Return the names of the scenarios that have no run or do not agree with the solution's run."""
-        return [s for s in self._scenarios() if s not in runs or self._difference(runs[s], s) is not None]
+        """Return the names of the scenarios that have no run or do not agree with the wanted run."""
+        return [
+            name
+            for name in self._scenario_names()
+            if name not in runs or self._difference(runs[name], name) is not None
+        ]
 
     def _difference(self, run: Run, scenario: str) -> Difference | None:
-        """Return the first difference from the solution's run of a scenario; None if they agree."""
-        return find_difference(run, self._solution_run(scenario), self._exercise.driver[scenario].atol)
+        """Return the first difference from the wanted run of a scenario; None if they agree."""
+        return find_difference(run, self._wanted_run(scenario), self._exercise.driver[scenario].atol)
 
     def _next_edit(self, text: str, runs: Mapping[str, Run], failing: Collection[str]) -> _TriedEdit | None:
         """Return the edit to make next; None if none helps.
 
-        This is the first edit that repairs everything. Otherwise it is the edit that repairs most, of those played
-        until `_PLAYS_AFTER_FIRST_REPAIR` after the first repair. If none repairs the target, it is the one that brings
-        the target nearest, provided that it breaks no scenario that passes.
+        This is the first edit that repairs everything. Otherwise it is the edit that repairs most, of those played up
+        to the first one that repairs the target and in the next `_PLAYS_AFTER_FIRST_REPAIR` plays. If none of the first
+        `_PLAYS_BEFORE_NEARER_IS_TAKEN` plays repairs the target, it is the edit that brings the target nearest; None if
+        that one breaks a scenario that passes.
 
         Raises:
             AttemptsSpent: nothing more can be played, and no edit has repaired the target.
         """
         target, *others = self._shortest_first(failing)
-        passing = [name for name in self._scenarios() if name not in failing]
+        passing = [name for name in self._scenario_names() if name not in failing]
+        # The edit that repairs the target and, of those that do, the most scenarios.
         best: _TriedEdit | None = None
-        """The edit that repairs the target and, of those that do, the most scenarios."""
+        # The edit that does not repair the target but brings it nearest to the wanted run.
         nearest: _TriedEdit | None = None
-        """The edit that does not repair the target but brings it nearest to the solution's run."""
-        best_closeness = self._closeness(runs.get(target), target)
-        stop = self._plays + _PLAYS_UNTIL_NEARER_IS_TAKEN
-        """Number of plays at which the best edit or, without one, the nearest is taken."""
+        nearest_closeness = self._closeness(runs.get(target), target)
+        # Number of plays at which the best edit or, without one, the nearest is taken.
+        take_best_at = self._plays + _PLAYS_BEFORE_NEARER_IS_TAKEN
         for edit in self._edits_likeliest_first(text, runs.get(target), target):
             try:
                 tried = self._try_edit(edit, target, others, passing)
@@ -196,30 +204,30 @@ class _RepairSearch:
                 return best
             if tried is not None and tried.repaired_count:
                 if best is None:
-                    stop = self._plays + _PLAYS_AFTER_FIRST_REPAIR
+                    take_best_at = self._plays + _PLAYS_AFTER_FIRST_REPAIR
                 if best is None or tried.repaired_count > best.repaired_count:
                     best = tried
                 if tried.repaired_count == len(failing):
                     return tried
-            elif tried is not None and tried.closeness > best_closeness:
-                nearest, best_closeness = tried, tried.closeness
-            if (best is not None or nearest is not None) and self._plays >= stop:
+            elif tried is not None and tried.closeness > nearest_closeness:
+                nearest, nearest_closeness = tried, tried.closeness
+            if (best is not None or nearest is not None) and self._plays >= take_best_at:
                 break
-        if best is None and nearest is not None and self._play_everywhere_else(nearest, passing):
+        if best is None and nearest is not None and self._breaks_nothing(nearest, passing):
             return nearest
         return best
 
-    def _scenarios(self) -> list[str]:
+    def _scenario_names(self) -> list[str]:
         """Return the names of all scenarios, in the driver's order."""
         return [scenario.name for scenario in self._exercise.driver.scenarios]
 
     def _shortest_first(self, failing: Iterable[str]) -> list[str]:
-        """Return the failing scenarios, sorted by the number of events in the solution's run."""
-        return sorted(failing, key=lambda name: len(self._solution_run(name).events))
+        """Return the failing scenarios, sorted by the number of events in the wanted run."""
+        return sorted(failing, key=lambda name: len(self._wanted_run(name).events))
 
     def _edits_likeliest_first(self, text: str, run: Run | None, target: str) -> Iterator[SmallEdit]:
         """Return the edits to try, in the order in which the program's run of the target makes them likely."""
-        focus = _focus(run, self._solution_run(target), self._exercise.driver[target].atol)
+        focus = _focus(run, self._wanted_run(target), self._exercise.driver[target].atol)
         return small_edits(text, self._exercise.name, self._solution_definition, focus, self._imports)
 
     def _try_edit(
@@ -259,48 +267,48 @@ class _RepairSearch:
             runs[name] = run
         return _TriedEdit(edit, runs, repaired_count)
 
-    def _play_everywhere_else(self, tried: _TriedEdit, passing: Collection[str]) -> bool:
-        """Play an edit in the scenarios that `tried.runs` lacks, and add their runs; return False if it breaks one.
+    def _breaks_nothing(self, tried: _TriedEdit, passing: Collection[str]) -> bool:
+        """Return True if the scenarios in `passing` still pass with an edit.
 
-        It breaks a scenario of `passing` if that fails with it; then no further scenario is played.
+        It is played in all scenarios that `tried.runs` lacks, and their runs are added, up to the first that it breaks.
 
         Raises:
             AttemptsSpent: nothing more can be played.
         """
-        for name in self._scenarios():
+        for name in self._scenario_names():
             if name in tried.runs:
                 continue
             self._raise_if_spent()
             run = self._play(tried.edit.program, name)
             if run is not None:
                 tried.runs[name] = run
-            if name in passing and (run is None or self._difference(run, name)):
+            if name in passing and (run is None or self._difference(run, name) is not None):
                 return False
         return True
 
     def _closeness(self, run: Run | None, scenario: str) -> tuple[float, ...]:
-        """Measure how near a run is to the solution's, if it differs: the larger of two tuples is nearer.
+        """Measure how near a run is to the wanted run, if it differs: the larger of two tuples is nearer.
 
         - No run: `(-1,)`.
         - Only one run raised, or the exceptions differ: `(0, number of parameter states that were recorded)`.
         - Something else differs: `(1, states of the parameters that agree, from the start on; minus the difference in
           the number of states; number of arrays and facts that agree)`.
         """
-        solution = self._solution_run(scenario)
+        wanted = self._wanted_run(scenario)
         if run is None:
             return (-1.0,)
         first_difference = self._difference(run, scenario)
         assert first_difference is not None  # runs that agree are not measured: their scenario is repaired
         if first_difference.kind == "failure":
             return (0.0, float(len(run.arrays.get(_STATES, ()))))
-        states, solution_states = run.arrays.get(_STATES), solution.arrays.get(_STATES)
-        if states is None or solution_states is None or states.shape[1:] != solution_states.shape[1:]:
+        states, wanted_states = run.arrays.get(_STATES), wanted.arrays.get(_STATES)
+        if states is None or wanted_states is None or states.shape[1:] != wanted_states.shape[1:]:
             same_states, count_difference = 0, 0
         else:
             row = first_difference.index[:1] if first_difference.name == _STATES else ()
-            same_states = row[0] if row else min(len(states), len(solution_states))
-            count_difference = abs(len(states) - len(solution_states))
-        same_fields = _count_same_fields(run, solution, self._exercise.driver[scenario].atol)
+            same_states = row[0] if row else min(len(states), len(wanted_states))
+            count_difference = abs(len(states) - len(wanted_states))
+        same_fields = _count_same_fields(run, wanted, self._exercise.driver[scenario].atol)
         return (1.0, float(same_states), -float(count_difference), float(same_fields))
 
     def _raise_if_spent(self) -> None:
@@ -314,48 +322,51 @@ class _RepairSearch:
         return self._runner.run(text, scenario)
 
 
-def _count_same_fields(run: Run, solution: Run, atol: float) -> int:
-    """Return the number of the solution's arrays and facts that are the same in the run, arrays within `atol`."""
+def _count_same_fields(run: Run, wanted: Run, atol: float) -> int:
+    """Return the number of the wanted run's arrays and facts that are the same in the run.
+
+    All arrays are compared within `atol`; `find_difference` allows more where rounding grows with the updates.
+    """
     same_arrays = sum(
         name in run.arrays
         and run.arrays[name].shape == array.shape
         and np.allclose(run.arrays[name], array, rtol=0.0, atol=atol, equal_nan=True)
-        for name, array in solution.arrays.items()
+        for name, array in wanted.arrays.items()
     )
-    return same_arrays + sum(run.facts.get(name, "") == fact for name, fact in solution.facts.items())
+    return same_arrays + sum(run.facts.get(name, "") == fact for name, fact in wanted.facts.items())
 
 
-def _focus(run: Run | None, solution: Run, atol: float) -> Focus:
-    """Return what a run that differs from the solution's tells about where to look; without a run, nothing."""
+def _focus(run: Run | None, wanted: Run, atol: float) -> Focus:
+    """Return what a run that differs from the wanted run tells about where to look; without a run, nothing."""
     if run is None:
         return Focus()
-    lines = _lines_of_first_differing_events(run, solution)
+    lines = _lines_of_first_differing_events(run, wanted)
     if run.failure is not None and run.failure.line is not None:
         lines.add(run.failure.line)
-    kinds, solution_kinds = Counter(e.kind for e in run.events), Counter(e.kind for e in solution.events)
-    first_difference = find_difference(run, solution, atol)
+    kinds, wanted_kinds = Counter(e.kind for e in run.events), Counter(e.kind for e in wanted.events)
+    first_difference = find_difference(run, wanted, atol)
     name = "" if first_difference is None else first_difference.name
     return Focus(
         frozenset(lines),
-        missing_events=frozenset((solution_kinds - kinds).keys()),
-        extra_events=frozenset((kinds - solution_kinds).keys()),
+        missing_events=frozenset((wanted_kinds - kinds).keys()),
+        extra_events=frozenset((kinds - wanted_kinds).keys()),
         returned_differs_first=name == "returned",
         # These two are names of ours, not words of the learner's code.
         field_words=frozenset(_CODE_WORD.findall(name)) - {_STATES, "returned"},
     )
 
 
-def _lines_of_first_differing_events(run: Run, solution: Run) -> set[int]:
+def _lines_of_first_differing_events(run: Run, wanted: Run) -> set[int]:
     """Return the lines, from 1, of the run's events at the place where the two orders of events first differ.
 
     If events are only missing there, these are the lines of the events before and after the place. Empty if the orders
     are equal or too long to be aligned.
     """
-    own_steps = [_step(event) for event in run.events]
-    solution_steps = [_step(event) for event in solution.events]
-    if max(len(own_steps), len(solution_steps)) >= _TOO_MANY_EVENTS_TO_ALIGN:
+    own_keys = [_event_key(event) for event in run.events]
+    wanted_keys = [_event_key(event) for event in wanted.events]
+    if max(len(own_keys), len(wanted_keys)) >= _TOO_MANY_EVENTS_TO_ALIGN:
         return set()
-    matcher = SequenceMatcher(None, own_steps, solution_steps, autojunk=False)
+    matcher = SequenceMatcher(None, own_keys, wanted_keys, autojunk=False)
     for kind, start, end, _, _ in matcher.get_opcodes():
         if kind != "equal":
             events = run.events[start:end] or run.events[max(0, start - 1) : start + 1]
@@ -363,7 +374,7 @@ def _lines_of_first_differing_events(run: Run, solution: Run) -> set[int]:
     return set()
 
 
-def _step(event: Event) -> tuple[object, ...]:
+def _event_key(event: Event) -> tuple[object, ...]:
     """Return what two events share if they are the same step of the loop; their lines, for example, may differ."""
     return event.kind, event.batch, event.call
 
@@ -378,5 +389,6 @@ def _original_line(source: str, text: str, line: int) -> int:
     for kind, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if start < line <= end:
             shifted = first + line - start
-            return shifted if kind == "equal" else min(shifted, max(last, first + 1))
+            # Of three new lines for one old, all are that one; two lines inserted after line 5 are both line 6.
+            return shifted if kind == "equal" else min(shifted, max(last, first + 1), len(before))
     return min(line, len(before))

@@ -79,11 +79,11 @@ def become_child(
         if settings.device != "cpu":
             import torch
 
-            # Start CUDA before `mount_small_tmp_and_hide_proc` hides /proc, which its driver reads.
+            # Start CUDA before `replace_tmp_and_proc` hides /proc, which its driver reads.
             torch.zeros(1, device=settings.device)
         isolation.set_limits(bounds, limit_address_space=settings.device == "cpu")
         if settings.isolate:
-            isolation.mount_small_tmp_and_hide_proc(bounds, settings.visible_folders)
+            isolation.replace_tmp_and_proc(bounds, settings.visible_folders)
             isolation.drop_rights(uses_gpu=settings.device != "cpu")
         _serve_requests(socket.socket(fileno=_CHANNEL_FD), objects, settings.device)
     except EOFError:  # the grader is gone; otherwise it has the server kill the child

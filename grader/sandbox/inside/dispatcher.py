@@ -1,19 +1,28 @@
-"""Keep torch's dispatcher as it was before any submission ran.
+"""Keep torch's own operators dispatched as they were before any submission ran.
 
 The dispatcher is C++ code of torch. For each call of an operator, such as `aten::any`, it chooses a *kernel*, the code
 that runs. A submission could change the dispatcher's choice without replacing any function or attribute that
-`originals` compares. There are two guards against that:
+`originals` compares. There are two defences against that:
 
-- A submission could register a kernel of its own: one for `aten::any` could tell the recorder that no gradient is left.
-  No right program needs this, so `refuse_new_kernels` *refuses* it for torch's operators, before any submission runs.
-- It could enter a *mode* or a hook, which sees every call of an operator, or switch a *dispatch key* on or off, which
-  decides between kernels. Right programs may do this too, so `DispatchState.restore` *undoes* it: what a submission did
-  not undo itself when its exercise ends.
+- A submission could register a kernel for one of torch's operators: one for `aten::any` could tell the recorder that no
+  gradient is left. No right program needs this, so `refuse_new_kernels` *refuses* it for all libraries (objects of
+  torch that register kernels), before any submission runs. `OpOverload.py_impl` registers without a library: its
+  kernels run only under the dispatch key `PythonDispatcher`, which the second defence switches off.
+- It could enter a *mode*, which sees calls, or a hook, which sees tensors saved for the backward pass, or switch a
+  *dispatch key* on or off, which decides between kernels. Right programs may do this too, so `DispatchState.restore`
+  *undoes* what is left before and after each play. A play that left something fails (`child.py`).
 
-To guard something else of the dispatcher, decide first whether a right program may do it. If not, refuse it as
-`refuse_new_kernels` does. If so, add a function like `_leave_modes`, which undoes it and names what it undid, and call
-it in `DispatchState.restore`. It may use only functions of torch that are taken below, before a submission can replace
-them. Then add a case to `tests/sandbox/test_dispatcher.py`, and an attack to `tests/attacks/`.
+To guard something else of the dispatcher, decide first whether a right program may do it.
+
+- If so, it is undone: add a function like `_leave_modes`, which undoes it and names what it undid, and call it in
+  `DispatchState.restore`. It may use only functions of torch that are taken below, before a submission can replace
+  them. Add a case to `tests/sandbox/test_dispatcher.py`.
+- If not, it is refused. A new public method of libraries is refused already (`_registering_methods`). Another function
+  of `torch._C` is taken in `_kernel_registrar`, called there under a name like `_MAKE_LIBRARY`, and replaced in
+  `refuse_new_kernels`.
+
+In both cases add an attack to `tests/attacks/`, and what becomes of it to `ATTACKS_EXPECTED` of
+`tests/sandbox/attacks.py`.
 """
 
 import builtins
@@ -46,35 +55,42 @@ _set_included = _torch_c._dispatch_tls_set_dispatch_key_included
 _is_excluded = _torch_c._dispatch_tls_is_dispatch_key_excluded
 _set_excluded = _torch_c._dispatch_tls_set_dispatch_key_excluded
 _key_set_of_number = _torch_c.DispatchKeySet.from_raw_repr
+_number_of_key_set = _torch_c.DispatchKeySet.raw_repr
+_has_key = _torch_c.DispatchKeySet.has
 _KEYS = dict(_torch_c.DispatchKey.__members__)
 """Name of a dispatch key -> the key."""
 _DisablePythonDispatcher = _torch_c._DisablePythonDispatcher
+_enter_python_dispatcher_guard = _DisablePythonDispatcher.__enter__
 
-_TORCH_NAMESPACES = ("aten", "_")
+_CLOSED_NAMESPACES = ("aten", "_")
 """Namespaces in which no kernel can be registered: that of torch's operators (`aten`), and that of kernels to which all
-operators fall back (`_`). Others stay open, because torch's compiler and `custom_op` register kernels there."""
-_MAKE_LIBRARY = "<make library>"
-"""Takes the place of a method's name in a `_RegistrarCall` that makes a library. No method has this name."""
+operators fall back (`_`). Libraries made from now on may register in others, as torch's compiler and `custom_op` do."""
 _RegistrarCall = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A call that the registrar is asked to make: the name of a method of torch's library objects, or `_MAKE_LIBRARY`, and
-the arguments; for a method, the library object is the first one."""
+the arguments. The first argument of a method is the library."""
+_MAKE_LIBRARY = "<make library>"
+"""Takes the place of a method's name in a `_RegistrarCall` that makes a library. No method has this name."""
 
 
 def refuse_new_kernels() -> None:
     """Refuse new kernels for torch's operators in this process from now on.
 
-    A library is torch's object that registers kernels in one namespace. Libraries that exist already may register
-    nothing more; new ones may, in namespaces other than torch's.
+    A library registers kernels in one namespace. Libraries that exist already may register nothing more; new ones may,
+    outside `_CLOSED_NAMESPACES`.
     """
     registrar = _kernel_registrar()
-    next(registrar)  # run it to its first `yield`, where it waits for a call
+    # Run it to its first `yield`, where it waits for a call: it takes torch's own functions before they are replaced.
+    next(registrar)
     for name in _registering_methods():
         setattr(torch._C._DispatchModule, name, _forward_to(registrar, name))
     torch._C._dispatch_library = _forward_to(registrar, _MAKE_LIBRARY)
 
 
 def _registering_methods() -> list[str]:
-    """Return the names of the methods by which torch's libraries register something: all public ones but `reset`."""
+    """Return the names of the methods by which torch's libraries register something: all public ones but `reset`.
+
+    That one only takes back what a library has registered, in the process of the submission that calls it.
+    """
     return [name for name in vars(torch._C._DispatchModule) if name[0] != "_" and name != "reset"]
 
 
@@ -93,19 +109,19 @@ def _forward_to(registrar: Generator[Any, _RegistrarCall, None], name: str) -> C
 def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
     """Make the calls that are sent to this generator, if they are allowed, and yield their results or exceptions.
 
-    This is a generator because only its frame then holds torch's own functions. No attribute leads to them, and looking
-    at a frame is reported as a suspicious act.
+    This is a generator because only its frame then holds torch's own functions. Looking at a frame is reported as a
+    suspicious act.
     """
     make_library = torch._C._dispatch_library
     methods = {name: getattr(torch._C._DispatchModule, name) for name in _registering_methods()}
     libraries: list[Any] = []  # those made here; others may belong to torch
     # Local copies, because a submission can set this module's globals.
-    make_library_name, closed_namespaces = _MAKE_LIBRARY, _TORCH_NAMESPACES
+    make_library_name, closed_namespaces = _MAKE_LIBRARY, _CLOSED_NAMESPACES
     answer: tuple[Any, Exception | None] = (None, None)
     while True:
         name, args, kwargs = yield answer
         values = (*args, *kwargs.values())
-        # C takes bytes and subclasses of str as names too. The `==` of such an object may lie about its text, and no
+        # C takes bytes and subclasses of str as names too. The methods of such an object may lie about its text, and no
         # honest call passes one.
         has_disguised_name = any(
             isinstance(value, str | bytes | bytearray) and type(value) is not str for value in values
@@ -113,27 +129,28 @@ def _kernel_registrar() -> Generator[Any, _RegistrarCall, None]:
         names_torch = any(
             type(value) is str and value.partition("::")[0] in closed_namespaces for value in values
         )
-        is_ours_or_new = name == make_library_name or any(args[0] is library for library in libraries if args)
+        makes_library = name == make_library_name
+        is_made_here = args and any(args[0] is library for library in libraries)
         try:
-            if has_disguised_name or names_torch or not is_ours_or_new:
+            if has_disguised_name or names_torch or not (makes_library or is_made_here):
                 raise RuntimeError(f"{LEAVE_ORIGINALS} 연산자의 구현은 더하거나 바꿀 수 없어요.")
-            call = make_library if name == make_library_name else methods[name]
+            call = make_library if makes_library else methods[name]
             answer = call(*args, **kwargs), None
         except Exception as error:
             # A KeyboardInterrupt is not caught: it ends the generator, and then nothing can be registered any more.
             answer = None, error
-        if name == make_library_name and answer[0] is not None:
+        if makes_library and answer[0] is not None:
             libraries.append(answer[0])
 
 
 class DispatchState:
-    """Remembers how operators are dispatched in this thread, and restores that."""
+    """Remembers the dispatch keys of this thread. Restores them, and leaves all modes and hooks."""
 
     def __init__(self) -> None:
         """Remember the current dispatch keys. Make this object while no mode or hook is entered."""
         self._original_keys = _current_keys()
         self._guards: list[Any] = []
-        """Guards that `_restore_keys` entered. They stay entered: leaving one would undo its effect."""
+        """Objects of torch that `_restore_keys` entered. They stay entered: leaving one would undo its effect."""
 
     def restore(self) -> list[str]:
         """Leave all modes and hooks, and restore the dispatch keys; return the names of what had to be undone."""
@@ -150,13 +167,13 @@ class DispatchState:
                 (included, _is_included, _set_included),
                 (excluded, _is_excluded, _set_excluded),
             ):
-                if is_in_set(key) != original.has(key):
-                    set_in_set(key, original.has(key))
+                if is_in_set(key) != _has_key(original, key):
+                    set_in_set(key, _has_key(original, key))
                     switched.append(name)
-        # The Python dispatcher has a state of its own beside its key. Unless this guard switches that off too, the next
-        # backward pass would switch the key on again.
+        # The Python dispatcher has a state of its own beside its key. Unless this object switches that off too, the
+        # next backward pass would switch the key on again.
         self._guards.append(_DisablePythonDispatcher())
-        self._guards[-1].__enter__()
+        _enter_python_dispatcher_guard(self._guards[-1])
         return switched
 
 
@@ -166,14 +183,14 @@ def _leave_modes() -> list[str]:
     while _count_function_modes():
         modes.append(_pop_function_mode())
     while _count_dispatch_modes():
-        modes.append(_pop_dispatch_mode(None))
+        modes.append(_pop_dispatch_mode(None))  # None: whichever is on top
     return [_class_name(mode) for mode in modes]
 
 
 def _leave_saved_tensors_hooks() -> list[str]:
     """Leave all `torch.autograd.graph.saved_tensors_hooks`; return that name once for each."""
     left = []
-    while _top_saved_tensors_hooks(True) is not None:
+    while _top_saved_tensors_hooks(True) is not None:  # True: while traced, too
         _pop_saved_tensors_hooks()
         left.append("saved_tensors_hooks")
     return left
@@ -187,4 +204,4 @@ def _class_name(value: object) -> str:
 
 def _current_keys() -> tuple[int, int]:
     """Return the sets of dispatch keys that this thread includes and excludes, each as a number to be compared."""
-    return _included_keys().raw_repr(), _excluded_keys().raw_repr()
+    return _number_of_key_set(_included_keys()), _number_of_key_set(_excluded_keys())

@@ -2,10 +2,13 @@
 
 Bubblewrap isolates the server as a whole. In addition, these functions isolate each child of the server, in this order:
 
-    create_namespaces (in the child's parent), set_limits, mount_small_tmp_and_hide_proc, drop_rights
+    create_namespaces (in the keeper, the child's parent), set_limits, replace_tmp_and_proc, drop_rights
 
-Other functions end a process together with the one that it works for (`die_with_parent`, `exit_on_hangup`), or measure
-what a process uses (`process_status`, `used_cpu_seconds`). Nothing here imports torch.
+`set_limits` comes before /proc is hidden, because it reads sizes there; it runs without isolation too. `self_test`
+tries all four. Other functions end a process together with the one that it works for (`die_with_parent`,
+`exit_on_hangup`, `stop_exiting_on_hangup`), or measure what a process uses (`process_status`, `used_cpu_seconds`,
+bounded by `max_threads` and `Bounds`). Two are also called from code in strings: `exit_on_hangup` in
+`server_process.py`, `self_test` in `bubblewrap.py`. Nothing here imports torch.
 """
 
 import ctypes
@@ -55,10 +58,11 @@ class Bounds:
 
 
 def create_namespaces(*, own_pids: bool = True) -> None:
-    """Give the processes that this one forks from now on mount, IPC and PID namespaces of their own.
+    """Move this process into new mount and IPC namespaces, and what it forks from now on into a new PID namespace.
 
-    All children share bubblewrap's empty network namespace. One for each child would cost 5 ms, and is not needed: the
-    filter of system calls refuses network sockets, so a child leaves nothing there for the next one.
+    All children share bubblewrap's empty network namespace. One for each child would cost 5 ms, and is hardly needed:
+    where seccomp is supported, the filter of system calls refuses network sockets, so a child leaves nothing there for
+    the next one. Elsewhere a child may leave a socket there, which ends with the child.
 
     All children share bubblewrap's user namespace, too, because one for each child would fail where AppArmor or a
     nested container allows only one. Inside bubblewrap's, this process has the capability to create the other
@@ -67,7 +71,7 @@ def create_namespaces(*, own_pids: bool = True) -> None:
     Args:
         own_pids: create the PID namespace too. False for CUDA, which starts only if /proc shows the process's own PID
             namespace (otherwise `cuInit` fails with error 304, seen with driver 580). A new /proc for a new PID
-            namespace cannot be mounted (see `mount_small_tmp_and_hide_proc`).
+            namespace cannot be mounted (see `replace_tmp_and_proc`).
 
     Raises:
         OSError: the kernel refused it.
@@ -92,25 +96,25 @@ def set_limits(bounds: Bounds, *, limit_address_space: bool) -> None:
     status = process_status("self")
     _set_limit(resource.RLIMIT_DATA, status["VmData"] + bounds.memory_bytes)
     if limit_address_space:
-        # 1 GiB more, because malloc reserves 128 MiB of addresses for each thread, most of which it never uses.
+        # 1 GiB more, for 8 threads at once: malloc reserves 128 MiB of addresses for each, and hardly uses them.
         _set_limit(resource.RLIMIT_AS, status["VmSize"] + bounds.memory_bytes + 2**30)
 
 
-def mount_small_tmp_and_hide_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) -> None:
-    """Mount an empty, small /tmp as working directory, and hide /proc under an empty folder.
+def replace_tmp_and_proc(bounds: Bounds, visible_folders: Sequence[str] = ()) -> None:
+    """Mount a small /tmp as working directory, empty but for `visible_folders`, and an empty folder over /proc.
 
-    It is hidden and not replaced by a new procfs, because the kernel refuses a new procfs where the existing one is
-    partly masked, as bubblewrap's is.
+    /proc is not replaced by a new procfs, because the kernel refuses one where the existing one is partly masked, as
+    bubblewrap's is.
 
     Args:
         bounds: `tmp_bytes` limits the size of /tmp, `tmp_inodes` the number of files in it.
-        visible_folders: folders below /tmp that stay visible, such as a virtual environment there.
+        visible_folders: folders below /tmp that stay visible, read-only as before, such as a virtual environment there.
 
     Raises:
         OSError: the kernel refused it.
     """
     # The order matters: the folders must be opened before the new /tmp hides their paths, and mounted before /proc is
-    # hidden, because /proc/self/fd is the only way to them then.
+    # hidden, because once the new /tmp is there only /proc/self/fd leads to them.
     descriptors = {path: os.open(path, os.O_PATH) for path in visible_folders}
     flags = _NO_SUID | _NO_DEVICES
     options = f"size={bounds.tmp_bytes},nr_inodes={bounds.tmp_inodes},mode=0700".encode()
@@ -122,17 +126,18 @@ def mount_small_tmp_and_hide_proc(bounds: Bounds, visible_folders: Sequence[str]
         )
         _raise_if_failed(f"mount {path}", result)
         os.close(fd)
-    flags |= _READ_ONLY | _NO_EXECUTION
-    _raise_if_failed("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", flags, b"size=4k,mode=0555"))
+    proc_flags = flags | _READ_ONLY | _NO_EXECUTION
+    proc_options = b"size=4k,mode=0555"
+    _raise_if_failed("mount /proc", _libc().mount(b"tmpfs", b"/proc", b"tmpfs", proc_flags, proc_options))
     os.chdir("/tmp")
 
 
 def drop_rights(*, uses_gpu: bool = False) -> None:
-    """Give up all capabilities, and forbid all but harmless system calls where seccomp is supported, irrevocably.
+    """Give up all capabilities for good; where seccomp is supported, forbid all but harmless system calls too.
 
     Args:
-        uses_gpu: allow this process to talk to a GPU. It has no PID namespace of its own then, so it is allowed to send
-            signals only to itself.
+        uses_gpu: allow this process to talk to a GPU. It has no PID namespace of its own then, so it could see other
+            processes: it may send signals only to itself.
 
     Raises:
         OSError: the kernel refused it.
@@ -163,12 +168,13 @@ def die_with_parent(lifeline: int) -> None:
 
 
 def exit_on_hangup(fd: int) -> None:
-    """End this process as soon as the other end of the socket `fd` is closed, or at once if it is closed already.
+    """End this process soon after the other end of the socket `fd` is closed, or at once if it is closed already.
 
-    This is for a server that starts: it imports torch, and for seconds does not read its control socket. If the grader
-    were killed meanwhile, the server would go on until it reads. Once it is warm, it notices the closed socket itself.
+    Do nothing if this is not Linux. It is for the server while it starts: it imports torch, and for seconds does not
+    read its control socket. If the grader were killed meanwhile, the server would go on until it reads. Once it is
+    warm, it notices the closed socket itself.
     """
-    if not hasattr(select, "POLLRDHUP"):  # not Linux
+    if not hasattr(select, "POLLRDHUP"):
         return
 
     def exit_if_closed(_number: int, _frame: Any) -> None:
@@ -197,7 +203,8 @@ def max_threads() -> int:
     """Return how many threads a child may have.
 
     There must be a limit, because no resource limit counts the kernel memory that threads take. The limit grows with
-    the number of cores, because libraries such as BLAS start a thread for each core.
+    the number of cores, because libraries such as BLAS start a thread for each core: four such libraries fit, and 64
+    threads of the submission's own.
     """
     return 64 + 4 * (os.cpu_count() or 1)
 
@@ -235,12 +242,12 @@ def used_cpu_seconds(process: int) -> float:
 
 
 def self_test() -> None:
-    """Isolate a forked process as a child is isolated, and raise an exception if a step fails.
+    """Isolate a forked process by the four steps above, as on a machine without a GPU.
 
-    Call it in a process of its own, because it changes the namespaces of all processes that are forked later.
+    Call it in a process of its own, because it changes this process's namespaces for good.
 
     Raises:
-        OSError: the kernel refuses one of the steps.
+        OSError: a step failed.
     """
     bounds = Bounds(memory_bytes=2**28, cpu_seconds=5)
     create_namespaces()
@@ -250,7 +257,7 @@ def self_test() -> None:
         problem = ""
         try:
             set_limits(bounds, limit_address_space=True)
-            mount_small_tmp_and_hide_proc(bounds)
+            replace_tmp_and_proc(bounds)
             drop_rights()
             Path("/tmp/test").write_text("")
         except Exception as error:
@@ -270,11 +277,11 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _raise_if_failed(call: str, result: int) -> None:
+def _raise_if_failed(attempt: str, result: int) -> None:
     """Raise OSError if a system call failed.
 
     Args:
-        call: name of the call for the message.
+        attempt: what was tried, for the message.
         result: what the call returned; anything but 0 means that it failed and set errno.
 
     Raises:
@@ -282,7 +289,7 @@ def _raise_if_failed(call: str, result: int) -> None:
     """
     if result != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{call}: {os.strerror(number)}")
+        raise OSError(number, f"{attempt}: {os.strerror(number)}")
 
 
 def _set_limit(kind: int, value: int) -> None:
