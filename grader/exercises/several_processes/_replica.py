@@ -94,7 +94,8 @@ class Replica(nn.Module):
     def _broadcast_buffers(self) -> None:
         """Give every rank the buffers of rank 0, such as BatchNorm's running mean."""
         for buffer in self.module.buffers():
-            self._group.broadcast(buffer, src=0)
+            # `data`, because DDP too leaves the version as it is, which the backward pass of BatchNorm checks.
+            self._group.broadcast(buffer.data, src=0)
 
     def _note_gradient(self, index: int) -> None:
         """Note that a parameter has got its gradient; average all gradients once the last parameter has."""
