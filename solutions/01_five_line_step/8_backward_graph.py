@@ -24,7 +24,7 @@ r"""
 
 약 10분 · ★★☆
 
-노드의 `next_functions`는 그 연산의 입력을 만든 노드들입니다. `backward()`는 이 화살표를 따라갑니다. 길이 끝나는 곳에 있는 노드의 이름은 `AccumulateGrad`입니다.
+노드의 `next_functions`는 그 연산의 입력을 만든 노드와 번호의 쌍들입니다. `backward()`는 이 화살표를 따라갑니다. 길이 끝나는 곳에 있는 노드의 이름은 `AccumulateGrad`입니다.
 
 **예측 1.** 두 계층 모델(`Linear → Tanh → Linear`)의 손실에서 출발하면 `AccumulateGrad` 노드 몇 개에 닿을까요?
 
@@ -76,7 +76,7 @@ assert sum(label.startswith("AccumulateGrad") for label in boxes) == len(list(mo
 r"""
 길의 끝에 있는 `AccumulateGrad`가 `p.grad`에 값을 **더합니다**. [다섯 줄](1_five_lines.ipynb)에서 본 덧셈이 바로 여기서 일어납니다. 그래서 이 노드는 `.grad`가 달리는 텐서마다 하나씩 있습니다.
 
-입력 `xb`로 가는 길은 없습니다. 그레이디언트가 필요 없는 텐서이므로 `next_functions`의 그 자리에 `None`이 있습니다. 순회할 때 건너뛰어야 합니다.
+입력 `xb`로 가는 길은 없습니다. 그레이디언트가 필요 없는 텐서이므로 `next_functions`의 그 자리의 노드가 `None`입니다. 순회할 때 건너뛰어야 합니다.
 
 ### 연습 7. `autograd_nodes`
 

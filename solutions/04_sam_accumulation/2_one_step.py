@@ -66,7 +66,7 @@ PyTorch는 텐서를 제자리에서(in-place) 바꿀 때마다 판(version)의 
 
 # %%
 def reused_graph(seed, rho=0.05):
-    """p.data로 올라간 다음 같은 손실에 다시 구한 그레이디언트가 (g, h)에서 벗어난 거리를 ‖h − g‖로 나눕니다."""
+    """p.data로 올라간 다음 같은 손실로 다시 구한 그레이디언트가 g와 h에서 저마다 벗어난 거리를 ‖h − g‖로 나눕니다."""
     model, batch = make_model(seed), make_batches(seed, count=1)[0]
     w, g = flat(model.parameters()), gradient_at(model, flat(model.parameters()), make_batches(seed, count=1))
     loss = loss_fn(model(batch[0]), batch[1])
@@ -91,7 +91,7 @@ assert min(from_h) > 0.2
 
 # %% [markdown]
 r"""
-오류는 없고, 나온 것은 $g$도 $h$도 아닙니다. 중간 계층의 값은 $w$에서 구한 것이고 가중치만 $w + e$이기 때문입니다. **오류는 판을 세는 쓰기에서만 납니다.** `torch.no_grad()` 안에서 `p.add_()`를 쓰면 셉니다.
+오류는 없고, 나온 것은 $g$도 $h$도 아닙니다. 중간 계층의 값은 $w$에서 구한 것이고 가중치만 $w + e$이기 때문입니다. **판의 번호를 올리는 방법으로 고칠 때만 오류가 납니다.** `torch.no_grad()` 안의 `p.add_()`는 번호를 올립니다.
 
 그래서 두 번째 그레이디언트는 순전파(forward pass)부터 다시 구합니다. 손실도 둘이 됩니다. 기록할 것은 **첫 번째**입니다. 두 번째는 일부러 나쁜 곳에서 잰 값이라, 검증(validation) 손실이나 다른 옵티마이저(optimizer)의 손실과 비교할 수 없습니다.
 
@@ -249,7 +249,7 @@ assert math.isnan(subtracting.loss)
 assert subtracting.overflowed == 40
 reveal("04-10")
 
-# 배율이 정말 지워지는지: 배율이 다른 두 학습의 e가 같은 방향인지 봅니다
+# 배율이 정말 지워지는지: 배율이 다른 두 그레이디언트로 구한 e가 같은지 봅니다
 model = make_model(seed=9)
 g = gradient_at(model, flat(model.parameters()), make_batches(9, 4))
 assert apart(0.05 * g / g.norm(), 0.05 * (65536 * g) / (65536 * g).norm()) < 1e-15
@@ -319,5 +319,5 @@ r"""
 - SAM 업데이트 한 번을 쓰고, 어느 손실을 기록할지 압니다.
 - 스케줄러와 스케일러를 어느 객체에, 어느 패스에 둘지 까닭과 함께 정합니다.
 
-한 스텝은 끝났습니다. 여기서 쉬어도 다음은 처음부터 따로 시작합니다. [다음: 두 패스 모두 구간을 전부](3_accumulate.ipynb)에서는 첫 노트북의 틀린 누적을 고칩니다.
+한 스텝은 끝났습니다. 여기서 쉬어도 좋습니다. [다음: 두 패스 모두 구간을 전부](3_accumulate.ipynb)에서는 첫 노트북의 틀린 누적을 고칩니다.
 """

@@ -74,7 +74,7 @@ r"""
 
 배치 정규화(batch normalization)의 이동 통계량(running statistics)은 학습 모드(train mode)로 순전파할 때마다 바뀝니다. SAM과 누적이면 업데이트 한 번에 $2N$번이고, 그 절반은 일부러 옮긴 $w + e$에서 잰 통계입니다. 두 번째 패스(pass)에서만 얼리면 됩니다.
 
-[davda54/sam의 예제](https://github.com/davda54/sam/blob/main/example/utility/bypass_bn.py)에 있는 도우미는 `momentum`을 적어 두고 0으로 바꿨다가 되돌립니다. 핵심은 이 두 줄씩입니다. `helper_freeze`가 같은 방법입니다.
+[davda54/sam의 예제](https://github.com/davda54/sam/blob/main/example/utility/bypass_bn.py)에 있는 도우미는 `momentum`을 적어 두고 0으로 바꿨다가 되돌립니다. 핵심은 아래 두 줄씩이고, 아래 실험의 `helper_freeze`도 같은 방법입니다.
 
 ```python
 module.backup_momentum = module.momentum  # 얼리기
