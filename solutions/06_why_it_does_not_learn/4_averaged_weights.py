@@ -4,7 +4,7 @@ r"""
 
 약 5분 · ★★☆
 
-학습(training)은 그대로 두고, 지나온 가중치(weight)의 이동 평균(EMA, exponential moving average)을 따로 하나 갱신해 갑니다. 스텝(step)마다 $\bar w \leftarrow d\,\bar w + (1-d)\,w$이고, $d$를 **비율**(decay)이라고 부르겠습니다. 비율이 클수록 오래 기억합니다. 그레이디언트(gradient)는 언제나 학습하는 모델에서 구하고, 평균은 평가할 때만 씁니다.
+학습(training)은 그대로 두고, 지나온 가중치(weight)의 이동 평균(EMA, exponential moving average)을 따로 하나 갱신해 갑니다. 스텝(step)마다 평균 $a$를 $a \leftarrow d\,a + (1-d)\,w$로 바꾸고, $d$를 **비율**(decay)이라고 부르겠습니다. 비율이 클수록 오래 기억합니다. 그레이디언트(gradient)는 언제나 학습하는 모델에서 구하고, 평균은 평가할 때만 씁니다.
 
 **예측.** 손글씨 숫자 분류기를 모멘텀 SGD로 400스텝 학습합니다. 학습률(learning rate)을 그대로 둔 학습의 마지막 가중치, 학습률을 그대로 둔 학습의 평균, 학습률을 0까지 줄인 학습의 마지막 가중치를 비교합니다. 셋 모두 가장 좋은 학습률을 따로 고릅니다. 검증 손실(validation loss)은 어떨까요?
 

@@ -23,7 +23,7 @@ MISTYPED = [
     ("check . --exercise train_step", "폴더예요: ."),
     ("check here.py --exercise train_stp", "혹시 'train_step'인가요?"),
     ("watch nosuch.py", "파일이 없어요: nosuch.py"),
-    ("hint", "예: grader hint train_step\n이름: "),
+    ("hint", "예: grader hint mend_step\n이름: "),
     ("hint train_stp", "혹시 'train_step'인가요?"),
     ("hint qqq", "연습 문제의 이름은 grader progress로, 노트북에서는 progress()로"),
     ("drill acumulate", "혹시 'accumulate'인가요?"),

@@ -12,7 +12,15 @@ from tests.places import ROOT
 pytestmark = pytest.mark.timeout(300)
 ENDLESS = "def train_step(model, opt, loss_fn, xb, yb):\n    while True: pass"
 CHECK = "check(train_step, seconds=2)"
-TRIES = "print(Progress.load().history.exercise('train_step').tries)"
+FIRST = """
+import sys
+from grader import check
+
+module = sys.modules["grader.notebook.check"]
+judge, judged = module._checked, []
+module._checked = lambda *given: (judged.append(given), judge(*given))[1]
+"""
+JUDGED = "print(len(judged))"
 
 
 @pytest.fixture
@@ -41,11 +49,11 @@ def outputs(kernel: Any, *cells: str) -> list[str]:
 
 def test_two_checks_of_one_function_wait_once(kernel: Any) -> None:
     """What was asked for after the answer, or in another way, or of a function that was made anew, is judged."""
-    outputs(kernel, "from grader import check\nfrom grader.learner.progress import Progress")
-    _, first, second, tries = outputs(kernel, ENDLESS, CHECK, CHECK, TRIES)
+    outputs(kernel, FIRST)
+    _, first, second, times = outputs(kernel, ENDLESS, CHECK, CHECK, JUDGED)
     assert "끝나지 않아 멈췄어요" in first
-    assert (second, int(tries)) == (first, 1)
+    assert (second, int(times)) == (first, 1)
     assert "끝나지 않아 멈췄어요" in outputs(kernel, CHECK)[0]
-    assert int(outputs(kernel, TRIES)[0]) == 2
-    *_, tries = outputs(kernel, CHECK, CHECK.replace("2", "1"), ENDLESS, CHECK, TRIES)
-    assert int(tries) == 5
+    assert int(outputs(kernel, JUDGED)[0]) == 2
+    *_, times = outputs(kernel, CHECK, CHECK.replace("2", "1"), ENDLESS, CHECK, JUDGED)
+    assert int(times) == 5
