@@ -38,14 +38,22 @@ _WATCH = """() => {
 """Notes the longest task of the page."""
 _UNTIL_CHANGED = """(where) => {
   window.longest = 0;
-  const text = () => [...document.querySelectorAll(where)].map((e) => e.textContent + e.className).join("|");
-  const before = text(), start = performance.now();
+  const start = performance.now();
   window.changed = new Promise((resolve) => {
-    const look = () => text() === before ? requestAnimationFrame(look) : resolve(performance.now() - start);
-    look();
+    const observer = new MutationObserver(() => {
+      observer.disconnect();
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
+    });
+    const all = {subtree: true, childList: true, attributes: true, characterData: true};
+    document.querySelectorAll(where).forEach((element) => observer.observe(element, all));
   });
 }"""
-"""Begins to wait until the text of some elements has changed."""
+"""Begins to wait until something in some elements is written anew, and the frame with it has been shown."""
+_SHOWN = """() => Promise.race([
+  window.changed,
+  new Promise((_, fail) => setTimeout(() => fail(new Error("nothing was shown for 20 s")), 20000)),
+])"""
+"""Waits for that, and gives the milliseconds that it took."""
 
 
 @dataclass
@@ -63,14 +71,16 @@ class Watched:
 
     def __init__(self, page: Any) -> None:
         self.page = page
-        self.times: dict[str, Times] = {}
         page.evaluate(_WATCH)
+        page.wait_for_timeout(60)  # tasks before this are told now
+        opened, blocked = page.evaluate("[performance.now(), window.longest]")
+        self.times = {"여는 동안": Times([opened], [blocked])}
 
     def press(self, act: str, key: str, where: str) -> None:
-        """Press a key, and wait until the elements `where` show something else."""
+        """Press a key, and wait until something in the elements `where` is shown anew."""
         self.page.evaluate(_UNTIL_CHANGED, where)
         self.page.keyboard.press(key)
-        shown = self.page.evaluate("window.changed")
+        shown = self.page.evaluate(_SHOWN)
         self.page.wait_for_timeout(60)  # a long task is told after it has ended
         times = self.times.setdefault(act, Times())
         times.shown.append(shown)
@@ -80,8 +90,9 @@ class Watched:
 def judge_at_the_desk(page: Any, rounds: int) -> dict[str, Times]:
     """Go from group to group; give points with a reason; take them back; search for students."""
     watched = Watched(page)
-    for _ in range(rounds):
-        watched.press("다음 묶음", "j", "#title, #round")
+    for number in range(rounds):
+        there_and_back = "jk"[number % 2]  # a class may have fewer groups than there are rounds
+        watched.press("다음 묶음", there_and_back, "#title, #round")
         page.keyboard.press("s")
         page.keyboard.type("+1")
         page.keyboard.press("Escape")
@@ -121,20 +132,21 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=600)
     parser.add_argument("--rounds", type=int, default=20)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, running_browser() as browser:
-        folder = Path(name)
-        took = ours(folder, arguments.students, os.cpu_count() or 1, wrong=True)
-        print(f"{arguments.students} students graded in {took.seconds:.0f} s")
-        report = folder / "report"
-        desk = Desk(report, "조교", EXERCISES, lambda: rules_in(report))
-        with running_desk(desk, report) as running:
+    with tempfile.TemporaryDirectory() as name:
+        # Before the browser starts, because the run waits for all child processes of this one.
+        took = ours(Path(name), arguments.students, os.cpu_count() or 1, wrong=True)
+        print(f"{arguments.students} students graded in {took.seconds:.0f} s", flush=True)
+        report = Path(name) / "report"
+        with running_browser() as browser:
+            desk = Desk(report, "조교", EXERCISES, lambda: rules_in(report), anonymous=False)
+            with running_desk(desk, report) as running:
+                page = browser.new_page(viewport={"width": 1280, "height": 900})
+                page.goto(running.address)
+                page.wait_for_selector("#programs article")
+                told("desk", judge_at_the_desk(page, arguments.rounds))
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            page.goto(running.address)
-            page.wait_for_selector("#programs article")
-            told("desk", judge_at_the_desk(page, arguments.rounds))
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(report.joinpath("index.html").as_uri())
-        told("class page", look_at_the_class(page))
+            page.goto(report.joinpath("index.html").as_uri())
+            told("class page", look_at_the_class(page))
     print(f"\n{subprocess.run(['nproc'], capture_output=True, text=True, check=False).stdout.strip()} cores")
 
 
