@@ -13,7 +13,7 @@ Example: a case on two ranks with three micro-batches each, of which the first t
 Models and data are on the CPU even if scenarios are played on a GPU.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +33,13 @@ MakeModel = Callable[[Env], Net]
 """Makes the model of a rank, an equal one at each call."""
 MakeData = Callable[[Env, int], list[Batch]]
 """(env, rank) -> that rank's micro-batches."""
+
+
+class NoBatches:
+    """No micro-batches: like an empty generator, and unlike an empty list, this counts as true."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
 
 
 @dataclass
@@ -114,25 +121,27 @@ class RankCase(Case):
         self.stage.recorder.claim("부를 때마다 그레이디언트를 합친 횟수", [*joined], witness)
         self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", [*unjoined])
 
-    def record_refusal(self, fact: str, data: Any) -> None:
-        """Call with data that is to be refused, and record under `fact` which ranks raise ValueError.
+    def record_refusal(self, fact: str, data: Any, *, moved: str = "그때 매개변수가 움직임") -> None:
+        """Call with data that is to be refused; record under `fact` which ranks raise ValueError.
 
-        A second fact says whether any parameter moves.
+        A second fact, `moved`, says whether any parameter moves.
         """
         before = self.weights()
         results = self.call_all(data, around=error_of(ValueError))
         recorder = self.stage.recorder
         recorder.fact(fact, [rank for rank, result in enumerate(results) if isinstance(result, ValueError)])
         same = all(torch.equal(a, b) for a, b in zip(before, self.weights(), strict=True))
-        recorder.fact("그때 매개변수가 움직임", yes_or_no(not same))
+        recorder.fact(moved, yes_or_no(not same))
 
     def _data_of(self, peer: Case, data: Any) -> Any:
         """Return a peer's micro-batches for a call in which rank 0 is given `data`.
 
         If that is a part of rank 0's list, they are those with the same indices. If it is the whole list, they are all
         of the peer's, which may be more. If it is no list (a generator cannot be read here), they are a generator of
-        all.
+        all; for `NoBatches` they are the same.
         """
+        if isinstance(data, NoBatches):
+            return data
         if not isinstance(data, list):
             return (batch for batch in peer.data)
         if len(data) == len(self.data):

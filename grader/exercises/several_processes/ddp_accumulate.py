@@ -26,7 +26,13 @@ from grader.exercises.fixtures.classifiers import (
 )
 from grader.exercises.fixtures.returned import FLOAT32_ATOL
 from grader.exercises.fixtures.usual import Case, add_usual
-from grader.exercises.several_processes._cases import RankCase, equal_batches, rank_case, windows_of
+from grader.exercises.several_processes._cases import (
+    NoBatches,
+    RankCase,
+    equal_batches,
+    rank_case,
+    windows_of,
+)
 from grader.observe.play import Driver, Stage
 
 driver = Driver("ddp_accumulate", cost=2)  # every call runs on two or three ranks
@@ -110,11 +116,17 @@ add_usual(driver, _case, _call, checks={"before": "edges", "generator": "edges"}
 
 @driver.scenario("nothing", "마이크로 배치가 없는 구간", check="edges")
 def _nothing(stage: Stage) -> None:
-    """Call with an empty window after a good one. A wrong program updates with momentum, or returns a number."""
+    """Call with an empty list, and with an empty generator, after a good window.
+
+    A wrong program updates with momentum, or returns a number. Or it asks whether the micro-batches count as true: an
+    empty generator does.
+    """
     case = _case(stage, make_optimizer=momentum_sgd)
     case.call(case.data)
     stage.recorder.array("첫 구간 뒤의 가중치의 합", [float(weights.sum()) for weights in case.weights()])
     case.record_refusal("마이크로 배치가 없을 때 거절한 rank", [])
+    moved = "제너레이터가 비어 있을 때 매개변수가 움직임"
+    case.record_refusal("제너레이터가 비어 있을 때 거절한 rank", NoBatches(), moved=moved)
 
 
 @driver.scenario("returns", "반환값", atol=FLOAT32_ATOL)

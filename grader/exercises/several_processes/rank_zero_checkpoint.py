@@ -10,12 +10,14 @@ Promises of the exercise, and the scenarios that check them:
 The contract of all exercises adds: nothing is printed (`quiet`).
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from grader.exercises.fixtures.checkpoints import OPENED, flat_state, read_checkpoint, scratch_folder
 from grader.exercises.fixtures.classifiers import adamw, batches, fixture_loss, mlp
@@ -23,7 +25,7 @@ from grader.exercises.fixtures.stand_ins import replaced
 from grader.exercises.several_processes._group import groups_of
 from grader.exercises.several_processes._ranks import call_on_ranks, several_ranks
 from grader.exercises.several_processes._replica import Replica
-from grader.observe.play import Driver, Stage
+from grader.observe.play import Driver, Env, Stage
 from grader.observe.wording import yes_or_no
 
 driver = Driver("rank_zero_checkpoint")
@@ -32,13 +34,18 @@ _RANKS = 3
 """Number of ranks that save."""
 
 
+def _nested_mlp(env: Env) -> nn.Module:
+    """Return a model whose names have `module.` inside, as `submodule.layers.0.weight` has."""
+    return nn.Sequential(OrderedDict(submodule=mlp(env).cpu()))
+
+
 class _SavingRanks:
     """Ranks that save one trained model by the learner's function, and what is observed while they do."""
 
     def __init__(self, stage: Stage, path: Path) -> None:
         """Train the model; `path` is the file that the learner's function is to write."""
         self.stage, self.path = stage, path
-        self.model = mlp(stage.env).cpu()
+        self.model = _nested_mlp(stage.env)
         self.opt = adamw(self.model)
         for xb, _ in batches(stage.env, (4, 4)):
             self.opt.zero_grad()
@@ -94,7 +101,11 @@ def _saving_ranks(stage: Stage) -> Iterator[_SavingRanks]:
 
 @driver.scenario("content", "파일의 내용", check="content")
 def _content(stage: Stage) -> None:
-    """Read the file. A wrong program saves the wrapper, whose names begin with `module.`, or other keys."""
+    """Read the file.
+
+    A wrong program saves the wrapper, whose names begin with `module.`, takes `module.` out of the middle of names too,
+    or saves other keys.
+    """
     with _saving_ranks(stage) as ranks:
         ranks.save()
         stage.recorder.fact("파일", read_checkpoint(ranks.path).how)
@@ -111,7 +122,7 @@ def _optimizer(stage: Stage) -> None:
     """Read AdamW's state. A wrong program leaves it out, or saves the parameter groups only."""
     with _saving_ranks(stage) as ranks:
         ranks.save()
-        fresh = adamw(mlp(stage.env).cpu())
+        fresh = adamw(_nested_mlp(stage.env))
         saved = ranks.file_content().get("optimizer")
         try:
             fresh.load_state_dict(saved)  # type: ignore[arg-type]

@@ -303,11 +303,11 @@ def _history(stage: Stage) -> None:
 
 @driver.scenario("cleared", "남은 그레이디언트", check="skip")
 def _cleared(stage: Stage) -> None:
-    """Record the gradients of one more backward pass, after an update and after a skip.
+    """Record the gradients of one more backward pass, after an update, after a skip, and after a NaN.
 
-    A wrong program leaves gradients in one of the two cases, or in both.
+    A wrong program leaves gradients in one of the cases, or in all.
     """
-    for name, norm in (("업데이트한", 0.9), ("건너뛴", 50.0)):
+    for name, norm in (("업데이트한", 0.9), ("건너뛴", 50.0), ("NaN이라 건너뛴", math.nan)):
         training = _Training(stage, states=False)
         training.step(norm)
         left = gradients_of_next_backward(stage.env, training.model.parameters())

@@ -1,0 +1,34 @@
+# expect: wrong-exception
+def _clear(model, opt):
+    opt.zero_grad()
+    model.zero_grad()
+
+
+def _apply(model, opt, denom):
+    for p in model.parameters():
+        if p.grad is not None:
+            p.grad.div_(denom)
+    opt.step()
+    _clear(model, opt)
+
+
+def accumulate_weighted(model, opt, loss_fn, micro_batches, accum_steps) -> int:
+    assert accum_steps >= 1, "accum_steps는 1 이상이어야 합니다"
+    _clear(model, opt)
+
+    seen, i, updates = 0, 0, 0
+    for xb, yb in micro_batches:
+        size = xb.shape[0]
+        mean_loss = loss_fn(model(xb), yb)
+        (mean_loss * size).backward()
+        seen += size
+        i += 1
+        if i % accum_steps == 0:
+            _apply(model, opt, seen)
+            updates += 1
+            seen = 0
+
+    if i % accum_steps != 0:
+        _apply(model, opt, seen)
+        updates += 1
+    return updates
