@@ -64,7 +64,6 @@ def build_all(
     stale: list[Stale] = []
     lessons = only or course.lessons
     for lesson in lessons:
-        _check_mistake_edits(lesson)
         if not check:
             report(f"{lesson.name}: 노트북을 만들고 실행해요 …")
         stale += [*build_behaviours(lesson, check=check), *build(lesson, check=check)]
@@ -101,7 +100,11 @@ def build_behaviours(lesson: Lesson, *, check: bool, only: Collection[str] = ())
     """Write the table of what each known mistake changes; with `check` say whether it is stale.
 
     `only` names the exercises that are measured anew; empty, all are.
+
+    Raises:
+        BuildError: an edit of a mistake cannot be made, or its `near` is no line of the solution.
     """
+    _check_mistake_edits(lesson)
     if not any(exercise.mistakes for exercise in lesson.exercises):
         return []
     text = format_table(measured_table(lesson, only))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import nbformat
 import pytest
 
@@ -15,6 +16,7 @@ from grader.authoring.execute import NotebookFailed, execute
 from grader.authoring.strip_solutions import starter_text
 from grader.course.course import Course, Exercise, Lesson, Part
 from grader.course.exercise_cell import answer
+from grader.course.reading import load_course
 from grader.observe.play import Driver
 
 SOURCE = '''\
@@ -267,3 +269,16 @@ def test_outputs_do_not_tell_where_they_were_made(lesson: Lesson) -> None:
 def test_the_parts_of_a_build_are_public() -> None:
     parts = ("BuildError", "Stale", "build", "build_all", "learner_notebook", "solution_notebook")
     assert all(hasattr(building, name) for name in parts)
+
+
+def test_a_near_that_is_no_statement_is_refused_with_the_tables_too() -> None:
+    """A part of a dict passed `grader build --tables`, and then no answer with that mistake could be graded."""
+    lesson = load_course().lesson("02")
+    exercise = next(e for e in lesson.exercises if e.name == "Snapshot")
+    first, *others = exercise.mistakes
+    broken = replace(
+        exercise,
+        mistakes=(msgspec.structs.replace(first, near='"numpy": (name, keys.tolist(), *rest),'), *others),
+    )
+    with pytest.raises(BuildError, match=f"{first.id}.*near"):
+        building.build_behaviours(replace(lesson, exercises=(broken,)), check=False)

@@ -63,7 +63,10 @@ def test_a_right_choice_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_first_answer_is_an_achievement_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     predict("01-3", "a")
     reveal("01-3")
-    assert "+7 XP (예측 2, 업적 5) · 새 업적 「첫 예측」: 답을 보기 전에 예측 하나를 고르기" in capsys.readouterr().out
+    assert (
+        "+7 XP (예측 2, 업적 5) · 새 업적 「첫 예측」: 답을 보기 전에 예측 하나를 고르기"
+        in capsys.readouterr().out
+    )
     predict("01-3", "b")
     reveal("01-3")
     out = capsys.readouterr().out
