@@ -287,7 +287,10 @@ class Recorder:
         """Return True if some parameter of the watched model holds a gradient that is not zero."""
         with DisableTorchFunctionSubclass():
             return self._model is not None and any(
-                p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
+                p.is_leaf
+                and p.grad is not None
+                and bool(p.grad.any())  # torch warns of a `.grad` of other tensors
+                for p in parameters_of(self._model)
             )
 
     def finish(self) -> Run:
@@ -443,7 +446,7 @@ class Recorder:
     def _gradients_found(self) -> Literal["none", "zero", "set"]:
         """Return what the trainable parameters hold in `.grad`: all None, only zeros (or None), or other numbers."""
         assert self._model is not None
-        grads = [p.grad for p in parameters_of(self._model) if p.requires_grad]
+        grads = [p.grad if p.is_leaf else None for p in parameters_of(self._model) if p.requires_grad]
         if all(g is None for g in grads):
             return "none"
         return "set" if any(g is not None and bool(g.any()) for g in grads) else "zero"

@@ -1,5 +1,6 @@
 """Values are read as they are, not as a subclass of Tensor says they are."""
 
+import warnings
 from typing import Any
 
 import torch
@@ -39,3 +40,14 @@ def test_gradients_that_deny_themselves_are_left_all_the_same() -> None:
     assert not recorder.gradients_left()
     model.weight.grad = torch.ones(1, 1).as_subclass(Liar)
     assert recorder.gradients_left()
+
+
+def test_a_parameter_that_became_part_of_a_graph_is_read_without_a_warning() -> None:
+    """A program that moves frozen weights with gradients enabled made torch warn on the instructor's screen."""
+    model = nn.Linear(1, 1).requires_grad_(False)
+    model.weight.mul_(torch.ones(1, requires_grad=True))
+    recorder = Recorder(load_program("x = 1", name="empty"))
+    recorder.watch(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not recorder.gradients_left()
