@@ -45,9 +45,9 @@ def test_gradients_that_deny_themselves_are_left_all_the_same() -> None:
 def test_a_parameter_that_became_part_of_a_graph_is_read_without_a_warning() -> None:
     """A program that moves frozen weights with gradients enabled made torch warn on the instructor's screen."""
     model = nn.Linear(1, 1).requires_grad_(False)
-    model.weight.mul_(torch.ones(1, requires_grad=True))
     recorder = Recorder(load_program("x = 1", name="empty"))
     recorder.watch(model)
+    model.weight.mul_(torch.ones(1, requires_grad=True))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not recorder.gradients_left()
