@@ -47,7 +47,8 @@ def handed_in_files(names: Iterable[str]) -> dict[str, str]:
 
 
 def _handover(user: str, files: list[tuple[Entry, re.Match[str]]]) -> Handover:
-    ordered = sorted(files, key=lambda item: int(item[1]["file_id"]))
+    # Canvas numbers files in the order in which they come; a copy whose numbers are equal is ordered by its names.
+    ordered = sorted(files, key=lambda item: (int(item[1]["file_id"]), _attempt(item[1]["file"])))
     latest, earlier = last_attempts([(match["file"], entry.path) for entry, match in ordered])
     return Handover(
         key=user,
@@ -57,6 +58,12 @@ def _handover(user: str, files: list[tuple[Entry, re.Match[str]]]) -> Handover:
         late=any(match["late"] for _, match in ordered),
         earlier=tuple(earlier),
     )
+
+
+def _attempt(name: str) -> int:
+    """Return the number that Canvas appended when a file was handed in again: 2 for `hw-2.ipynb`, 0 for `hw.ipynb`."""
+    match = _ATTEMPT.fullmatch(name)
+    return int(match["attempt"]) if match else 0
 
 
 def last_attempts(files: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], list[Path]]:

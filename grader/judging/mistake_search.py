@@ -81,6 +81,25 @@ class _Search:
         )
 
     def find(self) -> ChosenSets:
+        """Return the sets that explain most, without those in which a mistake only cancels another one.
+
+        Example: a learner returns twice the loss. Halving the loss before `backward` and doubling it in its assignment
+        gives the same runs, since the two cancel in the update. Yet to name either would be false.
+        """
+        found = self._sets_that_explain_most()
+        kept = tuple(
+            mistakes for mistakes in found.sets if not any(self._only_cancels(v, found) for v in mistakes)
+        )
+        return ChosenSets(kept, found.explained) if kept else ChosenSets()
+
+    def _only_cancels(self, variant: MistakeVariant, found: ChosenSets) -> bool:
+        """Return True if a variant, alone, changes what is right and nothing of what its set explains."""
+        acts_in = self.oracle.acts_in
+        return any(acts_in(variant, s) for s in self._right) and not any(
+            acts_in(variant, s) for s in found.explained
+        )
+
+    def _sets_that_explain_most(self) -> ChosenSets:
         """Return the sets that explain most, from up to three rounds, each of which allows more than the one before.
 
         1. Likely mistakes, one variant of each for each behaviour, in sets that explain every scenario.

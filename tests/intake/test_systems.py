@@ -34,6 +34,15 @@ def people(found: Received) -> dict[str, str]:
     return {student: person.id for student, person in found.people.items()}
 
 
+def test_attempts_with_equal_numbers_are_ordered_by_their_names(tmp_path: Path) -> None:
+    """`hw-1` stands before `hw.ipynb` in the alphabet, and the older file was graded."""
+    names = [f"김하늘_10001_90001_hw{attempt}.py" for attempt in ("", "-1", "-2", "-10")]
+    files = {name: f"attempt = {number}" for number, name in enumerate(names)}
+    others = {name: text for name, text in downloads.CANVAS.items() if "_10001_" not in name}
+    (mine,) = [s for s in received(tmp_path, others | files).submissions if s.student == "20240001_김하늘"]
+    assert [file.text for file in mine.files] == ["attempt = 3\n"]
+
+
 @pytest.mark.parametrize("system", EVERY)
 def test_each_system_is_recognised_as_a_folder_and_as_the_archive_itself(system: str, tmp_path: Path) -> None:
     folder = downloads.write(tmp_path / "folder", EVERY[system])

@@ -126,3 +126,13 @@ def test_what_brings_a_set_nearer_does_not_depend_on_how_far_it_was_played() -> 
         return [oracle.measure_progress(frozenset([variant]), scenario) for variant in its.variants]
 
     assert progress(fresh) == progress(played)
+
+
+def test_mistakes_that_cancel_each_other_are_not_named() -> None:
+    """Twice the loss was told as a loss that is multiplied before `backward`, though the updates were right."""
+    its = Reference(COURSE.exercises["train_step"], seed=1)
+    source = exercise_source(its.exercise).replace("return loss.item()", "return 2 * loss.item()")
+    runs, names = wrong(source, its)
+    assert names == ["returns"]
+    found = find_mistakes(its, runs, names)
+    assert (found.combinations, found.unexplained) == ((), ("returns",))

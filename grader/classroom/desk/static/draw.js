@@ -24,6 +24,9 @@ export function cardNodes(tree) {
   });
 }
 
+// What of a line does not fit goes on two columns deeper than it begins, so that nobody takes it for a dedent.
+const depth = (text) => `${text.length - text.trimStart().length + 2}ch`;
+
 function codeLines(lines, marks) {
   const rows = [];
   let cell = null;
@@ -38,6 +41,7 @@ function codeLines(lines, marks) {
     previous = line;
     const told = marks.filter((mark) => mark.cell === number && mark.line === line);
     const row = make("div", told.length ? { class: "marked" } : {}, make("span", { class: "no", "aria-hidden": "true" }, String(line)), text || " ");
+    row.style.setProperty("--depth", depth(text));
     rows.push(row);
     for (const mark of told) rows.push(make("div", { class: "note" }, `${mark.side}${mark.text}`));
   }
