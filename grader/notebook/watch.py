@@ -19,6 +19,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.base.errors import CommandError, NothingToCheck
+from grader.base.names import listed
 from grader.course.course import Course, Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
@@ -157,6 +158,8 @@ class Watch:
         self._feedback: Feedback | None = None
         self._passed: dict[str, None] = {}
         """Names of the exercises that have passed, in this order; they are checked again only once all have passed."""
+        self._not_begun: set[str] = set()
+        """Names of the warm-ups and bonus tasks in which nothing was written yet."""
         self._just_passed: list[tuple[Feedback, PassNotes]] = []
         self._messages: list[str | Syntax] = []
         self._asked = ""
@@ -275,7 +278,9 @@ class Watch:
         except CheckAbandonedError:
             self._current, self._feedback = exercise, None  # the next key, or the save, starts from here
             raise
+        self._not_begun.discard(exercise.name)
         if not feedbacks:  # a warm-up or bonus task that was not begun
+            self._not_begun.add(exercise.name)
             return True
         (feedback,) = feedbacks
         learner = Progress.load()
@@ -341,11 +346,7 @@ class Watch:
         elif not finished:
             return
         elif self._own is not None and self._current is None:
-            console.print(Text("이 파일의 연습 문제를 모두 통과했어요.", "bold green"))
-            if (following := self._next_file()) is not None:
-                command = f"grader watch {shlex.quote(str(following))}"
-                console.print(Text(f"n을 누르면 다음 파일로 가요. 나중에 하려면: {command}"))
-            console.print()
+            self._draw_end()
         for message in self._messages:
             if isinstance(message, str):
                 print_indented(console, message, by=2)
@@ -354,6 +355,19 @@ class Watch:
             console.print()
         if console.is_terminal:
             console.print(Text(f"{self._keys()}  · 저장하면 다시 확인해요", "dim"))
+
+    def _draw_end(self) -> None:
+        """Say that nothing is left that does not pass, what was not begun, and how to go on."""
+        assert self._own is not None
+        not_begun = [e.name for e in self._own.exercises if e.name in self._not_begun]
+        if self._passed or not not_begun:
+            self._console.print(Text("이 파일의 연습 문제를 모두 통과했어요.", "bold green"))
+        if not_begun:
+            self._console.print(Text(f"아직 쓰지 않은 것: {listed(not_begun)}. 쓰고 저장하면 확인해요."))
+        if (following := self._next_file()) is not None:
+            command = f"grader watch {shlex.quote(str(following))}"
+            self._console.print(Text(f"n을 누르면 다음 파일로 가요. 나중에 하려면: {command}"))
+        self._console.print()
 
     def _keys(self) -> str:
         """Return what each key does now."""
@@ -385,7 +399,9 @@ class Watch:
         if self._own is None:
             return
         # Lesson and progress page count the same way.
+        # A file of warm-ups only counts those.
         scored = {e.name for e in self._own.exercises if e.kind == "exercise"}
+        scored = scored or {e.name for e in self._own.exercises}
         place = f"{self._file.name} · {len(scored)}문제 가운데 {len(scored & self._passed.keys())}문제 통과"
         if self._current is not None:
             lesson = self._course.lesson(self._current.lesson)

@@ -258,3 +258,16 @@ def test_after_the_last_problem_of_a_file_the_next_file_is_named(tmp_path: Path)
     assert _content(tmp_path / place) is None, (
         "a file that an editor has emptied, and will write, is not read"
     )
+
+
+def test_a_warm_up_in_which_nothing_is_written_is_no_success(tmp_path: Path) -> None:
+    """The untouched notebook of a warm-up was congratulated: 0 of 0 had passed."""
+    part = next(p for p in COURSE.parts if p.name == "3_why_accumulation_works")
+    file = tmp_path / part.notebook.name
+    file.write_bytes(part.notebook.read_bytes())
+    console = Console(record=True, width=120, file=StringIO())
+    Watch(file, COURSE, console).look()
+    said = console.export_text()
+    assert "1문제 가운데 0문제 통과" in said
+    assert "모두 통과했어요" not in said
+    assert "아직 쓰지 않은 것: add_gradient" in said
