@@ -7,6 +7,7 @@ from grader.scripts.places import Place
 from grader.scripts.source import tree
 
 _STEPPING = ("step",)
+_HOOKS = ("register_step_pre_hook", "register_optimizer_step_pre_hook")
 _NO_OPTIMIZER = ("sched", "lr", "env", "warmup", "pbar", "bar", "profiler", "prof")
 
 
@@ -132,6 +133,36 @@ def averages_before_step(file: str) -> list[tuple[Place, Place]]:
             if isinstance(block, list):
                 found += _in_block(file, block, calls)
     return found
+
+
+def hooked_before_step(file: str) -> list[Place]:
+    """Return the lines that let an averaging of weights run as a hook before an optimizer's steps."""
+    whole = tree(file)
+    if whole is None:
+        return []
+    names = {call.rsplit(".", 1)[-1] for call in _averaging_calls(whole)} | _averaging_methods(whole)
+    return [
+        Place(file, node.lineno)
+        for node in ast.walk(whole)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).rsplit(".", 1)[-1] in _HOOKS
+        and any(_last_name(one) in names for given in node.args for one in ast.walk(given))
+    ]
+
+
+def _averaging_methods(whole: ast.Module) -> set[str]:
+    """Return the functions and methods that average: those that a class hands over itself are called `self.update`."""
+    return {
+        node.name
+        for node in ast.walk(whole)
+        if isinstance(node, ast.FunctionDef) and any(map(_is_average, ast.walk(node)))
+    }
+
+
+def _last_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _in_block(file: str, block: list[ast.stmt], calls: set[str]) -> Iterator[tuple[Place, Place]]:

@@ -402,6 +402,14 @@ class CopyUpdated(Event):
 
 
 @dataclass(kw_only=True, slots=True)
+class CopyUpdatedEarly(Event):
+    """While an optimizer stepped, a copy of a module was mixed with the weights that its source had before the step."""
+
+    optimizer: int
+    module: int
+
+
+@dataclass(kw_only=True, slots=True)
 class ModuleCopied(Event):
     """`copy.deepcopy` copied a module."""
 

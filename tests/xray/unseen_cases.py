@@ -2,6 +2,36 @@
 
 UNSEEN_CASES = [
     (
+        "ema-before-step",
+        """import copy
+smooth = copy.deepcopy(model)
+def follow(*_):
+    with torch.no_grad():
+        for slow, fast in zip(smooth.parameters(), model.parameters()):
+            slow.mul_(0.9).add_(0.1 * fast)
+optimizer.register_step_pre_hook(follow)  # BUG
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+        """import copy
+smooth, seen = copy.deepcopy(model), []
+def follow(*_):
+    with torch.no_grad():
+        for slow, fast in zip(smooth.parameters(), model.parameters()):
+            slow.mul_(0.9).add_(0.1 * fast)
+def watch_gradients(*_):  # before the step, on purpose
+    seen.append(sum(0.5 * p.grad.norm() + 0.5 * p.norm() for p in model.parameters()).item())
+optimizer.register_step_pre_hook(watch_gradients)
+optimizer.register_step_post_hook(follow)
+for _ in range(8):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+    ),
+    (
         "no-shuffle-sorted",
         """from torch.utils.data import DataLoader, TensorDataset
 order = y.argsort()

@@ -6,12 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.scripts.facts import CopyUpdated
+from grader.scripts.facts import CopyUpdated, CopyUpdatedEarly
 from grader.scripts.places import own_place
 from grader.scripts.watch import Watch
 
 _PARTS, _ENTRIES = 6, 16
 _EXACT = 1e-3
+_NEARLY, _CLEARLY = 0.02, 0.2
+"""Of a copy that moves within a step: parts of its move, and of what the newer weights leave, that may be unexplained."""
 
 
 class CopyObserver:
@@ -22,6 +24,8 @@ class CopyObserver:
         self._pairs: dict[int, tuple[weakref.ref[nn.Module], weakref.ref[nn.Module]]] = {}
         """By number of a copy: its source and itself."""
         self._before: dict[int, Tensor] = {}
+        self._in_step: dict[int, tuple[Tensor, Tensor]] = {}
+        """By number of a copy: where it and its source stood when the running step began."""
         self._statistics: dict[int, Tensor] = {}
         """By number of a copy: its batch norms' statistics when it was copied."""
 
@@ -51,11 +55,25 @@ class CopyObserver:
         """Return True if there are copies."""
         return bool(self._pairs)
 
-    def step_ended(self) -> None:
-        """Remember where copies stand."""
-        for number, (_, copy) in self._pairs.items():
-            if (module := copy()) is not None:
-                self._before[number] = _entries(module)
+    def step_begins(self) -> None:
+        """Remember where copies and their sources stand, before the optimizer's own hooks run."""
+        for number, (source, copy) in self._pairs.items():
+            both = source(), copy()
+            if both[0] is not None and both[1] is not None:
+                self._in_step[number] = _entries(both[1]), _entries(both[0])
+
+    def step_ended(self, optimizer: int) -> None:
+        """Remember where copies stand, and note those that took weights from before the step while it ran."""
+        for number, (source, copy) in self._pairs.items():
+            if (module := copy()) is None:
+                continue
+            now = self._before[number] = _entries(module)
+            trained = source()
+            if number in self._in_step and trained is not None:
+                before, old = self._in_step[number]
+                if _took_first(before, old, _entries(trained), now):
+                    self._watch.add(CopyUpdatedEarly(optimizer=optimizer, module=number))
+        self._in_step = {}
 
     def backward_begins(self) -> None:
         """Look how copies have moved since the step before."""
@@ -69,12 +87,28 @@ class CopyObserver:
         self._before = {}
 
     def _move(self, number: int, before: Tensor, now: Tensor, target: Tensor) -> None:
-        parts = torch.stack([before, target], 1)
         if float((before - target).norm()) < _EXACT * float(target.norm()):
             return  # both are alike: what was mixed cannot be told
-        found: Any = torch.linalg.lstsq(parts, now[:, None], driver="gelsd").solution[:, 0]
-        if float((parts @ found - now).norm()) < _EXACT * float(now.norm()):
+        found, rest = _mixed(before, target, now)
+        if rest < _EXACT * float(now.norm()):
             self._watch.add(CopyUpdated(module=number, kept=float(found[0]), taken=float(found[1])))
+
+
+def _mixed(before: Tensor, target: Tensor, now: Tensor) -> tuple[Any, float]:
+    """Return the shares of two tensors that come nearest to a third, and what they leave of it."""
+    parts = torch.stack([before, target], 1)
+    found: Any = torch.linalg.lstsq(parts, now[:, None], driver="gelsd").solution[:, 0]
+    return found, float((parts @ found - now).norm())
+
+
+def _took_first(before: Tensor, old: Tensor, new: Tensor, now: Tensor) -> bool:
+    """Return True if a copy moved towards the older of two states of its source, and not towards the newer."""
+    if not before.shape == old.shape == new.shape == now.shape or torch.equal(before, now):
+        return False
+    found, rest = _mixed(before, old, now)
+    _, other = _mixed(before, new, now)
+    exact = rest < _NEARLY * float((now - before).norm()) and rest < _CLEARLY * other
+    return exact and abs(float(found.sum()) - 1) < _NEARLY and float(found[1]) > 0
 
 
 def _statistics(module: nn.Module) -> Tensor:

@@ -294,6 +294,8 @@ class UpdateObserver:
             number = watch.optimizer(optimizer)
             if not _closure(args, kwargs):
                 self._step(number, closure=False)
+            if not watch.in_steps:
+                self._copies.step_begins()
             watch.in_steps.append(number)
 
     def step_ended(self, optimizer: Any, args: Arguments, kwargs: Keywords) -> None:
@@ -313,7 +315,7 @@ class UpdateObserver:
                 self._step(number, closure=True)
         if not watch.in_steps:
             with watch.working():
-                self._copies.step_ended()
+                self._copies.step_ended(number)
             watch.update_ended()
 
     def _step(self, number: int, *, closure: bool) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.averaging import averages_before_step, averaging_assignments
-from grader.scripts.facts import BackwardRan, Facts, GraphKept, Stepped
+from grader.scripts.averaging import averages_before_step, averaging_assignments, hooked_before_step
+from grader.scripts.facts import BackwardRan, CopyUpdatedEarly, Facts, GraphKept, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 
 _FEWEST = 3
@@ -32,6 +32,38 @@ def _before(facts: Facts) -> Iterator[Finding]:
             ),
             mend=Said("이동 평균을 `step()` 다음에 갱신하세요.", "Update the average after the step."),
         )
+
+
+def _in_step(facts: Facts) -> Iterator[Finding]:
+    """Find copies that were seen to take, while the optimizer stepped, the weights from before the step."""
+    early = list(facts.of(CopyUpdatedEarly))
+    if len(early) < _FEWEST:
+        return
+    places = hooked_before_step(facts.script)
+    steps = facts.steps(early[-1].optimizer)
+    yield Finding(
+        place=places[-1] if places else early[-1].place,
+        sentence=Said(
+            "가중치의 이동 평균을 `step()`이 가중치를 바꾸기 전에 갱신해요. 평균에는 늘 가장 새 가중치가 빠져 있어요.",
+            "The average of the weights is updated before the step changes them, so it always lacks the newest "
+            "weights.",
+        ),
+        evidence=Said(
+            f"`step()` {len(steps)}번 가운데 {len(early)}번에서, 복사본은 그 `step()` 전의 가중치와 섞였어요. 그 뒤의 "
+            "가중치로는 움직임이 설명되지 않아요.",
+            f"In {len(early)} of {len(steps)} steps the copy was mixed with the weights from before that step; those "
+            "after it do not explain its move.",
+        ),
+        mend=Said(
+            "평균을 `step()` 다음에, 훅이라면 `register_step_post_hook`으로 갱신하세요.",
+            "Update the average after the step: as a hook, with `register_step_post_hook`.",
+        ),
+    )
+
+
+def _early(facts: Facts) -> Iterator[Finding]:
+    yield from _before(facts)
+    yield from _in_step(facts)
 
 
 def _keeps(facts: Facts) -> Iterator[Finding]:
@@ -64,7 +96,7 @@ RULES = [
         severity="warning",
         title=Said("이동 평균이 step보다 먼저예요", "The average is updated before the step"),
         lesson=None,
-        find=_before,
+        find=_early,
     ),
     Rule(
         id="ema-keeps-graph",
