@@ -206,7 +206,10 @@ class SequenceRan(Event):
 
 @dataclass(kw_only=True, slots=True)
 class GraphKept(Event):
-    """When the watch ended a tensor was alive with a graph of no loss, which uses one parameter `uses` times."""
+    """A tensor was alive with a graph of no loss, which uses one parameter `uses` times.
+
+    Seen when the watch ended, or before: then its graph contains that of a tensor that lived some updates ago.
+    """
 
     nodes: int
     uses: int

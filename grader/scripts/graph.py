@@ -16,7 +16,7 @@ from grader.scripts.things import Producer
 
 MOST_NODES = 20_000
 _MARK = "hanstep.xray"
-_FORWARD = "hanstep.forward"
+_FORWARD, _KEPT = "hanstep.forward", "hanstep.kept"
 _MOST_FORWARDS, _NEAR_ROOT = 4, 8
 _LOOKED_THROUGH = (
     *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
@@ -74,15 +74,19 @@ def read_graph(roots: list[Tensor]) -> Graph:
     return found
 
 
-def most_uses(root: Any) -> tuple[int, int]:
-    """Return the operations behind a tensor and how often one leaf is used; 0 uses if a loss is among them."""
+def most_uses(root: Any) -> tuple[int, int, bool]:
+    """Return the operations behind a tensor and how often one leaf is used; 0 uses if a loss is among them.
+
+    And whether the operation that made a tensor marked by `mark_kept` is one of those behind it.
+    """
     uses: dict[Any, int] = {}
-    todo, seen, nodes = [root.grad_fn], {root.grad_fn}, 0
+    todo, seen, nodes, older = [root.grad_fn], {root.grad_fn}, 0, False
     while todo and nodes < MOST_NODES:
         node: Any = todo.pop()
         nodes += 1
+        older = older or (node is not root.grad_fn and _KEPT in node.metadata)
         if any(key.startswith(_MARK) for key in node.metadata):
-            return nodes, 0
+            return nodes, 0, older
         for after, _ in node.next_functions:
             if after is None:
                 continue
@@ -91,7 +95,12 @@ def most_uses(root: Any) -> tuple[int, int]:
             elif after not in seen:
                 seen.add(after)
                 todo.append(after)
-    return nodes, max(uses.values(), default=0)
+    return nodes, max(uses.values(), default=0), older
+
+
+def mark_kept(root: Any) -> None:
+    """Mark the operation that made a tensor, to know its graph again inside of a later one."""
+    root.grad_fn.metadata[_KEPT] = True
 
 
 def operation(node: Any) -> str:

@@ -2,6 +2,34 @@
 
 UNSEEN_CASES = [
     (
+        "ema-keeps-graph",
+        """def train():
+    slow = [p.detach().clone() for p in model.parameters()]
+    for _ in range(20):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        slow = [0.9 * s + (1 - 0.9) * p for s, p in zip(slow, model.parameters())]  # BUG
+    return [s.detach() for s in slow]
+train()
+""",
+        """cell = nn.GRUCell(6, 6)
+def train():
+    slow, state = [p.detach().clone() for p in model.parameters()], torch.zeros(64, 6)
+    for _ in range(20):
+        optimizer.zero_grad()
+        for _ in range(18):
+            state = cell(x, state)
+        rest = (model(state) - y[:, None]).square().mean()
+        rest.backward()
+        optimizer.step()
+        state = state.detach()
+        slow = [0.9 * s + (1 - 0.9) * p.detach() for s, p in zip(slow, model.parameters())]
+optimizer.add_param_group({"params": cell.parameters()})
+train()
+""",
+    ),
+    (
         "ema-before-step",
         """import copy
 smooth = copy.deepcopy(model)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from grader.scripts import graph
+from grader.scripts.averaging import averaging_assignments
 from grader.scripts.facts import (
     AutocastEntered,
     BackwardRan,
@@ -38,6 +39,8 @@ Keywords = dict[str, Any]
 _MOST_CALLERS = 5
 _LOOKED_AT = 4
 _MOST_KEPT = 64
+_LOOKS = (7, 15, 31, 63)
+"""Updates after which graphs are looked for that grow, in scripts that assign an average."""
 _LATELY = 8
 """An optimizer that made no step in so many updates is not at work."""
 
@@ -62,7 +65,7 @@ class UpdateObserver:
         self._stepped = False
         """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
-        watch.at_end.append(self._look_for_kept_graphs)
+        watch.at_end.append(lambda: self._look_for_kept_graphs(ended=True))
 
     # ---- backward ----------------------------------------------------------------------------
 
@@ -134,8 +137,8 @@ class UpdateObserver:
         found.loss_nodes = []
         return event, found
 
-    def _look_for_kept_graphs(self) -> None:
-        """Note living tensors with graphs that use one parameter again and again."""
+    def _look_for_kept_graphs(self, *, ended: bool) -> None:
+        """Note living tensors with graphs that use one parameter again and again; earlier ones if they have grown."""
         watch = self._watch
         with (
             torch._C.DisableTorchFunctionSubclass()
@@ -144,9 +147,11 @@ class UpdateObserver:
                 one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None
             ]
             for tensor in tensors[:_MOST_KEPT]:
-                nodes, uses = graph.most_uses(tensor)
-                if uses > 1:
+                nodes, uses, older = graph.most_uses(tensor)
+                if uses > 1 and (ended or older):
                     watch.add(GraphKept(nodes=nodes, uses=uses))
+                if uses > 1 and not ended:
+                    graph.mark_kept(tensor)
 
     def _weights(self, optimizer: int) -> float:
         """Return a sum of some of an optimizer's parameters' entries."""
@@ -316,6 +321,8 @@ class UpdateObserver:
         if not watch.in_steps:
             with watch.working():
                 self._copies.step_ended(number)
+                if watch.facts.updates in _LOOKS and averaging_assignments(watch.facts.script):
+                    self._look_for_kept_graphs(ended=False)  # a function's own tensors are gone at the end
             watch.update_ended()
 
     def _step(self, number: int, *, closure: bool) -> None:

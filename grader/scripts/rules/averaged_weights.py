@@ -68,9 +68,10 @@ def _early(facts: Facts) -> Iterator[Finding]:
 
 def _keeps(facts: Facts) -> Iterator[Finding]:
     lines = averaging_assignments(facts.script)
-    kept = [one for one in facts.of(GraphKept) if one.uses >= max(_FEWEST, 0.5 * facts.updates)]
+    kept = [one for one in facts.of(GraphKept) if one.uses >= max(_FEWEST, 0.5 * one.update)]
     if not lines or not kept:
         return
+    kept = [one for one in kept if one.update == kept[-1].update]
     nodes, uses = max(one.nodes for one in kept), max(one.uses for one in kept)
     largest = max((one.nodes for one in facts.of(BackwardRan)), default=0)
     yield Finding(
@@ -81,9 +82,9 @@ def _keeps(facts: Facts) -> Iterator[Finding]:
             "The average is computed with gradients on, so it holds the graph of every update so far and memory grows.",
         ),
         evidence=Said(
-            f"업데이트 {facts.updates}번 뒤에 이런 텐서가 {len(kept)}개 있었고, 하나의 그래프에 연산이 {nodes}개까지 "
+            f"업데이트 {kept[-1].update}번 뒤에 이런 텐서가 {len(kept)}개 있었고, 하나의 그래프에 연산이 {nodes}개까지 "
             f"이어져 있었어요 (같은 매개변수를 {uses}번; 손실의 그래프는 {largest}개).",
-            f"After {facts.updates} updates there were {len(kept)} such tensors, the longest with {nodes} operations "
+            f"After {kept[-1].update} updates there were {len(kept)} such tensors, the longest with {nodes} operations "
             f"that use one parameter {uses} times (a loss's graph has {largest}).",
         ),
         mend=Said("`with torch.no_grad():` 안에서 계산하세요.", "Compute it inside `with torch.no_grad():`."),
