@@ -13,7 +13,7 @@ from grader.scripts.watch import Watch
 _PARTS, _ENTRIES = 6, 16
 _EXACT = 1e-3
 _NEARLY, _CLEARLY = 0.02, 0.2
-"""Of a copy that moves within a step: parts of its move, and of what the newer weights leave, that may be unexplained."""
+"""Of a copy that moves within a step: what may be unexplained, of its move and of what the newer weights leave."""
 
 
 class CopyObserver:
