@@ -118,6 +118,22 @@ class FirstStep:
 
 
 @dataclass(slots=True)
+class Deserted:
+    """Steps in a row of a scheduler while its optimizer stood still and another one, not its own, trained the same."""
+
+    optimizer: int
+    """The other one, which no scheduler holds."""
+    rates: tuple[float, ...]
+    """Of the other one; the same all the time."""
+    first: float
+    """The scheduler's rate before these steps."""
+    last: float = 0.0
+    calls: int = 0
+    updates: int = 0
+    """Steps of the other one meanwhile."""
+
+
+@dataclass(slots=True)
 class SchedulerFacts:
     """A learning-rate scheduler."""
 
@@ -133,3 +149,5 @@ class SchedulerFacts:
     """Steps that raised the rate of the first group."""
     rate: float | None = None
     """That rate at the end."""
+    deserted: Deserted | None = None
+    """Its last steps, if it moves the rate of an optimizer that is no longer in use; also after the watch."""

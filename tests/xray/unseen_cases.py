@@ -2,6 +2,34 @@
 
 UNSEEN_CASES = [
     (
+        "sched-other-optimizer",
+        """schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 16)  # BUG
+for epoch in range(14):
+    if epoch == 6:
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for part in torch.randperm(64).split(8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x[part]), y[part]).backward()
+        optimizer.step()
+    schedule.step()
+    with torch.no_grad():
+        print(F.cross_entropy(model(x), y))
+""",
+        """second = torch.optim.Adam(model.parameters(), lr=0.05)
+schedules = [torch.optim.lr_scheduler.CosineAnnealingLR(one, 14) for one in (optimizer, second)]
+for epoch in range(14):
+    used = optimizer if epoch % 4 < 2 else second  # in turn, on purpose
+    for part in torch.randperm(64).split(8):
+        used.zero_grad()
+        F.cross_entropy(model(x[part]), y[part]).backward()
+        used.step()
+    for one in schedules:
+        one.step()
+    with torch.no_grad():
+        print(F.cross_entropy(model(x), y))
+""",
+    ),
+    (
         "ema-keeps-graph",
         """def train():
     slow = [p.detach().clone() for p in model.parameters()]

@@ -21,8 +21,8 @@ def patches(watch: Watch) -> Patches:
     shapes = ShapeObserver(watch)
     models = ModelObserver(watch, copies, shapes)
     updates = UpdateObserver(watch, copies)
-    late = FileObserver(watch), FlagObserver(watch)
-    observers = (models, shapes, updates, DataObserver(watch), *late, SchedulerObserver(watch))
+    late = FileObserver(watch), FlagObserver(watch), SchedulerObserver(watch)
+    observers = (models, shapes, updates, DataObserver(watch), *late)
     handlers: dict[str, Callable[..., Any]] = {}
     for _, _, name in TABLE:
         handlers[name] = next(getattr(one, name) for one in observers if hasattr(one, name))

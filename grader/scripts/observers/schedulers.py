@@ -1,5 +1,6 @@
 """Observe learning-rate schedulers: built and stepped."""
 
+import weakref
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 from grader.scripts.facts import Scheduled, SchedulerBuilt
 from grader.scripts.patches import Original
 from grader.scripts.places import own_place
-from grader.scripts.things import SchedulerFacts
+from grader.scripts.things import Deserted, SchedulerFacts
 from grader.scripts.watch import Watch
 
 Arguments = tuple[Any, ...]
@@ -21,6 +22,10 @@ class SchedulerObserver:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._scheduling = 0
+        self._stepped: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """By id of an optimizer: itself and its steps."""
+        self._counts: dict[int, dict[int, int]] = {}
+        """By scheduler: steps of each optimizer when it stepped last."""
 
     def scheduler_built(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note a scheduler; its own first step is left out."""
@@ -45,6 +50,7 @@ class SchedulerObserver:
         held = watch.optimizer(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
         if number is None:
             number = watch.schedulers.add(scheduler)
+            watch.hook_steps()
             place = own_place() if built else None
             facts = SchedulerFacts(number, type(scheduler).__name__, place, held, {})
             watch.facts.schedulers.append(facts)
@@ -72,6 +78,7 @@ class SchedulerObserver:
             number = self._scheduler(args[0])
             after = rates(optimizer)
             self._count(number, before, after)
+            self._look_for_another(number, getattr(optimizer, "optimizer", optimizer), before, after)
             if watch.over:
                 return done
             event = watch.add(Scheduled(scheduler=number, before=before, after=after))
@@ -81,12 +88,60 @@ class SchedulerObserver:
                 event.metric = _number(given)
         return done
 
+    def went_on(self, optimizer: Any, args: Arguments, kwargs: Keywords) -> None:
+        """Count the steps of an optimizer."""
+        reference, count = self._stepped.get(id(optimizer), (None, 0))
+        if reference is None or reference() is not optimizer:
+            reference, count = weakref.ref(optimizer), 0
+        self._stepped[id(optimizer)] = reference, count + 1
+
+    def _look_for_another(
+        self, number: int, held: Any, before: tuple[float, ...], after: tuple[float, ...]
+    ) -> None:
+        """Note whether another optimizer has trained the scheduler's parameters since its last step, and only it."""
+        counts = self._counts.get(number)
+        self._counts[number] = {key: count for key, (_, count) in self._stepped.items()}
+        since = {
+            key: self._counts[number][key] - (counts or {}).get(key, 0)
+            for key, (reference, _) in self._stepped.items()
+            if reference() is not None
+        }
+        facts = self._watch.facts.schedulers[number]
+        if counts is None or since.pop(id(held), 0):
+            facts.deserted = None
+            return
+        others = [one for key in since if since[key] and _trains(one := self._stepped[key][0](), held)]
+        if len(others) != 1 or self._is_held(others[0]) or not (before and after):
+            facts.deserted = facts.deserted if not any(since.values()) else None
+            return
+        other, now = self._watch.optimizer(others[0]), rates(others[0])
+        found = facts.deserted
+        if found is None or found.optimizer != other or found.rates != now:
+            found = facts.deserted = Deserted(optimizer=other, rates=now, first=before[0])
+        found.calls += 1
+        found.updates += since[id(others[0])]
+        found.last = after[0]
+
+    def _is_held(self, optimizer: Any) -> bool:
+        """Return True if some scheduler is bound to an optimizer."""
+        known = [one() for one in self._watch.schedulers.references]
+        return any(getattr(one, "optimizer", None) is optimizer for one in known if one is not None)
+
     def _count(self, number: int, before: tuple[float, ...], after: tuple[float, ...]) -> None:
         facts = self._watch.facts.schedulers[number]
         facts.steps += 1
         if after:
             facts.rises += after[0] > before[0]
             facts.rate = after[0]
+
+
+def _trains(optimizer: Any, other: Any) -> bool:
+    """Return True if two optimizers hold some parameters both, in groups of their own."""
+    groups = [getattr(one, "param_groups", []) for one in (optimizer, other)]
+    if any(mine is group for mine in groups[0] for group in groups[1]):
+        return False
+    held = [{id(p) for group in own for p in group["params"]} for own in groups]
+    return bool(held[0] & held[1])
 
 
 def rates(optimizer: Any) -> tuple[float, ...]:

@@ -112,6 +112,48 @@ def _other(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _deserted(facts: Facts) -> Iterator[Finding]:
+    """Find schedulers that went on until the end when another optimizer had taken the place of theirs."""
+    for scheduler in facts.schedulers:
+        found = scheduler.deserted
+        if found is None or not facts.whole or scheduler.built is None:
+            continue
+        if found.calls < _FEWEST or found.updates < _FEWEST or found.first == found.last:
+            continue
+        old, new = (facts.optimizers[one].built for one in (scheduler.optimizer or 0, found.optimizer))
+        kind, rate = facts.optimizers[found.optimizer].kind, found.rates[0] if found.rates else 0.0
+        where = (f"{new.line}번째 줄의 ", f" of line {new.line}") if new else ("", "")
+        yield Finding(
+            place=scheduler.built,
+            sentence=Said(
+                "도중에 새 옵티마이저가 학습을 넘겨받았는데 스케줄러는 옛 옵티마이저에 묶여 있어서, 지금 쓰는 학습률은 "
+                "바뀌지 않아요.",
+                "A new optimizer has taken over the training, but the scheduler still holds the old one: the rate in "
+                "use never changes.",
+            ),
+            evidence=Said(
+                f"스케줄러가 마지막으로 움직인 {found.calls}번 동안 그 옵티마이저"
+                + (f"({old.line}번째 줄)" if old else "")
+                + f"의 학습률은 {found.first:.3g}에서 {found.last:.3g}로 바뀌었지만 `step()`은 한 번도 없었어요. 같은 "
+                f"매개변수를 {where[0]}{kind} 옵티마이저가 {found.updates}번 업데이트했고, 그 학습률은 줄곧 "
+                f"{rate:.3g}이었어요.",
+                f"In its last {found.calls} steps it moved the rate of its optimizer"
+                + (f" (line {old.line})" if old else "")
+                + f" from {found.first:.3g} to {found.last:.3g}, which never stepped; the {kind}{where[1]} updated the "
+                f"same parameters {found.updates} times at the rate {rate:.3g}.",
+            ),
+            mend=Said(
+                "새 옵티마이저를 만들 때 스케줄러도 그 옵티마이저로 새로 만드세요.",
+                "Build a new scheduler for the new optimizer when that is built.",
+            ),
+        )
+
+
+def _not_its_own(facts: Facts) -> Iterator[Finding]:
+    yield from _other(facts)
+    yield from _deserted(facts)
+
+
 def _per_micro(facts: Facts) -> Iterator[Finding]:
     for scheduler in facts.schedulers:
         if scheduler.optimizer is None or scheduler.kind == "ReduceLROnPlateau":
@@ -179,7 +221,8 @@ RULES = [
         severity="bug",
         title=Said("스케줄러가 다른 옵티마이저에 묶여 있어요", "The scheduler holds another optimizer"),
         lesson="02_loop_anatomy/4_schedules",
-        find=_other,
+        find=_not_its_own,
+        late=True,
     ),
     Rule(
         id="sched-per-microbatch",
