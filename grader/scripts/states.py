@@ -17,6 +17,8 @@ class StateTaken(Event):
     kept: bool = False
     """The dictionary was still alive when the watch ended or two updates later, and shared the model's memory."""
     restored: bool = False
+    rewritten: bool = False
+    """Of an optimizer: a rate in the dictionary was changed, thrown away with it, and the next step used the old one."""
 
 
 @dataclass(kw_only=True, slots=True)

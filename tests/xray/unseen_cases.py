@@ -2,6 +2,29 @@
 
 UNSEEN_CASES = [
     (
+        "lr-never-reaches",
+        """for step in range(8):
+    settings = optimizer.state_dict()["param_groups"][0]  # BUG
+    settings["lr"] = 0.1 * 0.8**step
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+        """saved = []
+for step in range(8):
+    state = optimizer.state_dict()
+    state["param_groups"][0]["lr"] = 0.1 * 0.8**step
+    if step % 2:
+        optimizer.load_state_dict(state)
+        del state
+    else:  # another rate for whoever goes on from here
+        saved.append(state)
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+    ),
+    (
         "sched-other-optimizer",
         """schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 16)  # BUG
 for epoch in range(14):

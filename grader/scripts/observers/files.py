@@ -1,5 +1,6 @@
 """Observe states: `state_dict`, `load_state_dict`, `torch.save` and `torch.load`, and who trains loaded weights."""
 
+import sys
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -32,6 +33,8 @@ class FileObserver:
         self._taken: list[tuple[weakref.ref[Tensor], StateTaken]] = []
         self._loaded: list[tuple[frozenset[int], StateLoaded]] = []
         """Weights (numbers) that were loaded and not trained since."""
+        self._groups: dict[int, tuple[StateTaken, list[Any], tuple[float, ...]]] = {}
+        """By optimizer (number): the groups in its state that was taken last, and their rates then."""
         watch.at_end.append(self._look_at_kept)
 
     def state_taken(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
@@ -60,6 +63,10 @@ class FileObserver:
             if shares:
                 assert first is not None
                 self._taken.append((weakref.ref(first), event))
+            groups = state.get("param_groups")
+            if kind == "optimizer" and isinstance(groups, list) and not watch.over:
+                self._groups[owner] = event, groups, _rates_of(groups)
+                watch.hook_steps()
         return state
 
     def _look_at_kept(self) -> None:
@@ -116,7 +123,9 @@ class FileObserver:
             watch.hook_steps()
 
     def went_on(self, optimizer: Any, args: Arguments, kwargs: Keywords) -> None:
-        """Note how an optimizer stands before the first step after weights were loaded."""
+        """Note how an optimizer stands before the first step after weights were loaded, or its state was taken."""
+        if self._groups:
+            self._look_at_groups(optimizer)
         loaded, self._loaded = self._loaded, []
         if not loaded:
             return
@@ -127,6 +136,17 @@ class FileObserver:
             for weights, event in loaded:
                 if weights & watch.facts.optimizers[number].parameters:
                     event.first = first
+
+    def _look_at_groups(self, optimizer: Any) -> None:
+        """Note whether rates were written into the state that was taken, where the optimizer does not read them."""
+        event, groups, before = self._groups.pop(self._watch.optimizers.find(optimizer) or 0, (None, [], ()))
+        if event is None or event.owner != self._watch.optimizers.find(optimizer):
+            return
+        alone: list[Any] = []
+        gone = sys.getrefcount(groups) <= sys.getrefcount(alone)
+        later = self._watch.facts.events[event.serial :]
+        used = any(isinstance(one, FileSaved | StateLoaded) for one in later)
+        event.rewritten = gone and not used and _rates_of(groups) != before == rates(optimizer)
 
     def _schedules(self, optimizer: Any) -> dict[int, int]:
         """Return how far the schedulers of an optimizer are."""
@@ -152,6 +172,10 @@ class FileObserver:
             keys = tuple(map(str, done))[:50] if isinstance(done, dict) else ()
             self._watch.add(FileLoaded(keys=keys))
         return done
+
+
+def _rates_of(groups: list[Any]) -> tuple[float, ...]:
+    return tuple(float(one.get("lr", 0.0)) for one in groups)
 
 
 def _names(state: Mapping[Any, Any]) -> tuple[str, ...]:

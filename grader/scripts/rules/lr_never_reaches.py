@@ -8,10 +8,11 @@ from grader.scripts.facts import Facts, Scheduled
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.states import StateTaken
 from grader.scripts.things import SchedulerFacts
 
 _FEWEST, _FEWEST_OF_LENGTH = 10, 4
-_PART = 0.5
+_PART, _FEWEST_WRITTEN = 0.5, 3
 
 
 def _target(facts: Facts, scheduler: SchedulerFacts) -> float | None:
@@ -21,7 +22,39 @@ def _target(facts: Facts, scheduler: SchedulerFacts) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+def _into_copies(facts: Facts) -> Iterator[Finding]:
+    """Find rates that were written into the copies of the groups that `optimizer.state_dict()` gives."""
+    written: dict[Place, list[StateTaken]] = {}
+    for one in facts.of(StateTaken):
+        if one.rewritten and one.place is not None:
+            written.setdefault(one.place, []).append(one)
+    for place, those in written.items():
+        if len(those) < _FEWEST_WRITTEN:
+            continue
+        rate = next((step.rates[0] for step in facts.steps(those[-1].owner) if step.rates), 0.0)
+        yield Finding(
+            place=place,
+            severity="bug",
+            sentence=Said(
+                "`state_dict()`가 주는 그룹은 복사본이라서, 거기에 쓴 학습률은 옵티마이저에 닿지 않아요.",
+                "The groups that state_dict() gives are copies: a rate that is written there never reaches the "
+                "optimizer.",
+            ),
+            evidence=Said(
+                f"이 줄에서 받은 상태의 학습률을 {len(those)}번 바꿨지만, 다음 `step()`은 그때마다 바꾸기 전의 "
+                f"학습률로 업데이트했어요 (처음 {rate:.3g}).",
+                f"The rate in the state of this line was changed {len(those)} times, and each time the next step "
+                f"used the one from before (at first {rate:.3g}).",
+            ),
+            mend=Said(
+                '`optimizer.param_groups`에 쓰세요: `for group in optimizer.param_groups: group["lr"] = lr`.',
+                'Write into `optimizer.param_groups`: `for group in optimizer.param_groups: group["lr"] = lr`.',
+            ),
+        )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _into_copies(facts)
     if not facts.whole:
         return  # what comes later is not known
     for scheduler in facts.schedulers:
