@@ -365,6 +365,8 @@ class BatchLoaded(Event):
     labels: "Tensor | None"
     continuous: bool = False
     """The first row is of floating point and has many distinct entries: two samples are hardly equal by chance."""
+    marks: "Tensor | None" = None
+    """The last tensor of one column, if it is of floating point and holds zeros and ones only: targets of yes or no."""
 
 
 @dataclass(kw_only=True, slots=True)

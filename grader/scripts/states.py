@@ -18,7 +18,7 @@ class StateTaken(Event):
     """The dictionary was still alive when the watch ended or two updates later, and shared the model's memory."""
     restored: bool = False
     rewritten: bool = False
-    """Of an optimizer: a rate in the dictionary was changed, thrown away with it, and the next step used the old one."""
+    """Of an optimizer: a rate in the dictionary was changed and thrown away; the next step used the one before."""
 
 
 @dataclass(kw_only=True, slots=True)

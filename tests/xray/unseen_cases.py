@@ -2,6 +2,29 @@
 
 UNSEEN_CASES = [
     (
+        "no-shuffle-sorted",
+        """from torch.utils.data import DataLoader, TensorDataset
+bad, good = x[y == 0], x[y == 1]
+rows = torch.cat([bad, good])
+answers = torch.cat([torch.zeros(len(bad), 1), torch.ones(len(good), 1)])
+loader = DataLoader(TensorDataset(rows, torch.arange(64), answers), batch_size=4)  # BUG
+for _ in range(3):
+    for a, _, b in loader:
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(model(a)[:, :1], b).backward()
+        optimizer.step()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+late = torch.cat([torch.zeros(60), torch.ones(4)])  # seldom, and mixed with the others' marks below
+for marks in (late[torch.randperm(64)], y.float()):
+    for _ in range(3):
+        for a, b in DataLoader(TensorDataset(x, marks), batch_size=4):
+            optimizer.zero_grad()
+            F.binary_cross_entropy_with_logits(model(a)[:, 0], b).backward()
+            optimizer.step()
+""",
+    ),
+    (
         "lr-never-reaches",
         """for step in range(8):
     settings = optimizer.state_dict()["param_groups"][0]  # BUG

@@ -4,7 +4,7 @@ import weakref
 from typing import Any
 
 from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, Seeded
-from grader.scripts.fingerprint import contents, first_tensor, is_continuous, labels, row_hashes
+from grader.scripts.fingerprint import contents, first_tensor, is_continuous, labels, marks, row_hashes
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -108,6 +108,7 @@ class DataObserver:
                     size=0 if given is None else len(given),
                     rows=None if given is None else row_hashes(given),
                     labels=labels(batch),
+                    marks=marks(batch),
                     continuous=given is not None and is_continuous(given),
                 )
             )

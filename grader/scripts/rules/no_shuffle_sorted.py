@@ -18,6 +18,7 @@ _MIX = Said(
     "A loader does not shuffle an IterableDataset: read the shards in turn, or draw at random from a buffer.",
 )
 _CLASSES = ("cross_entropy", "nll_loss")
+_YES_OR_NO = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 
 
 def trained_batches(facts: Facts, loader: int) -> list[BatchLoaded]:
@@ -39,18 +40,23 @@ def _is_other_batch(event: Event) -> bool:
     return isinstance(event, BatchLoaded | LoaderEnded)
 
 
-def _in_stretches(labelled: list[BatchLoaded], classes: int) -> bool:
-    """Return True if in every pass each class comes in one stretch, longer than a batch on average."""
+def _whole_passes(labelled: list[BatchLoaded], labels: list[list[int]]) -> list[list[int]]:
+    """Return the labels of each pass, one batch's after the other's."""
     passes: dict[int, list[int]] = {}
-    for one in labelled:
-        assert one.labels is not None
-        passes.setdefault(one.pass_, []).extend(one.labels.tolist())
+    for one, own in zip(labelled, labels, strict=True):
+        passes.setdefault(one.pass_, []).extend(own)
+    return list(passes.values())
+
+
+def _in_stretches(labelled: list[BatchLoaded], labels: list[list[int]], classes: int) -> bool:
+    """Return True if in every pass each class comes in one stretch, longer than a batch on average."""
+    passes = _whole_passes(labelled, labels)
     size = max(one.size for one in labelled)
-    for numbers in passes.values():
+    for numbers in passes:
         stretches = 1 + sum(before != after for before, after in pairwise(numbers))
         if stretches > len(set(numbers)):
             return False
-    return max(map(len, passes.values())) >= classes * size
+    return max(map(len, passes)) >= classes * size
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -64,15 +70,34 @@ def _find(facts: Facts) -> Iterator[Finding]:
         every = set().union(*classes) if classes else set()
         if len(classes) < _FEWEST or len(every) < 2 or len(every) > len(classes):
             continue
-        if single < 0.8 * len(classes) and not _in_stretches(labelled, len(every)):
+        if single < 0.8 * len(classes) and not _in_stretches(labelled, labels, len(every)):
             continue
         if loader.sampler == _STREAM:
             place = _stream_line(facts, loader.dataset_kind) or loader.built
             yield _told(place, single, len(classes), len(every), _MIX)
         else:
             yield _told(loader.built, single, len(classes), len(every), _SHUFFLE)
+    yield from _all_no_then_all_yes(facts)
     if not facts.loaders:
         yield from _cut_by_hand(facts)
+
+
+def _all_no_then_all_yes(facts: Facts) -> Iterator[Finding]:
+    """Find the same where targets are zeros and ones of floating point: in every pass all of one kind come first."""
+    losses = [one for one in facts.of(LossComputed) if one.grad and one.name in _YES_OR_NO]
+    for loader in facts.loaders if losses else ():
+        if loader.sampler != "SequentialSampler":
+            continue
+        marked = [one for one in trained_batches(facts, loader.number) if one.marks is not None]
+        marks = [one.marks.long().tolist() for one in marked if one.marks is not None]
+        classes = [set(one) for one in marks if len(one) >= _SMALLEST]
+        longest = max(_whole_passes(marked, marks), key=len, default=[])
+        fewest = min(longest.count(0), longest.count(1))
+        single = sum(len(one) == 1 for one in classes)
+        if len(classes) < _FEWEST or single < 0.8 * len(classes) or fewest < 2 * max(map(len, marks)):
+            continue
+        if _in_stretches(marked, marks, 2):
+            yield _told(loader.built, single, len(classes), 2, _SHUFFLE)
 
 
 def _cut_by_hand(facts: Facts) -> Iterator[Finding]:
