@@ -84,6 +84,9 @@ class ForwardRan(Event):
     """Gradients flow to the first tensor argument: it may change with the weights."""
     sharing: int = 0
     """Living inputs of earlier forwards that are other tensors and lie in exactly the memory of this one's."""
+    drifted: bool | None = None
+    """The first tensor argument is a part of a larger tensor that came before, and each time a little else: it has
+    changed by less than half of itself since. None if it is no such part, or came for the first time."""
     input_lasts: bool = False
     """The changed tensor, or the one that it is a part of, was changed by a forward before."""
 

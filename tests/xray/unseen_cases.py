@@ -2,6 +2,45 @@
 
 UNSEEN_CASES = [
     (
+        "inplace-input",
+        """judge = nn.Linear(6, 1)
+def scaled(rows):
+    rows *= 1 + 0.05 * torch.randn(len(rows), 1)  # BUG
+    return rows
+of_judge = torch.optim.SGD(judge.parameters(), lr=0.1)
+parts = x.chunk(8)
+for _ in range(3):
+    for part, label in zip(parts, y.chunk(8)):
+        for _ in range(2):
+            of_judge.zero_grad()
+            judge(torch.randn(8, 6)).square().mean().backward()
+            of_judge.step()
+        optimizer.zero_grad()
+        F.cross_entropy(model(scaled(part)), label).backward()
+        optimizer.step()
+""",
+        """judge = nn.Linear(6, 1)
+def filled(slot, rows):
+    slot.copy_(rows)  # a ring of buffers, each filled anew
+    return slot
+def scaled(rows):
+    rows = rows * (1 + 0.05 * torch.randn(len(rows), 1))
+    rows -= rows.mean(0)
+    return rows
+of_judge = torch.optim.SGD(judge.parameters(), lr=0.1)
+parts, ring = x.chunk(8), torch.zeros(4, 8, 6)
+for _ in range(3):
+    for number, (part, label) in enumerate(zip(parts, y.chunk(8))):
+        for _ in range(2):
+            of_judge.zero_grad()
+            judge(filled(ring[number % 4], torch.randn(8, 6))).square().mean().backward()
+            of_judge.step()
+        optimizer.zero_grad()
+        F.cross_entropy(model(scaled(part)), label).backward()
+        optimizer.step()
+""",
+    ),
+    (
         "no-shuffle-sorted",
         """from torch.utils.data import DataLoader, TensorDataset
 bad, good = x[y == 0], x[y == 1]

@@ -20,7 +20,7 @@ from grader.scripts.facts import (
 )
 from grader.scripts.fingerprint import first_tensor, is_continuous, row_hashes
 from grader.scripts.observers.copies import CopyObserver
-from grader.scripts.observers.memory import InputMemory
+from grader.scripts.observers.memory import InputMemory, PartMemory
 from grader.scripts.observers.shapes import ShapeObserver
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -56,7 +56,7 @@ class ModelObserver:
         self._setting_mode = False
         self._copying = False
         self._input: tuple[Tensor, int] | None = None
-        self._memory = InputMemory()
+        self._memory, self._parts_seen = InputMemory(), PartMemory()
         self._versions: dict[int, int] = {}
         """By id of a tensor whose parts were inputs: how often it had been written into."""
         self._changed: list[weakref.ref[Tensor]] = []
@@ -175,16 +175,18 @@ class ModelObserver:
         rows = event.rows
         if rows is not None and len(rows) > 1 and given.stride(0) != 0:
             event.repeated_row = bool((rows == rows[0]).all())
-        event.rewritten = self._is_rewritten(given)
+        event.rewritten = self._is_rewritten(event, given)
         event.needs_grad = given.requires_grad
         event.sharing = self._memory.sharing(given)
         self._input = None if given.is_inference() else (given, given._version)
 
-    def _is_rewritten(self, given: Tensor) -> bool:
+    def _is_rewritten(self, event: ForwardRan, given: Tensor) -> bool:
         """Return True if a tensor is a part of one that was written into since the forward before saw a part of it."""
         whole = given._base
         if whole is None or given.is_inference() or whole.numel() < _SEVERAL * given.numel():
             return False
+        if given.is_floating_point() and not given.requires_grad:
+            event.drifted = self._parts_seen.drifted(given, whole)
         before, self._versions[id(whole)] = self._versions.get(id(whole)), whole._version
         return before is not None and before < whole._version
 

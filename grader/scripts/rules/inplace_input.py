@@ -12,6 +12,7 @@ from grader.scripts.rules._evaluations import changed_passes
 _FEWEST = 3
 _CHANGED = 0.5
 """Share of rows that differ in the second pass; written into each time they are taken, all do."""
+_AUGMENTING = ("rand", "normal(", "normal_(", "noise", "mean", "std", "bernoulli")
 _COPY = Said(
     "새 텐서를 만드세요: `x = x + 노이즈`, 또는 꺼낼 때 `.clone()`(배열이면 `.copy()`).",
     "Make a new tensor (`x = x + noise`), or take a copy: `.clone()`, `.copy()` for arrays.",
@@ -173,6 +174,7 @@ def _in_slices(facts: Facts) -> Iterator[Finding]:
     written = sum(one.rewritten for one in ran)
     place = _slice_line(facts)
     if written < max(_FEWEST, 0.8 * (len(ran) - 1)) or place is None:
+        yield from _in_parts(facts, ran)
         return
     yield Finding(
         place=place,
@@ -187,6 +189,68 @@ def _in_slices(facts: Facts) -> Iterator[Finding]:
         ),
         mend=Said("먼저 복사하세요: `x = x.clone()`.", "Copy first: `x = x.clone()`."),
     )
+
+
+def _in_parts(facts: Facts, ran: list[ForwardRan]) -> Iterator[Finding]:
+    """Find parts of a larger tensor that a forward is given again and again, each time a little changed."""
+    again: dict[Place, list[bool]] = {}
+    for one in ran:
+        if one.drifted is not None and one.place is not None:
+            again.setdefault(one.place, []).append(one.drifted)
+    for at, drifts in again.items():
+        place = _write_of(facts, at)
+        if sum(drifts) < max(_FEWEST, 0.8 * len(drifts)) or place is None:
+            continue
+        yield Finding(
+            place=place,
+            severity=None if _augments(place) else "warning",
+            sentence=Said(
+                "데이터에서 잘라 낸 조각은 복사본이 아니라서, 이 줄이 데이터 자체를 바꿔요. 에폭마다 더 변해요.",
+                "A slice of the data is no copy, so this line changes the data itself, more with every epoch.",
+            ),
+            evidence=Said(
+                f"{at.line}번째 줄의 순전파에 같은 조각이 다시 온 {len(drifts)}번 가운데 {sum(drifts)}번, 그 값이 "
+                "앞에서 왔을 때와 조금 달랐어요.",
+                f"In {sum(drifts)} of {len(drifts)} cases in which a slice came to the forward of line {at.line} "
+                "again, its values differed a little from those before.",
+            ),
+            mend=Said(
+                "새 텐서를 만드세요: `x = x + 노이즈`. 또는 먼저 복사하세요: `x = x.clone()`.",
+                "Make a new tensor (`x = x + noise`), or copy first: `x = x.clone()`.",
+            ),
+        )
+        return
+
+
+def _write_of(facts: Facts, at: Place) -> Place | None:
+    """Return the line that writes into a slice before a forward: `x += 1` also in a function that is called near it."""
+    near = _reading.around(at, ast.FunctionDef, *_reading.LOOPS)
+    called = {_reading.called(one) for node in near for one in _reading.nodes_of(node, ast.Call)}
+    for function in _reading.nodes(at.file, ast.FunctionDef):
+        assert isinstance(function, ast.FunctionDef)
+        if function.name in called:
+            names = {one.arg for one in function.args.args} - {"self"}
+            stored = _bound_anew(function)
+            if (place := _first_write(at.file, function, names - stored)) is not None:
+                return place
+    return _slice_line(facts)
+
+
+def _bound_anew(function: ast.FunctionDef) -> set[str]:
+    """Return the names that a function binds otherwise than by `x += 1`."""
+    in_place = {one.target for one in ast.walk(function) if isinstance(one, ast.AugAssign)}
+    return {
+        one.id
+        for one in ast.walk(function)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one not in in_place
+    }
+
+
+def _augments(place: Place) -> bool:
+    """Return True if a line adds noise or normalises, and follows no gradient: states may change on purpose."""
+    statements = [one for one in _reading.around(place, ast.stmt) if one.lineno == place.line]  # type: ignore[attr-defined]
+    text = ast.unparse(statements[0]) if statements else ""
+    return any(word in text for word in _AUGMENTING) and "grad" not in text
 
 
 def _slice_line(facts: Facts) -> Place | None:
@@ -222,7 +286,6 @@ def _is_cut(node: ast.AST) -> bool:
 
 def _rebound(file: str, function: ast.FunctionDef) -> set[str]:
     """Return the names that a function binds; `x += 1` binds none if the function is given slices."""
-    in_place = {one.target for one in ast.walk(function) if isinstance(one, ast.AugAssign)}
     cuts = {name for loop in _reading.nodes(file, ast.For) for name in _cut_in(loop.body)}  # type: ignore[attr-defined]
     given = [
         argument
@@ -230,13 +293,10 @@ def _rebound(file: str, function: ast.FunctionDef) -> set[str]:
         if isinstance(call, ast.Call) and _reading.called(call) == function.name
         for argument in call.args
     ]
+    counted: set[str] = set()
     if not any(_is_cut(one) or (isinstance(one, ast.Name) and one.id in cuts) for one in given):
-        in_place = set()
-    return {
-        one.id
-        for one in ast.walk(function)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one not in in_place
-    }
+        counted = {ast.unparse(one.target) for one in ast.walk(function) if isinstance(one, ast.AugAssign)}
+    return _bound_anew(function) | counted
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
