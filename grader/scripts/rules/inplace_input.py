@@ -199,7 +199,7 @@ def _in_parts(facts: Facts, ran: list[ForwardRan]) -> Iterator[Finding]:
             again.setdefault(one.place, []).append(one.drifted)
     for at, drifts in again.items():
         place = _write_of(facts, at)
-        if sum(drifts) < max(_FEWEST, 0.8 * len(drifts)) or place is None:
+        if sum(drifts) < max(_FEWEST, 0.8 * len(drifts)) or place is None or _follows_gradients(place):
             continue
         yield Finding(
             place=place,
@@ -247,10 +247,16 @@ def _bound_anew(function: ast.FunctionDef) -> set[str]:
 
 
 def _augments(place: Place) -> bool:
-    """Return True if a line adds noise or normalises, and follows no gradient: states may change on purpose."""
+    """Return True if a line adds noise or normalises; other states may change on purpose."""
     statements = [one for one in _reading.around(place, ast.stmt) if one.lineno == place.line]  # type: ignore[attr-defined]
     text = ast.unparse(statements[0]) if statements else ""
-    return any(word in text for word in _AUGMENTING) and "grad" not in text
+    return any(word in text for word in _AUGMENTING)
+
+
+def _follows_gradients(place: Place) -> bool:
+    """Return True if the function around a line takes gradients: samples and attacks are moved along them."""
+    texts = [ast.unparse(one) for one in _reading.around(place, ast.FunctionDef)[:1]]
+    return any(word in text for text in texts for word in (".grad", "requires_grad", "backward("))
 
 
 def _slice_line(facts: Facts) -> Place | None:
