@@ -159,7 +159,7 @@ class Patches:
         """Owner, attribute, what it held itself, and the handler."""
         self._removable: list[Any] = []
         self._late: Any = None
-        """The hook before steps that is put on when weights are loaded or a module's flag is set."""
+        """The hook before steps, put on when a state is taken or loaded, a flag set or a scheduler first seen."""
         self._active = False
         self._kept: frozenset[str] = frozenset()
         """Handlers that go on after the watch."""
@@ -195,7 +195,7 @@ class Patches:
         ]
 
     def hook_steps(self) -> None:
-        """Observe the steps from now on, also after the watch: who trains what was loaded or should be frozen."""
+        """Observe the steps from now on, also after the watch: who trains what was loaded, frozen or is scheduled."""
         if self._late is None:
             hook = self._quiet(self._hooks["went_on"], "went_on")
             self._late = register_optimizer_step_pre_hook(hook)
