@@ -352,4 +352,35 @@ for _ in range(8):
     plateau.step(score)
 """,
     ),
+    (
+        "overwritten-batch",
+        """from torch.utils.data import DataLoader, TensorDataset
+held, waiting = torch.empty(8, 6), []
+for _ in range(3):
+    for a, b in DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True):
+        waiting.append((held.copy_(a), b))
+        if len(waiting) == 4:
+            for c, d in waiting:
+                optimizer.zero_grad()
+                F.cross_entropy(model(c), d).backward()  # BUG
+                optimizer.step()
+            waiting.clear()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+marks = torch.stack([(x[:, i] > 0).long() for i in range(3)], 1)
+heads = nn.ModuleList(nn.Linear(16, 2) for _ in range(3))
+optimizer = torch.optim.SGD([*model[:2].parameters(), *heads.parameters()], lr=0.1)
+for _ in range(3):
+    for a, b in DataLoader(TensorDataset(x, marks), batch_size=8, shuffle=True):
+        optimizer.zero_grad()
+        for i, head in enumerate(heads):  # one batch for several heads
+            (F.cross_entropy(head(model[:2](a)), b[:, i]) * (1 + i)).backward()
+        optimizer.step()
+for a, b in [(x[at], marks[at]) for at in torch.randperm(64).split(8)] * 3:
+    optimizer.zero_grad()
+    for i, head in enumerate(heads):
+        (F.cross_entropy(head(model[:2](a)), b[:, i]) * (1 + i)).backward()
+    optimizer.step()
+""",
+    ),
 ]

@@ -138,22 +138,54 @@ def _equal_rows(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _turns(facts: Facts) -> dict[int, int]:
+    """Return, by serial of a forward, the batch loaded last before it, if its loader gave only that one in between."""
+    found: dict[int, int] = {}
+    loaded: list[BatchLoaded] = []
+    ran = False
+    for event in facts.events:
+        if isinstance(event, BatchLoaded):
+            loaded, ran = [*([] if ran else loaded), event], False
+        elif isinstance(event, ForwardRan):
+            ran = True
+            if loaded and len({one.loader for one in loaded}) == len(loaded):
+                found[event.serial] = loaded[-1].serial
+    return found
+
+
+def _unseen(facts: Facts, inputs: set[tuple[int, ...]]) -> bool:
+    """Return True if inputs are batches as a loader gave them, and most other batches never came to a forward."""
+    loaded = {tuple(one.rows.tolist()) for one in facts.of(BatchLoaded) if one.rows is not None}
+    ran = {tuple(one.rows.tolist()) for one in facts.of(ForwardRan) if one.rows is not None}
+    return inputs <= loaded and len(loaded - ran) >= len(inputs)
+
+
 def _equal_batches(facts: Facts) -> Iterator[Finding]:
+    """Find inputs that came with several targets; not where one batch is given to several heads, each with its own."""
     found = list(_trained(facts))
+    turns = _turns(facts)
     for place in dict.fromkeys(backward.place for _, _, backward in found):
         inputs: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+        heads: set[tuple[int, tuple[int, ...]]] = set()
         these = [(forward, loss) for forward, loss, backward in found if backward.place == place]
         for forward, loss in these:
             assert forward.rows is not None
             assert loss.target_rows is not None
             rows = tuple(forward.rows.tolist())
-            inputs.setdefault(rows, set()).add(tuple(loss.target_rows.tolist()))
+            turn = turns.get(forward.serial), rows
+            if turn[0] is None or turn not in heads:
+                inputs.setdefault(rows, set()).add(tuple(loss.target_rows.tolist()))
+            if turn[0] is not None:
+                heads.add((turn[0], rows))
         many = [targets for targets in inputs.values() if len(targets) > 1]
         mixed = sum(len(targets) for targets in many)
         if len(many) < 2 or mixed < 2 * _FEWEST or mixed < 0.5 * len(these):
             continue
+        given = _given_away(facts)
+        if given is None and not _unseen(facts, set(inputs)):
+            continue
         yield Finding(
-            place=_given_away(facts) or these[-1][0].place,
+            place=given or these[-1][0].place,
             sentence=Said(
                 "서로 다른 배치여야 하는데 입력이 똑같고 정답만 달라요. 버퍼 하나를 돌려쓰면서, 앞 "
                 "배치를 쓰기 전에 다음 배치를 덮어썼어요.",
