@@ -383,4 +383,48 @@ for a, b in [(x[at], marks[at]) for at in torch.randperm(64).split(8)] * 3:
     optimizer.step()
 """,
     ),
+    (
+        "zero-grad-after-backward",
+        """side = (x[:, 1] > 0).long()
+for _ in range(8):
+    for target, weight in ((y, 1.0), (side, 0.5)):
+        loss = weight * F.cross_entropy(model(x), target)
+        optimizer.zero_grad()  # BUG
+        loss.backward()
+    optimizer.step()
+""",
+        """def update(loss):
+    optimizer.zero_grad()
+    loss().backward()
+    moves = [0.05 * torch.randn_like(p) for p in model.parameters()]
+    with torch.no_grad():  # a step uphill, and the loss there
+        [p.add_(move) for p, move in zip(model.parameters(), moves)]
+    optimizer.zero_grad()
+    loss().backward()
+    with torch.no_grad():
+        [p.sub_(move) for p, move in zip(model.parameters(), moves)]
+    optimizer.step()
+for _ in range(8):
+    update(lambda: F.cross_entropy(model(x), y))
+""",
+    ),
+    (
+        "zero-grad-after-backward",
+        """side = (x[:, 1] > 0).long()
+for _ in range(8):
+    optimizer.zero_grad()
+    (0.3 * F.cross_entropy(model(x), side)).backward()
+    optimizer.zero_grad()  # BUG
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+        """for _ in range(8):
+    seen = x.clone().requires_grad_(True)
+    F.cross_entropy(model(seen), y).backward()
+    far = x + 0.1 * torch.autograd.grad(F.mse_loss(model(seen)[:, 0], y.float()), seen)[0].sign()
+    optimizer.zero_grad()  # what the attack left
+    F.cross_entropy(model(far), y).backward()
+    optimizer.step()
+""",
+    ),
 ]

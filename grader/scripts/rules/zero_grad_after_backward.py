@@ -1,10 +1,11 @@
-"""Gradients are cleared between backward and step: the step reads nothing."""
+"""Gradients are cleared between backward and step: the step reads nothing, or only the last of several losses."""
 
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
+from grader.scripts.rules._lost_passes import lost_passes
 from grader.scripts.rules._steps import FEWEST, idle_steps, last_clearing, step_within
 from grader.scripts.source import gradient_clearings
 
@@ -22,7 +23,7 @@ def _cleared_by_hand(facts: Facts, step: Stepped) -> Place | None:
     return found[-1] if found else None
 
 
-def _find(facts: Facts) -> Iterator[Finding]:
+def _all_lost(facts: Facts) -> Iterator[Finding]:
     for idle in idle_steps(facts):
         pairs = [(step, clearing) for step in idle.steps if (clearing := last_clearing(facts, step))]
         early = [
@@ -50,6 +51,35 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "Move zero_grad() before backward() or after step().",
             ),
         )
+
+
+def _earlier_lost(facts: Facts) -> Iterator[Finding]:
+    for lost in lost_passes(facts):
+        count = len(lost.steps[-1].window)
+        yield Finding(
+            place=lost.cleared.place,
+            sentence=Said(
+                "한 업데이트를 위한 `backward()` 사이에서 그레이디언트를 지워서, 마지막 `backward()`의 "
+                "그레이디언트만 `step()`에 닿아요. 앞의 손실들은 아무것도 가르치지 못해요.",
+                "The gradients are cleared between the backward passes of one update, so step() reads only those of "
+                "the last; the losses before it teach nothing.",
+            ),
+            evidence=Said(
+                f"업데이트 {lost.of}번 가운데 {len(lost.steps)}번에서 마지막 것을 뺀 `backward()`가 모두 지워졌어요 "
+                f"(마지막 업데이트에서는 `backward()` {count}번 가운데 {count - 1}번).",
+                f"In {len(lost.steps)} of {lost.of} updates every backward pass but the last was thrown away (in the "
+                f"last update {count - 1} of {count}).",
+            ),
+            mend=Said(
+                "`zero_grad()`를 업데이트마다 한 번만, 첫 `backward()` 앞이나 `step()` 뒤에서 부르세요.",
+                "Call zero_grad() once per update: before the first backward() or after step().",
+            ),
+        )
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _all_lost(facts)
+    yield from _earlier_lost(facts)
 
 
 RULE = Rule(
