@@ -427,4 +427,31 @@ for _ in range(8):
     optimizer.step()
 """,
     ),
+    (
+        "accum-off-by-one",
+        """waited = 0
+for at in torch.randperm(64).split(4) * 3:
+    (F.cross_entropy(model(x[at]), y[at]) / 3).backward()
+    if waited < 3:  # BUG
+        waited += 1
+        continue
+    optimizer.step()
+    optimizer.zero_grad()
+    waited = 0
+""",
+        """for at in torch.randperm(64).split(16) * 5:
+    optimizer.zero_grad()
+    for part in (*at.split(4), at[:4]):
+        (F.cross_entropy(model(x[part]), y[part]) / 4).backward()  # a weight, as it happens
+    optimizer.step()
+waited = 0
+for at in torch.randperm(64).split(4) * 3:
+    waited += 1
+    (F.cross_entropy(model(x[at]), y[at]) / 3).backward()
+    if waited >= 3:
+        optimizer.step()
+        optimizer.zero_grad()
+        waited = 0
+""",
+    ),
 ]

@@ -1,14 +1,17 @@
-"""The first window of every epoch holds one micro-batch: the counter's test is true at 0."""
+"""A counter is off by one: the first window holds one micro-batch, or each one more than its losses are divided by."""
 
+import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, LoaderBegan, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
-from grader.scripts.rules._windows import usual_length, windows
+from grader.scripts.rules import _reading
+from grader.scripts.rules._windows import Window, one_line, usual_length, windows
 from grader.scripts.source import enclosing_tests
 
 _FEWEST = 4
+_MOST_OFTEN = 0.8
 
 
 def _first_windows(facts: Facts, optimizer: int) -> list[tuple[Stepped, int]]:
@@ -62,7 +65,77 @@ def _grows(facts: Facts, optimizer: int) -> bool:
     )
 
 
+def _counter(window: Window) -> Place | None:
+    """Return the innermost test that decides whether a window's step follows its last backward."""
+    backward = window.backwards[-1]
+    inside, tests = (
+        [test for line in lines if line is not None for test, _ in enclosing_tests(line)]
+        for lines in ((backward.place, *backward.callers), (window.step.place, *window.step.callers))
+    )
+    around = {(one.file, one.line) for one in inside}
+    found = next((one for one in tests if (one.file, one.line) not in around), None)
+    return found or _skipping(backward.place, window.step.place)
+
+
+def _skipping(backward: Place | None, step: Place | None) -> Place | None:
+    """Return the last `if` between a backward and a step of its loop that goes on with the next round."""
+    if backward is None or step is None or backward.file != step.file:
+        return None
+    found = None
+    for loop in _reading.around(step, *_reading.LOOPS)[:1]:
+        for one in ast.iter_child_nodes(loop):
+            if not isinstance(one, ast.If) or not isinstance(one.body[-1], ast.Continue):
+                continue
+            if loop.lineno < backward.line < one.lineno < step.line:  # type: ignore[attr-defined]
+                found = _reading.at(step.file, one, step.function)
+    return found
+
+
+def _one_too_many(facts: Facts) -> Iterator[Finding]:
+    """Find windows of n + 1 micro-batches whose losses are all divided by n."""
+    for optimizer in facts.optimizers:
+        found = windows(facts, optimizer.number)
+        length = usual_length(found)
+        these = [
+            one
+            for one in found
+            if len(one.backwards) == length
+            and one_line(one)
+            and all(backward.divisor == length - 1 for backward in one.backwards)
+        ]
+        if length < 3 or len(these) < _FEWEST or len(these) < _MOST_OFTEN * len(found):
+            continue
+        test = _counter(these[-1])
+        if test is not None:
+            yield _told_too_many(test, length, len(these), len(found))
+
+
+def _told_too_many(place: Place, length: int, count: int, of: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            f"손실은 {length - 1}로 나누는데 마이크로배치 {length}개를 모은 다음에 `step()`해요. 세는 조건이 한 번 "
+            "늦게 참이 돼요.",
+            f"The losses are divided by {length - 1}, but step() comes after {length} micro-batches: the counter's "
+            "test is true one too late.",
+        ),
+        evidence=Said(
+            f"업데이트 {of}번 가운데 {count}번이 {length - 1}로 나눈 그레이디언트 {length}개의 합이었어요.",
+            f"{count} of {of} updates were the sum of {length} gradients, each divided by {length - 1}.",
+        ),
+        mend=Said(
+            f"마이크로배치 {length - 1}개마다 참이 되게 세세요. `>`로 견주었다면 `>=`로 바꾸세요.",
+            f"Make the test true after every {length - 1} micro-batches; where it compares with `>`, use `>=`.",
+        ),
+    )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _short_first(facts)
+    yield from _one_too_many(facts)
+
+
+def _short_first(facts: Facts) -> Iterator[Finding]:
     for optimizer in facts.optimizers:
         if _grows(facts, optimizer.number):
             continue
@@ -115,7 +188,7 @@ def _told(place: Place | None, usual: int, count: int) -> Finding:
 RULE = Rule(
     id="accum-off-by-one",
     severity="bug",
-    title=Said("첫 업데이트가 한 배치 만에 나가요", "The first window is one micro-batch long"),
+    title=Said("모으는 개수가 하나 어긋나요", "The window's counter is off by one"),
     lesson="01_five_line_step/9_find_the_bug",
     find=_find,
 )
