@@ -454,4 +454,35 @@ for at in torch.randperm(64).split(4) * 3:
         waited = 0
 """,
     ),
+    (
+        "eval-in-train-mode",
+        """model.append(nn.Dropout(0.3))
+def right(rows):
+    with torch.no_grad():
+        return (model(x[rows]).argmax(1) == y[rows]).float().mean()
+for step in range(12):
+    model.train()
+    optimizer.zero_grad()
+    F.cross_entropy(model(x)[:40], y[:40]).backward()
+    optimizer.step()
+    if step % 4 == 3:
+        model.eval  # BUG
+        print(right(slice(40, 64)))
+""",
+        """model.append(nn.Dropout(0.3))
+class Other:
+    eval = "a name"
+for step in range(12):
+    model.train()
+    optimizer.zero_grad()
+    F.cross_entropy(model(x)[:40], y[:40]).backward()
+    optimizer.step()
+    with torch.no_grad():  # on purpose: how sure is it?
+        spread = torch.stack([model(x[40:]) for _ in range(3)]).std(0)
+    model.eval()
+    Other.eval
+    with torch.no_grad():
+        print((model(x[40:]).argmax(1) == y[40:]).float().mean())
+""",
+    ),
 ]

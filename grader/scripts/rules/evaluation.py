@@ -1,12 +1,16 @@
 """Evaluation with dropout and batch statistics on, or with graphs that nobody uses."""
 
+import ast
 from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, GradientTaken, ModeSet, Stepped
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
+from grader.scripts.rules import _reading
 from grader.scripts.things import ModuleFacts
 
 _FEWEST = 3
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def _trained(facts: Facts) -> Iterator[ModuleFacts]:
@@ -46,7 +50,64 @@ def _evaluations(facts: Facts, module: int) -> list[list[ForwardRan]]:
     ]
 
 
+def _scope(file: str, line: int) -> ast.AST | None:
+    """Return the innermost function around a line; None at the module's level."""
+    return next(iter(_reading.around(Place(file, line), *_FUNCTIONS)), None)
+
+
+def _ran_after(facts: Facts, file: str, line: int) -> list[ForwardRan]:
+    """Return the forwards in train mode without gradients that an `eval` without parentheses on a line was meant for.
+
+    They stand below it in its function or, where the script never calls `eval()`, anywhere.
+    """
+    ran = [one for one in facts.of(ForwardRan) if not one.grad and one.training and one.live_parts]
+    scope = _scope(file, line)
+    below = [
+        one
+        for one in ran
+        if one.place is not None and one.place.file == file and one.place.line >= line
+        if _scope(file, one.place.line) is scope
+    ]
+    elsewhere = [] if any(not one.training for one in facts.of(ModeSet)) else ran
+    return below or elsewhere
+
+
+def _named_only(facts: Facts) -> Iterator[Finding]:
+    """Find `model.eval` that nobody calls, and forwards that stayed in train mode for it."""
+    for file in _reading.files(facts):
+        for node in _reading.nodes(file, ast.Expr):
+            assert isinstance(node, ast.Expr)
+            named = node.value
+            if not isinstance(named, ast.Attribute) or named.attr != "eval":
+                continue
+            ran = _ran_after(facts, file, node.lineno)
+            if not ran:
+                continue
+            written = ast.unparse(named)
+            yield Finding(
+                place=_reading.at(file, node),
+                sentence=Said(
+                    f"`{written}`은 이름만 적은 것이라 아무 일도 하지 않아요. 괄호가 없어서 부르지 않았고, 모델이 "
+                    "학습 모드인 채로 평가해요.",
+                    f"`{written}` only names the method and does nothing: without parentheses it is not called, and "
+                    "the model is evaluated in train mode.",
+                ),
+                evidence=Said(
+                    f"그레이디언트 계산을 끈 순전파 {len(ran)}번이 학습 모드였어요 (모드에 따라 달라지는 층 "
+                    f"{ran[-1].live_parts}개).",
+                    f"{len(ran)} forwards without gradients ran in train mode ({ran[-1].live_parts} layers depend on "
+                    "the mode).",
+                ),
+                mend=Said(f"`{written}()`으로 부르세요.", f"Call it: `{written}()`."),
+            )
+
+
 def _in_train_mode(facts: Facts) -> Iterator[Finding]:
+    named = list(_named_only(facts))
+    yield from named or _on_new_rows(facts)
+
+
+def _on_new_rows(facts: Facts) -> Iterator[Finding]:
     for module in _trained(facts):
         runs = _evaluations(facts, module.number)
         updates = {run[0].update for run in runs}
