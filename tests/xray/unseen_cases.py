@@ -485,4 +485,46 @@ for step in range(12):
         print((model(x[40:]).argmax(1) == y[40:]).float().mean())
 """,
     ),
+    (
+        "overwritten-batch",
+        """from torch.utils.data import DataLoader, TensorDataset
+def endless(loader):
+    while True:
+        yield from loader
+more = endless(DataLoader(TensorDataset(torch.randn(96, 6)), batch_size=8, shuffle=True))
+for _ in range(3):
+    for a, b in DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True):
+        extra = next(more)[0]
+        a = extra * 0.9  # BUG
+        scores = model(a)
+        loss = F.cross_entropy(scores, b)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+plain = DataLoader(TensorDataset(x), batch_size=8)
+noisy = DataLoader(TensorDataset(x + 0.1 * torch.randn_like(x), y), batch_size=8)
+more = DataLoader(TensorDataset(torch.randn(96, 6)), batch_size=8, shuffle=True)
+for _ in range(2):
+    for (c,), (a, b) in zip(plain, noisy):  # the same samples in the same order
+        a = c + 0.1 * torch.randn_like(c)
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+    for (u,), (a, b) in zip(more, noisy):
+        guessed = model(u).detach().argmax(1)
+        loss = F.cross_entropy(model(a), b)
+        a, b = u, guessed
+        optimizer.zero_grad()
+        (loss + F.cross_entropy(model(a), b)).backward()
+        optimizer.step()
+    for (u,), (a, b) in zip(more, noisy):
+        guessed = model(u).detach()
+        a = 0.5 * (a + u)
+        optimizer.zero_grad()
+        (F.cross_entropy(model(a), b) + F.mse_loss(model(u), guessed)).backward()
+        optimizer.step()
+""",
+    ),
 ]

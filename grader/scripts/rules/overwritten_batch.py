@@ -8,6 +8,7 @@ from grader.scripts.facts import BackwardRan, BatchLoaded, Facts, ForwardRan, Lo
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._rebound_batch import Rebound, rebound_batches
 
 _FEWEST, _SMALLEST = 4, 4
 _KEEPING = ("append", "push", "add", "store", "put", "remember", "extend", "insert")
@@ -280,7 +281,7 @@ def _one_memory(facts: Facts) -> Iterator[Finding]:
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
-    for search in (_equal_rows, _equal_batches, _stuck, _one_memory, _repeating):
+    for search in (_equal_rows, _equal_batches, _stuck, _one_memory, _repeating, _of_another):
         found = list(search(facts))
         if found:
             yield from found
@@ -307,6 +308,40 @@ def _repeating(facts: Facts) -> Iterator[Finding]:
             f"{same} of {len(keys)} updates were made with exactly the batch of the one before.",
         ),
         mend=_COPY,
+    )
+
+
+def _of_another(facts: Facts) -> Iterator[Finding]:
+    """Find losses of the inputs of one loader's batch with the labels of another's."""
+    for one in rebound_batches(facts):
+        yield Finding(
+            place=one.place,
+            sentence=Said(
+                f"반복문이 준 입력 `{one.name}` 자리에 쓰기도 전에 다른 배치(`{one.other}`)를 넣었는데, "
+                f"정답은 원래 배치의 것(`{one.label}`)을 그대로 써요. 손실이 서로 다른 샘플의 입력과 정답을 짝지어요.",
+                f"The loop's own `{one.name}` is overwritten with another batch (`{one.other}`) before it is used, but "
+                f"its labels `{one.label}` stay: the loss pairs inputs and labels of different samples.",
+            ),
+            evidence=_paired(one),
+            mend=Said(
+                f"새 값에 다른 이름을 주고, 정답 `{one.label}`에는 로더가 함께 준 입력 `{one.name}` 그대로를 쓰세요.",
+                f"Give the new value another name, and use the `{one.name}` that came with `{one.label}`.",
+            ),
+        )
+
+
+def _paired(one: Rebound) -> Said:
+    count = len(one.losses)
+    if one.pairs:
+        return Said(
+            f"이 정답으로 손실을 {count}번 구했고, 두 로더의 행은 짝이 아니었어요: 행 {one.pairs}개는 옆에 오는 "
+            "행이 바뀌었어요.",
+            f"{count} losses were computed with these labels, and the rows of the two loaders are no pairs: beside "
+            f"{one.pairs} rows came different rows of the other loader at different times.",
+        )
+    return Said(
+        f"이 정답으로 손실을 {count}번 구했고, 두 로더의 데이터는 길이가 다르고 하나는 순서를 섞어요.",
+        f"{count} losses were computed with these labels; the two loaders' data differ in length, and one is shuffled.",
     )
 
 
