@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.scripts.observers.schedulers import rates
+from grader.scripts.observers.schedulers import rates, rates_of
 from grader.scripts.patches import Original
 from grader.scripts.states import FileLoaded, FileSaved, StateLoaded, StateTaken
 from grader.scripts.things import FirstStep
@@ -65,7 +65,7 @@ class FileObserver:
                 self._taken.append((weakref.ref(first), event))
             groups = state.get("param_groups")
             if kind == "optimizer" and isinstance(groups, list) and not watch.over:
-                self._groups[owner] = event, groups, _rates_of(groups)
+                self._groups[owner] = event, groups, rates_of(groups)
                 watch.hook_steps()
         return state
 
@@ -139,14 +139,15 @@ class FileObserver:
 
     def _look_at_groups(self, optimizer: Any) -> None:
         """Note whether rates were written into the state that was taken, where the optimizer does not read them."""
-        event, groups, before = self._groups.pop(self._watch.optimizers.find(optimizer) or 0, (None, [], ()))
-        if event is None or event.owner != self._watch.optimizers.find(optimizer):
+        number = self._watch.optimizers.find(optimizer)
+        if number is None or number not in self._groups:
             return
+        event, groups, before = self._groups.pop(number)
         alone: list[Any] = []
         gone = sys.getrefcount(groups) <= sys.getrefcount(alone)
         later = self._watch.facts.events[event.serial :]
         used = any(isinstance(one, FileSaved | StateLoaded) for one in later)
-        event.rewritten = gone and not used and _rates_of(groups) != before == rates(optimizer)
+        event.rewritten = gone and not used and rates_of(groups) != before == rates(optimizer)
 
     def _schedules(self, optimizer: Any) -> dict[int, int]:
         """Return how far the schedulers of an optimizer are."""
@@ -172,10 +173,6 @@ class FileObserver:
             keys = tuple(map(str, done))[:50] if isinstance(done, dict) else ()
             self._watch.add(FileLoaded(keys=keys))
         return done
-
-
-def _rates_of(groups: list[Any]) -> tuple[float, ...]:
-    return tuple(float(one.get("lr", 0.0)) for one in groups)
 
 
 def _names(state: Mapping[Any, Any]) -> tuple[str, ...]:

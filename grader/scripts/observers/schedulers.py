@@ -1,6 +1,7 @@
 """Observe learning-rate schedulers: built and stepped."""
 
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -146,7 +147,12 @@ def _trains(optimizer: Any, other: Any) -> bool:
 
 def rates(optimizer: Any) -> tuple[float, ...]:
     """Return the learning rates of an optimizer's groups."""
-    return tuple(float(group.get("lr", 0.0)) for group in getattr(optimizer, "param_groups", ()))
+    return rates_of(getattr(optimizer, "param_groups", ()))
+
+
+def rates_of(groups: Iterable[Any]) -> tuple[float, ...]:
+    """Return the learning rates of an optimizer's groups, or of the copies in its state."""
+    return tuple(float(group.get("lr", 0.0)) for group in groups)
 
 
 def _number(given: Any) -> float | None:

@@ -72,7 +72,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=_guard(backwards[dropped[-1]], steps[-1]),
             sentence=Said(
-                "에폭 끝에 남은 마이크로배치는 `backward()`만 하고 `step()` 없이 지워져서, "
+                "에폭 끝에 남은 마이크로 배치는 `backward()`만 하고 `step()` 없이 지워져서, "
                 "그 데이터는 학습에 쓰이지 않아요.",
                 "The micro-batches left over at an epoch's end are back-propagated and then cleared without "
                 "a step: their data is never used.",
@@ -93,7 +93,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="accum-leftover-dropped",
     severity="bug",
-    title=Said("남은 마이크로배치를 버려요", "Leftover micro-batches are thrown away"),
+    title=Said("남은 마이크로 배치를 버려요", "Leftover micro-batches are thrown away"),
     lesson="01_five_line_step/4_accumulation_loop",
     find=_find,
 )

@@ -114,7 +114,7 @@ def _told_too_many(place: Place, length: int, count: int, of: int) -> Finding:
     return Finding(
         place=place,
         sentence=Said(
-            f"손실은 {length - 1}로 나누는데 마이크로배치 {length}개를 모은 다음에 `step()`해요. 세는 조건이 한 번 "
+            f"손실은 {length - 1}로 나누는데 마이크로 배치 {length}개를 모은 다음에 `step()`해요. 세는 조건이 한 번 "
             "늦게 참이 돼요.",
             f"The losses are divided by {length - 1}, but step() comes after {length} micro-batches: the counter's "
             "test is true one too late.",
@@ -124,7 +124,7 @@ def _told_too_many(place: Place, length: int, count: int, of: int) -> Finding:
             f"{count} of {of} updates were the sum of {length} gradients, each divided by {length - 1}.",
         ),
         mend=Said(
-            f"마이크로배치 {length - 1}개마다 참이 되게 세세요. `>`로 견주었다면 `>=`로 바꾸세요.",
+            f"마이크로 배치 {length - 1}개마다 참이 되게 세세요. `>`로 견주었다면 `>=`로 바꾸세요.",
             f"Make the test true after every {length - 1} micro-batches; where it compares with `>`, use `>=`.",
         ),
     )
@@ -172,13 +172,14 @@ def _told(place: Place | None, usual: int, count: int) -> Finding:
     return Finding(
         place=place,
         sentence=Said(
-            f"첫 업데이트가 마이크로배치 {usual}개가 아니라 1개로 이루어져요. "
+            f"첫 업데이트가 마이크로 배치 {usual}개가 아니라 1개로 이루어져요. "
             "0부터 세면서 나머지가 0인지 물어서, 첫 배치에서 바로 참이 돼요.",
             f"The first update is made of 1 micro-batch instead of {usual}: the remainder of a counter that begins "
             "at 0 is 0 at once.",
         ),
         evidence=Said(
-            f"처음에 오는 업데이트 {count}번이 마이크로배치 1개 뒤에 왔고, 다른 업데이트는 보통 {usual}개 뒤에 왔어요.",
+            f"처음에 오는 업데이트 {count}번이 마이크로 배치 1개 뒤에 왔고, 다른 업데이트는 보통 {usual}개 "
+            "뒤에 왔어요.",
             f"{count} first updates came after 1 micro-batch, the others usually after {usual}.",
         ),
         mend=Said("`(i + 1) % n == 0`으로 세세요.", "Count with `(i + 1) % n == 0`."),

@@ -59,12 +59,12 @@ def _never(kind: str, length: int, these: list[Window], of: int) -> Finding:
         place=these[-1].backwards[-1].place,
         severity="bug" if surely else "warning",
         sentence=Said(
-            f"마이크로배치 {length}개의 손실을 나누지 않고 더해서, 그레이디언트가 평균의 {length}배예요.",
+            f"마이크로 배치 {length}개의 손실을 나누지 않고 더해서, 그레이디언트가 평균의 {length}배예요.",
             f"The losses of {length} micro-batches are added without division, so the gradient is {length} times "
             "the mean's.",
         ),
         evidence=Said(
-            f"마이크로배치를 {length}개씩 모은 업데이트 {of}번 가운데 {len(these)}번에서 손실들의 무게를 더하면 "
+            f"마이크로 배치를 {length}개씩 모은 업데이트 {of}번 가운데 {len(these)}번에서 손실들의 무게를 더하면 "
             f"1이 아니라 {length}이었어요 ({kind}).",
             f"In {len(these)} of {of} updates of {length} micro-batches the weights of their mean losses add up to "
             f"{length} instead of 1 ({kind}).",
@@ -88,7 +88,7 @@ def _twice(length: int, these: list[Window], of: int) -> Finding:
             "library may divide already.",
         ),
         evidence=Said(
-            f"마이크로배치를 {length}개씩 모은 업데이트 {of}번 가운데 {len(these)}번에서 손실들의 무게를 더하면 "
+            f"마이크로 배치를 {length}개씩 모은 업데이트 {of}번 가운데 {len(these)}번에서 손실들의 무게를 더하면 "
             f"1이 아니라 {1 / length:.3g}이었어요.",
             f"In {len(these)} of {of} updates of {length} micro-batches the weights of their mean losses add up to "
             f"{1 / length:.3g} instead of 1.",

@@ -48,20 +48,20 @@ def _find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             place=_own_line(first[-1], second[0]),
             sentence=Said(
-                f"SAM의 첫 번째 그레이디언트는 마이크로배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 "
+                f"SAM의 첫 번째 그레이디언트는 마이크로 배치 {len(first)}개로 구하면서, 업데이트에 쓰는 두 번째 "
                 "그레이디언트는 "
-                "마지막 마이크로배치 하나로만 구해요.",
+                "마지막 마이크로 배치 하나로만 구해요.",
                 f"SAM's first gradient is taken over {len(first)} micro-batches, but the second one, which makes the "
                 "update, over the last micro-batch only.",
             ),
             evidence=Said(
-                f"마이크로배치를 모은 업데이트 {len(accumulated)}번 가운데 {len(short)}번이, 가중치를 옮긴 뒤의 "
+                f"마이크로 배치를 모은 업데이트 {len(accumulated)}번 가운데 {len(short)}번이, 가중치를 옮긴 뒤의 "
                 "`backward()` 1번만으로 이루어졌어요.",
                 f"{len(short)} of {len(accumulated)} updates with several micro-batches were made of the single "
                 "backward() after the weights had been moved.",
             ),
             mend=Said(
-                "두 번째 그레이디언트도 같은 마이크로배치 전부로 구하세요.",
+                "두 번째 그레이디언트도 같은 마이크로 배치 전부로 구하세요.",
                 "Compute the second gradient over the same micro-batches.",
             ),
         )

@@ -178,7 +178,7 @@ def _per_micro(facts: Facts) -> Iterator[Finding]:
             place=calls[-1].place,
             severity="bug" if at_end else None,
             sentence=Said(
-                f"스케줄러를 업데이트마다가 아니라 마이크로배치마다 움직여서, 학습률이 {window}배 빨리 바뀌어요.",
+                f"스케줄러를 업데이트마다가 아니라 마이크로 배치마다 움직여서, 학습률이 {window}배 빨리 바뀌어요.",
                 f"The scheduler is stepped for every micro-batch, not for every update, so the schedule runs {window} "
                 "times too fast.",
             ),
@@ -227,7 +227,7 @@ RULES = [
     Rule(
         id="sched-per-microbatch",
         severity="warning",
-        title=Said("스케줄러를 마이크로배치마다 움직여요", "The scheduler is stepped per micro-batch"),
+        title=Said("스케줄러를 마이크로 배치마다 움직여요", "The scheduler is stepped per micro-batch"),
         lesson="02_loop_anatomy/4_schedules",
         find=_per_micro,
     ),
