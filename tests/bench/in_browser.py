@@ -13,7 +13,6 @@ and the longest stretch in which the page's own thread did not answer (a *long t
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -147,7 +146,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto(report.joinpath("index.html").as_uri())
             told("class page", look_at_the_class(page))
-    print(f"\n{subprocess.run(['nproc'], capture_output=True, text=True, check=False).stdout.strip()} cores")
+    print(f"\n{os.cpu_count()} cores")
 
 
 if __name__ == "__main__":

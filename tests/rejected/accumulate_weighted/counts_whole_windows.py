@@ -13,7 +13,8 @@ def _apply(model, opt, denom):
 
 
 def accumulate_weighted(model, opt, loss_fn, micro_batches, accum_steps) -> int:
-    if accum_steps < 1: raise ValueError
+    if accum_steps < 1:
+        raise ValueError
     _clear(model, opt)
 
     seen, i, updates = 0, 0, 0
