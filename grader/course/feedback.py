@@ -284,7 +284,9 @@ class Feedback:
     cell: int | None = None
     """Number of the code cell; None for a .py file."""
     source_line: str | None = None
-    """Text of the learner's line, as written."""
+    """Text of the learner's line, as written; several lines if the fault is visible only in comparison."""
+    lines_above: int = 0
+    """Number of lines of `source_line` above `line`."""
     file: str | None = None
     error: str | None = None
     """`TypeError: …` if the code raised."""

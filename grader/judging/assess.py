@@ -125,7 +125,13 @@ def feedback_on_syntax_error(exercise: Exercise, complaint: Complaint, file: str
     """
     feedback = feedback_without_trace(exercise, "error", message=complaint.message, file=file)
     place = complaint.place
-    return replace(feedback, line=place.line, cell=place.cell, source_line=complaint.shown)
+    return replace(
+        feedback,
+        line=place.line,
+        cell=place.cell,
+        source_line=complaint.shown,
+        lines_above=complaint.lines_above,
+    )
 
 
 def _has_not_begun(exercise: Exercise, trace: Trace, verdict: Verdict, origin: Origin) -> bool:

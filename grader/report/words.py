@@ -481,7 +481,7 @@ def framed(feedback: Feedback) -> Feedback:
     first = mistakes[0]
     if first.line is None or (first.line, first.cell) == (feedback.line, feedback.cell):
         return feedback
-    return replace(feedback, line=first.line, cell=first.cell, source_line=first.source_line)
+    return replace(feedback, line=first.line, cell=first.cell, source_line=first.source_line, lines_above=0)
 
 
 def location(feedback: Feedback) -> str:

@@ -70,7 +70,7 @@ class Broken:
     """The reason; its line counts in the whole text."""
     text: str
     shown: str
-    """The line to look at, and the next one if the error shows only there; without their common indentation."""
+    """The line to look at and those to show above and below it, without their common indentation."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class _Reader:
             self._keep(piece.removesuffix("\n"), line)
 
     def _broken_text(self, name: str | None, error: ParseError, text: str) -> Broken:
-        lines = self._lines[error.line - 1 : error.line - 1 + error.shown]
+        lines = self._lines[error.line - 1 - error.above : error.line + error.below]
         return Broken(name, error, text, dedent("\n".join(line[:_MAX_SHOWN].rstrip() for line in lines)))
 
     def _keep(self, text: str, first: int) -> None:

@@ -86,7 +86,9 @@ class Problem:
     name: str | None = None
     """Name that the code was meant to define; None if it defines nothing."""
     shown: str = ""
-    """The learner's line to look at, and the next one if the error shows only there."""
+    """The learner's line to look at and those that it has to be compared with, above or below it."""
+    lines_above: int = 0
+    """Number of lines of `shown` above the line to look at."""
 
     def defined(self) -> set[str]:
         """Return the names that the code was meant to define, and the exercises in its cell's tags."""
@@ -101,7 +103,9 @@ class Complaint:
     """Korean: the place and the reason."""
     place: Place
     shown: str
-    """The learner's line there, as written; two lines if the error shows only in the next one."""
+    """The learner's line there, as written, and those that it has to be compared with, above or below it."""
+    lines_above: int
+    """Number of lines of `shown` above the place."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ class SourceFile:
             return None
         place = self.nearest_place(problem.line)
         message = f"{self.name} {place.in_words()}을 읽을 수 없어요. {problem.message}"
-        return Complaint(message, place, problem.shown)
+        return Complaint(message, place, problem.shown, problem.lines_above)
 
     def note_on(self, error: str | None) -> str | None:
         """Return a Korean line on a NameError for a name that only a drill or clinic cell defines; else None."""
@@ -175,7 +179,7 @@ class SourceFile:
         problem = self.problem_for(name)
         if problem is not None:
             place, lines = self.nearest_place(problem.line), problem.text.strip("\n").split("\n")
-            shown = problem.shown.split("\n")[0].strip()
+            shown = problem.shown.split("\n")[problem.lines_above].strip()
             above = next((at for at, line in enumerate(lines) if line.strip() == shown), 0)
             return "\n".join(lines), Place(place.cell, max(1, place.line - above))
         if name not in self.defines:
@@ -282,7 +286,7 @@ def _read(path: Path, name: str, text: str, exercises: Collection[str]) -> Sourc
 def _problem(broken: Broken, cell: Cell, before: int) -> Problem:
     """Return the problem of code that does not parse, in a cell with this many lines of the program above it."""
     line, message = before + broken.error.line, str(broken.error)
-    return Problem(line, message, broken.text, cell.exercises, broken.name, broken.shown)
+    return Problem(line, message, broken.text, cell.exercises, broken.name, broken.shown, broken.error.above)
 
 
 def _unindented(unit: "_Unit", before: int, exercises: Collection[str]) -> Iterator[Problem]:

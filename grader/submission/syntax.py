@@ -39,17 +39,19 @@ class ParseError(ValueError):
 
     Attributes:
         line: line to look at, from 1.
-        shown: number of lines to show from there.
+        above: number of lines to show above it.
+        below: number of lines to show below it.
     """
 
-    def __init__(self, message: str, line: int, shown: int = 1) -> None:
+    def __init__(self, message: str, line: int, above: int = 0, below: int = 0) -> None:
         super().__init__(message)
         self.line = line
-        self.shown = shown
+        self.above = above
+        self.below = below
 
     def moved(self, lines: int) -> "ParseError":
         """Return the same error in a text that has this many more lines above."""
-        return ParseError(str(self), self.line + lines, self.shown)
+        return ParseError(str(self), self.line + lines, self.above, self.below)
 
 
 _HUGE_NUMBER = re.compile(r"0[xXoObB][0-9a-fA-F_]{3500}")
@@ -78,7 +80,7 @@ def parse(text: str) -> list[ast.stmt]:
         told = tell_syntax_error(error, text)
         # Without line numbers: they count in this text, which may be a part of the learner's.
         english = f"({type(error).__name__}: {_LINE_IN_MESSAGE.sub('', error.msg or '')})"
-        raise ParseError(f"{SYNTAX_ERROR}{told.message} {english}", told.line, told.shown) from error
+        raise ParseError(f"{SYNTAX_ERROR}{told.message} {english}", told.line, told.above, told.below) from error
     except (RecursionError, MemoryError) as error:
         raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
     except ValueError as error:  # NUL characters, before Python 3.11.4

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from grader.observe.wording import with_particle
 
-_MAX_SHOWN = 4
-"""Maximum lines shown; blank ones may separate two lines whose indentation clashes."""
+_MAX_BESIDE = 3
+"""Maximum lines shown beside a line; blank ones may separate two lines whose indentation clashes."""
 
 
 class SyntaxErrorNote(NamedTuple):
@@ -18,8 +18,10 @@ class SyntaxErrorNote(NamedTuple):
     """Korean sentences: what is wrong, then what to do."""
     line: int
     """Line to look at, from 1."""
-    shown: int = 1
-    """Number of lines to show from there: more than 1 if the error is visible only in comparison with a later line."""
+    above: int = 0
+    """Number of lines to show above it: the error is visible only in comparison with the first of them."""
+    below: int = 0
+    """Number of lines to show below it: the error is visible only in comparison with the last of them."""
 
 
 def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
@@ -47,15 +49,17 @@ def tell_syntax_error(error: SyntaxError, text: str) -> SyntaxErrorNote:
 
 
 def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -> SyntaxErrorNote:
-    """Describe a wrong indentation at line `number`; it is visible only beside the line above."""
+    """Describe a wrong indentation at line `number`; it is visible only beside the line above.
+
+    For a block without lines, the line to look at is the one that opens it.
+    """
     message = error.msg or ""
-    above = next((n for n in range(number - 1, 0, -1) if not _is_blank_or_comment(lines[n - 1])), number)
-    alone = number  # the line to look at if the two are too far apart to be shown together
     if match := re.match(r"expected an indented block after .* on line (\d+)", message):
-        above = alone = min(max(int(match[1]), 1), len(lines))
-        what = f"{_quoted(lines[above - 1])} 아래에 들여 쓴 줄이 없어요."
+        opening = min(max(int(match[1]), 1), len(lines))
+        what = f"{_quoted(lines[opening - 1])} 아래에 들여 쓴 줄이 없어요."
         remedy = "그 안에 들어갈 줄을 빈칸 4개만큼 들여 써 주세요."
-    elif isinstance(error, TabError):
+        return SyntaxErrorNote(f"{what} {remedy}", opening, below=_if_near(number - opening))
+    if isinstance(error, TabError):
         what = "들여쓰기에 탭과 빈칸이 섞여 있어요."
         remedy = "탭을 모두 빈칸 4개로 바꿔 주세요."
     elif message.startswith("unindent"):
@@ -64,9 +68,13 @@ def _wrong_indentation(error: IndentationError, lines: list[str], number: int) -
     else:
         what = "들여쓰기가 앞줄보다 깊어요."
         remedy = "앞줄과 첫 칸을 맞춰 주세요."
-    shown = number - above + 1
-    told = f"{what} {remedy}"
-    return SyntaxErrorNote(told, above, shown) if 1 <= shown <= _MAX_SHOWN else SyntaxErrorNote(told, alone)
+    above = next((n for n in range(number - 1, 0, -1) if not _is_blank_or_comment(lines[n - 1])), number)
+    return SyntaxErrorNote(f"{what} {remedy}", number, above=_if_near(number - above))
+
+
+def _if_near(distance: int) -> int:
+    """Return the distance of two lines to show together; 0 if they are too far apart."""
+    return distance if 0 <= distance <= _MAX_BESIDE else 0
 
 
 def _is_blank_or_comment(line: str) -> bool:

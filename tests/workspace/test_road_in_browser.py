@@ -66,7 +66,10 @@ def shown(output: Any, text: str) -> None:
 
 
 def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -> None:
-    """The first pass takes four actions: run the function and its check, add the line, run the function again."""
+    """The first pass takes four actions: run the function and its check, add the line, run the function again.
+
+    Afterwards the page is opened again, and a mistake is made anew.
+    """
     shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner, whatever tests before have predicted
     page.goto(lab.address)
     page.wait_for_url(f"**/lab/tree/{LESSON.parts[0].place}")
@@ -152,6 +155,17 @@ def test_from_the_first_check_to_the_first_prediction(lab: Started, page: Any) -
     shown(experiment, ASKED.because)
     shown(experiment, f"새 업적 「{won['first-prediction'].title}」: {won['first-prediction'].text}")
     assert_written(lab.progress)
+
+    # The same page opened again, with the outputs that were saved: the card still follows the code.
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+s")
+    page.locator(".jp-mod-dirty").wait_for(state="detached")
+    page.reload()
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기 >> visible=true")
+    shown(card, "통과")
+    lesson.write(writing, given)
+    page.keyboard.press("Control+Enter")
+    shown(card, mistake.title)  # the check follows by itself
 
 
 def moment(slider: Any) -> str:

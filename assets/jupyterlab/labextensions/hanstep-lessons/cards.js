@@ -242,7 +242,8 @@
       const about = one.model.type === "code" && LOOKS.exec(bare(one))?.[2];
       if (about && cellOf(notebook, about, one) === cell) markIfSeenBefore(app, notebook, one);
     }
-    for (const check of notebook.widgets.filter((one) => ranSource.has(one))) {
+    const wasChecked = (one) => ranSource.has(one) || SEEN.test(outputText(one)); // in this window, or before it
+    for (const check of notebook.widgets.filter((one) => one.model.type === "code" && wasChecked(one))) {
       const exercise = CHECKS.exec(source(check))?.[1];
       if (!exercise || cellOf(notebook, exercise, check) !== cell) continue;
       if (check.prompt === "*") continue; // it is about to run
