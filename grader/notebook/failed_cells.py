@@ -1,24 +1,28 @@
-"""Notice cells that failed: the function that such a cell should have defined is still that of an earlier run.
+"""Notice cells that no longer define their exercise: its function is still that of an earlier run.
 
-Without this, `check(train_step)` after a syntax error would judge, and record, code that no longer stands in the cell.
+Without this, `check(train_step)` after a syntax error, or after the function was renamed, would judge, and record, code
+that no longer stands in the cell.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from grader.base.names import closest
 from grader.course.reading import load_course
 from grader.notebook.own_answers import exercise_of_cell
 from grader.notebook.shell import running_shell
 from grader.observe.wording import with_particle
 from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
-from grader.submission.syntax import DEFINED_NAME, SYNTAX_ERROR, ParseError, parse, top_level
+from grader.submission.syntax import DEFINED_NAME, DEFINITIONS, SYNTAX_ERROR, ParseError, parse, top_level
 from grader.submission.unindented import unindented_line, unindented_message
 
 _DEFINITION = re.compile(rf"^{DEFINED_NAME}", re.MULTILINE)
 """Finds definitions by their text: a cell with a syntax error has no tree."""
+_EMPTY = "함수 안이 비어 있어요"
+"""Title for a cell that defined an empty function, because its lines are not indented."""
 _AGAIN = "오류를 고치고 그 셀을 다시 실행한 다음 확인하세요 (셀을 누르고 Shift+Enter)."
 
 
@@ -30,14 +34,13 @@ class _Failed:
     """What the name stands for since an earlier run; None if it stands for nothing."""
     why: str
     """Korean sentence on what is wrong with the cell, or an exception as Python words it."""
-    is_unindented: bool = False
-    """True if the cell defined an empty function, because its lines are not indented."""
+    title: str = "위 셀이 실행되지 않았어요"
 
 
 _failed: dict[str, _Failed] = {}
 """By exercise, in this kernel."""
-_ran: set[str] = set()
-"""Exercises whose own cell has run in this kernel, whatever it defined."""
+_made_by_own_cell: dict[str, object] = {}
+"""For each exercise whose own cell has run in this kernel, what the cell defined last under its name, or None."""
 _running: list[str] = []
 """Texts of the running cells, the inner one last: one can run another."""
 
@@ -47,7 +50,7 @@ def notice_failed_cells() -> None:
     shell = running_shell()
     if shell is not None:
         _failed.clear()  # of an earlier notebook in this process
-        _ran.clear()
+        _made_by_own_cell.clear()
         observer = _Observer(shell.user_ns)
         shell.events.register("pre_run_cell", observer.before)
         shell.events.register("post_run_cell", observer.after)
@@ -62,15 +65,15 @@ class OlderThanItsCell:
 
 
 def older_than_its_cell(exercise: str, function: Callable[..., Any]) -> OlderThanItsCell | None:
-    """Return what to say if the cell of `function` has failed since the function was made; None if it has not."""
+    """Return what to say if a later run of its cell has not made `function` anew; None if it is the newest."""
     failed = _failed.get(exercise)
     if failed is None or failed.earlier is not function:
         return None
+    if failed.title == _EMPTY:
+        return OlderThanItsCell(_EMPTY, (failed.why, _AGAIN))
     subject = with_particle(f"`{exercise}`", "은/는")
-    if failed.is_unindented:
-        return OlderThanItsCell("함수 안이 비어 있어요", (failed.why, _AGAIN))
     told = f"그래서 지금 있는 {subject} 고치기 전의 것이고, 확인하지 않았어요."
-    return OlderThanItsCell("위 셀이 실행되지 않았어요", (told, failed.why, _AGAIN))
+    return OlderThanItsCell(failed.title, (told, failed.why, _AGAIN))
 
 
 def unindented_in_running_cell(missing: str) -> str | None:
@@ -85,7 +88,7 @@ def unindented_in_running_cell(missing: str) -> str | None:
 
 def has_run(exercise: str) -> bool:
     """Return True if the exercise's own cell has run in a front end that tells which cell runs."""
-    return exercise in _ran
+    return exercise in _made_by_own_cell
 
 
 def has_failed(exercise: str) -> bool:
@@ -98,19 +101,18 @@ class _Observer:
 
     def __init__(self, names: dict[str, Any]) -> None:
         self._names = names
-        self._before: list[dict[str, object]] = []
-        """The values that a cell is to replace, by name; one dict for each running cell, since one can run another."""
+        self._before: list[tuple[str | None, dict[str, object]]] = []
+        """The exercise that a running cell belongs to, and the values that it is to replace, by name; the inner cell
+        last, since one can run another."""
 
     def before(self, info: Any) -> None:
         """Remember the functions that the cell about to run is to define anew."""
         raw = str(info.raw_cell)
-        if (own := exercise_of_cell(info)) is not None:
-            _ran.add(own)
         exercises = load_course().exercises
         meant = {name for name in _DEFINITION.findall(raw) if name in exercises}
         if meant:
             meant -= practised(as_python(raw), tuple(exercises))
-        self._before.append({name: self._names.get(name) for name in meant})
+        self._before.append((exercise_of_cell(info), {name: self._names.get(name) for name in meant}))
         _running.append(raw)
 
     def after(self, result: Any) -> None:
@@ -118,19 +120,45 @@ class _Observer:
         error = result.error_before_exec or result.error_in_exec
         problem = _syntax_problem(str(result.info.raw_cell)) if isinstance(error, SyntaxError) else None
         source = _running.pop() if _running else ""
-        meant = self._before.pop() if self._before else {}
+        own, meant = self._before.pop() if self._before else (None, {})
         statements = top_level(as_python(source)) if meant else ()
         for name, earlier in meant.items():
             outside = unindented_line(statements, name)
             if outside is not None:
                 why = unindented_message(name, outside.line)
-                _failed[name] = _Failed(self._names.get(name), why, is_unindented=True)
+                _failed[name] = _Failed(self._names.get(name), why, _EMPTY)
             elif error is not None and self._names.get(name) is earlier:
                 _failed[name] = _Failed(earlier, problem or f"오류: {_in_one_line(error)}")
             else:
                 _failed.pop(name, None)
+        if own is not None:
+            self._notice_own(own, source, meant, problem)
         if problem is not None:
             _show(problem)
+
+    def _notice_own(
+        self, exercise: str, source: str, meant: Mapping[str, object], problem: str | None
+    ) -> None:
+        """Record that an exercise's own cell has defined it, or no longer does: it was renamed or taken out."""
+        if exercise in meant:
+            _made_by_own_cell[exercise] = self._names.get(exercise)
+            return
+        earlier = _made_by_own_cell.setdefault(exercise, None)
+        if earlier is not None and self._names.get(exercise) is earlier:
+            why = problem or _why_not_defined(exercise, source)
+            _failed[exercise] = _Failed(
+                earlier, why, f"연습 셀에 {with_particle(f'`{exercise}`', '이/가')} 없어요"
+            )
+
+
+def _why_not_defined(exercise: str, source: str) -> str:
+    """Return Korean sentences on a cell that runs and defines other names than its exercise's, or none."""
+    written = [one.name for one in top_level(as_python(source)) if isinstance(one, DEFINITIONS)]
+    near = closest(exercise, written) or (written[0] if len(written) == 1 else None)
+    mended = with_particle(f"`{exercise}`", "으로/로")
+    if near is None:
+        return f"연습 셀에 이 이름의 함수가 없어요. 함수의 이름을 {mended} 써 주세요."
+    return f"연습 셀에 쓴 함수의 이름은 {with_particle(f'`{near}`', '이에요/예요')}. 이름을 {mended} 바꿔 주세요."
 
 
 def _syntax_problem(source: str) -> str | None:

@@ -211,7 +211,8 @@ def _place(feedback: Feedback) -> Iterable[RenderableType]:
         yield _indented(Text(where, _LABEL), 2)
         if line:
             for number, one in enumerate(
-                (line if "\n" in line else line.strip()).split("\n"), start=(framed.line or 0) - framed.lines_above
+                (line if "\n" in line else line.strip()).split("\n"),
+                start=(framed.line or 0) - framed.lines_above,
             ):
                 before = "" if framed.line is None else f"{number} | "
                 yield _indented(Text(f"{before}{plain_text.clean(one.rstrip(), 400)}", "bold"), 2)

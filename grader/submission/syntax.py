@@ -80,7 +80,9 @@ def parse(text: str) -> list[ast.stmt]:
         told = tell_syntax_error(error, text)
         # Without line numbers: they count in this text, which may be a part of the learner's.
         english = f"({type(error).__name__}: {_LINE_IN_MESSAGE.sub('', error.msg or '')})"
-        raise ParseError(f"{SYNTAX_ERROR}{told.message} {english}", told.line, told.above, told.below) from error
+        raise ParseError(
+            f"{SYNTAX_ERROR}{told.message} {english}", told.line, told.above, told.below
+        ) from error
     except (RecursionError, MemoryError) as error:
         raise ParseError("너무 깊이 겹쳐 있어서 읽을 수 없어요.", 1) from error
     except ValueError as error:  # NUL characters, before Python 3.11.4

@@ -75,6 +75,35 @@ def test_a_syntax_error_is_told_in_korean_with_its_line(
         assert "괄호 `(`를 열고 닫지 않았어요" in text.replace("(`를", "(`를")
 
 
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("def trainstep(*given): ...", "함수의 이름은 `trainstep`이에요"),
+        ("def mine(*given): ...", "함수의 이름은 `mine`이에요"),
+        ("# nothing yet", "이 이름의 함수가 없어요"),
+        ("def trainstep(:", "1번째 줄"),
+    ],
+)
+def test_a_renamed_function_is_not_judged_by_its_earlier_name(shell: Any, cell: str, told: str) -> None:
+    """The name still stands for what the exercise's own cell has made before."""
+    own = "exercise-train_step"
+    shell.run_cell(RIGHT["train_step"], cell_id=own)
+    shell.run_cell(cell, cell_id=own)
+    shown = result(shell, "check(train_step)")
+    assert shown.feedback is None
+    assert "연습 셀에 `train_step`이 없어요" in shown.text
+    assert told in shown.text
+    shell.run_cell(RIGHT["train_step"], cell_id=own)
+    assert result(shell, "check(train_step)").passed
+
+
+def test_an_answer_in_another_cell_is_judged_whatever_the_exercises_own_cell_holds(shell: Any) -> None:
+    shell.run_cell("def train_step(*given): ...", cell_id="exercise-train_step")
+    result(shell, RIGHT["train_step"])
+    shell.run_cell("# see above", cell_id="exercise-train_step")
+    assert result(shell, "check(train_step)").passed
+
+
 @pytest.mark.parametrize("name", ["mend_step", "SAM", "accumulate"])
 def test_every_exercise_is_noticed(shell: Any, name: str) -> None:
     """Classes as well."""
