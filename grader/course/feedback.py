@@ -14,9 +14,8 @@ from grader.observe.printed import Printed
 Status = Literal[
     "passed", "failed", "error", "timeout", "memory", "crashed", "output", "missing", "unreadable"
 ]
-"""Outcome of one exercise. `failed`: ran and behaves wrongly; `error`: the student's code raised; `missing`: not in the
-submission; `unreadable`: the file cannot be read; the others (`timeout`, `memory`, `crashed`, `output`): stopped before
-the end."""
+"""Outcome of one exercise. `failed`: behaves wrongly; `error`: the student's code raised; `missing`: not in the
+submission; `unreadable`: so is the file; `timeout`, `memory`, `crashed`, `output`: stopped before the end."""
 
 Repair = Literal["at-once", "after-hint"]
 """When a learner reads the name of a mistake, which tells the repair: `at-once` on the card of the check, or
@@ -51,8 +50,7 @@ class FirstDifference:
     expected: str
     got: str
     update: int | None = None
-    """Number of the first wrong update, from 1; 0 if the parameters differ before any update; None if no parameters
-    differ."""
+    """Number of the first wrong update, from 1; 0 if parameters differ before any update; None if none differ."""
     tensor: str | None = None
     """The parameter element that differs most at that update, as `0.weight[3]`; None if no parameters differ."""
 

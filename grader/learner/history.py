@@ -23,10 +23,12 @@ _WORK = ("check", "hint", "prediction", "clinic")
 
 _Hint = Annotated[str, Meta(max_length=4_000)]
 Road = tuple[tuple[Annotated[str, Meta(min_length=1, max_length=2_000)], tuple[_Hint, _Hint, _Hint]], ...]
-"""The mistake that a check named first: (id, the steps of its hints, see `report.hint_ladder`).
+"""The mistakes that a check named: (id, the steps of its hints, see `report.hint_ladder`).
 
-A step is empty if nothing is known for it. Versions up to 1.1 wrote an entry for each mistake; the first one counts.
+A step is empty if nothing is known for it. Some versions wrote the mistake that was named first alone.
 """
+MOST_MISTAKES = 3
+"""Maximum number of mistakes of one check that there are hints about."""
 
 
 @dataclass
@@ -40,7 +42,7 @@ class ExerciseHistory:
     hints: int = 0
     """Highest number of a hint of the exercise itself, shown since the last reset."""
     mistake_hints: dict[str, int] = field(default_factory=dict)
-    """Highest number of a hint shown about the mistake of `road`, since checks in a row have named it."""
+    """Highest number of a hint shown about each mistake of `road`, since checks in a row have named it."""
     first_pass: float | None = None
     """Time of the first pass in seconds since 1970; None if never passed."""
     tries: int = 0
@@ -56,7 +58,7 @@ class ExerciseHistory:
     last_mistakes: tuple[str, ...] = ()
     """Ids of the mistakes that the last check named, as in results.json; empty after a pass or a reset."""
     road: Road = ()
-    """Hints about the first of these mistakes; empty if a version wrote the event that had none."""
+    """Hints about these mistakes; empty if a version wrote the event that had none."""
     last_check: tuple[str, bool, tuple[str, ...]] | None = None
     """Of the last check: fingerprint of the definition, whether it passed, ids of the mistakes; None after a reset."""
 
@@ -225,4 +227,4 @@ def _road(value: object) -> Road:
         road = msgspec.convert(value if isinstance(value, list) else [], Road)
     except msgspec.ValidationError:
         return ()
-    return road[:1]
+    return road[:MOST_MISTAKES]

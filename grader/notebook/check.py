@@ -128,7 +128,7 @@ def hint(
 ) -> Shown:
     """Show the next hint together with the earlier ones; the last hint is the answer.
 
-    If the last check named mistakes, the hints are about the first one.
+    If the last check named mistakes, the hints are about them, one after the other.
 
     Args:
         exercise: name of an exercise, or its function.

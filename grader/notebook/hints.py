@@ -1,6 +1,6 @@
 """Give a learner's next hint: a step of the ladder that the state of the exercise has.
 
-the last check named mistakes    about the first: what to think of, where to look, what to write; then the answer
+the last check named mistakes    about each: what to think of, where to look, what to write; then the answer
 it named none, or passed         the exercise's own hints; then the answer
 
 A bonus task has no answer, and no hints of its own. The number of steps depends on the last check alone.
@@ -30,7 +30,7 @@ class _Step:
     number: int
     """As it is recorded: from 1, among the exercise's own or among those about the mistake."""
     mistake: str = ""
-    """Id of the mistake that it is about."""
+    """Id of the mistake that it is about; empty for one of the exercise's own."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ def _shown(step: _Step, done: ExerciseHistory) -> int:
 def _steps(exercise: Exercise, done: ExerciseHistory) -> Iterator[_Step]:
     """Yield the hints that the exercise has now, in order."""
     own = [_Step("", text, number) for number, text in enumerate(exercise.hints, start=1)]
-    which = f" (실수 1/{len(done.last_mistakes)})" if len(done.last_mistakes) > 1 else ""
-    for mistake, steps in done.road:
+    for rank, (mistake, steps) in enumerate(done.road, start=1):
+        which = f" (실수 {rank}/{len(done.last_mistakes)})" if len(done.last_mistakes) > 1 else ""
         for number, (name, text) in enumerate(zip(STEP_NAMES, steps, strict=True), start=1):
             if text:
                 yield _Step(f"{name}{which}", text, number, mistake)

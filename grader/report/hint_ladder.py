@@ -1,14 +1,17 @@
-"""Word the hints about the mistake that a check names first: what to think of, where to look, and what to write.
+"""Word the hints about the mistakes that a check names: what to think of, where to look, and what to write.
 
-The answer is the step after these. A step that nothing is known for is empty and left out. What is written last is the
-edit of the learner's own code (`judging.own_edit`), in words and as the lines look afterwards. Without one, a line of
-the solution stands in for it, but only if it can stand in the learner's code as it is: lines of a program of another
-shape would only confuse.
+The answer is the step after these. A step that nothing is known for is empty and left out. Where the card has told the
+mistake's name, the first step says where to look, too: a hint has to tell more than the card.
+
+What is written last is the edit of the learner's own code (`judging.own_edit`), in words and as the lines look
+afterwards; it is known for the mistake that is named first. Without one, a line of the solution stands in for it, but
+only if it can stand in the learner's code as it is: lines of a program of another shape would only confuse.
 """
 
 import ast
 import re
 from dataclasses import replace
+from itertools import chain, repeat
 from textwrap import dedent
 
 from grader.course.feedback import Feedback, NamedMistake, OwnEdit, Repair
@@ -21,24 +24,35 @@ _MOST_CHARACTERS = 2_000
 _MOST_INLINE = 40
 """Maximum length of code inside a sentence; longer code stands below it."""
 
+_Steps = tuple[str, str, str]
+"""The steps about one mistake, see `STEP_NAMES`."""
 
-def hint_steps(feedback: Feedback, source: str, repair: Repair) -> tuple[str, str, str]:
-    """Return the steps about the mistake that is named first, as Markdown, see `STEP_NAMES`; one may be empty.
 
-    The place is left out if the card shows the same line, unless it would be the only step besides what to think of.
+def hints_by_mistake(feedback: Feedback, source: str, repair: Repair) -> tuple[tuple[str, _Steps], ...]:
+    """Return (id, steps) of each mistake that the feedback names, as Markdown, see `STEP_NAMES`; a step may be empty.
 
     Args:
-        feedback: feedback that names a mistake.
+        feedback: the feedback.
         source: the learner's code.
-        repair: when the card tells the mistake's name; held back, the last step tells it.
+        repair: when the card tells the mistakes' names; held back, the last step tells it.
     """
-    named, edit = feedback.diagnosis.mistakes[0], feedback.own_edit
-    name = "" if repair == "at-once" else f"{one_of(named.titles)}. {named.explain}"
+    own_edits = chain([feedback.own_edit], repeat(None))
+    mistakes = zip(feedback.diagnosis.mistakes, own_edits, strict=False)
+    return tuple((named.id, _steps(named, edit, source, repair)) for named, edit in mistakes)
+
+
+def _steps(named: NamedMistake, edit: OwnEdit | None, source: str, repair: Repair) -> _Steps:
+    """Return the steps about a mistake.
+
+    The place is left out if the card shows the same line, unless it would be the only step besides what to think of.
+    """
+    is_told = repair == "at-once"
+    name = "" if is_told else f"{one_of(named.titles)}. {named.explain}"
     what = _line_of_the_solution(named, source) if edit is None else _edit_in_words(edit)
     last = "\n".join(filter(None, (name, what)))
-    shown = repair == "at-once" and _is_on_the_card(named, edit)
-    place = "" if last and shown else _place(named, edit)
-    steps = (_with_print_reminder(named.hint), place, last)
+    place = "" if last and is_told and _is_on_the_card(named, edit) else _place(named, edit)
+    first = _with_print_reminder(named.hint)
+    steps = ("\n".join(filter(None, (first, place))), "", last) if is_told else (first, place, last)
     return steps[0][:_MOST_CHARACTERS], steps[1][:_MOST_CHARACTERS], steps[2][:_MOST_CHARACTERS]
 
 

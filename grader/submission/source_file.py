@@ -103,9 +103,9 @@ class Complaint:
     """Korean: the place and the reason."""
     place: Place
     shown: str
-    """The learner's line there, as written, and those that it has to be compared with, above or below it."""
+    """As in `Problem`."""
     lines_above: int
-    """Number of lines of `shown` above the place."""
+    """As in `Problem`."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,7 @@ class SourceFile:
     name: str
     """Path within the student's folder, for messages; unique within a submission."""
     text: str
-    """The program: one line for each line of code in the file, blank where a statement is not graded. It always
-    parses."""
+    """The program, which always parses: a line for each line of code in the file, blank if it is not graded."""
     places: tuple[Place, ...]
     """Place of each line of `text`."""
     defines: Mapping[str, int]

@@ -39,19 +39,19 @@ def held_back() -> None:
 
 
 def test_hints_go_from_the_idea_to_the_line_to_the_answer() -> None:
-    """The card has told symptom, name and cause, and no hint says it again."""
+    """The card has told symptom, name and cause; no hint says it again, and the first one tells more: the place."""
     shown = checked(NO_ZERO_GRAD)
     named = mistake("missing-zero-grad")
     card = plain(re.sub("<[^>]+>|\u2060", "", shown.html))
-    idea, place, line, asked = newest(), newest(), newest(), newest()
+    idea, line, asked = newest(), newest(), newest()
     assert plain(named.hint) in idea
     assert plain(named.hint) not in card
-    assert re.search(r"\d+번째 줄 뒤에 빠진 것이 있어요", place)
-    assert "zero_grad" not in idea + place
+    assert re.search(r"\d+번째 줄 뒤에 빠진 것이 있어요", idea)
+    assert "zero_grad" not in idea
     assert re.search(r"\d+번째 줄 뒤에 opt.zero_grad\(\)를 넣어요", line)
     for said in (named.title, SYMPTOM):
         assert plain(said) in card, said
-        assert plain(said) not in idea + place + line
+        assert plain(said) not in idea + line
     assert "정답을 볼까요?" in asked
     assert "def train_step" not in asked
     assert "def train_step" in hint("train_step", answer=True).text
@@ -74,11 +74,11 @@ def test_a_line_that_must_move_is_moved() -> None:
     return loss.item()
 """
     checked(late_clip, "train_step_extras")
-    idea, place, line = (newest("train_step_extras") for _ in range(3))
+    idea, line = (newest("train_step_extras") for _ in range(2))
     assert plain(mistake("clip-after-step", "train_step_extras").hint) in idea
-    assert "5번째 줄의 자리를 보세요" in place
+    assert "5번째 줄의 자리를 보세요" in idea
     assert "5번째 줄을 7번째 줄 뒤로 옮겨요" in line
-    assert "빠진 것" not in place + line
+    assert "빠진 것" not in idea + line
 
 
 def test_a_loop_of_another_shape_gets_its_own_line() -> None:
@@ -125,6 +125,7 @@ def test_held_back_the_name_comes_with_the_line() -> None:
 
 
 def test_hints_seen_stay_above_and_say_what_they_are() -> None:
+    held_back()
     checked(NO_ZERO_GRAD)
     hint("train_step")
     second = hint("train_step")
@@ -139,7 +140,7 @@ def test_another_mistake_begins_anew_and_the_same_goes_on() -> None:
     checked(NO_ZERO_GRAD)
     newest()
     checked(NO_ZERO_GRAD + "\n# still the same\n")
-    assert "번째 줄" in newest(), "the idea of the same mistake was told again"
+    assert "넣어요" in newest(), "the idea of the same mistake was told again"
     checked(NO_STEP)
     assert plain(mistake("missing-step").hint) in newest()
     checked(NO_ZERO_GRAD)
@@ -154,18 +155,19 @@ def test_another_mistake_begins_anew_and_the_same_goes_on() -> None:
     assert plain(TRAIN_STEP.clues[1]) in newest()
 
 
-def test_of_two_mistakes_the_first_is_hinted_at() -> None:
-    """Its edit mends it and leaves the other one; that has its own hints once the first is mended."""
+def test_two_mistakes_have_their_hints_one_after_the_other() -> None:
+    """The edit of the first mends it and leaves the other one; the answer comes after the hints about both."""
     source = NO_ZERO_GRAD.replace("return loss.item()", "return loss")
     shown = checked(source)
     first, second = (mistake(id_) for id_ in shown.feedback.mistake_ids)
     texts = [newest() for _ in range(4)]
     assert plain(first.hint) in texts[0]
-    assert plain(second.hint) not in "".join(texts)
+    assert plain(second.hint) not in "".join(texts[:2])
+    assert plain(second.hint) in texts[2]
     assert "정답을 볼까요?" in texts[3]
-    assert "힌트 3/4 · 고칠 줄 (실수 1/2)" in hint("train_step").text
-    checked(source.replace("return loss", "return loss.item()") if first.id == "returns-tensor" else NO_STEP)
-    assert "힌트 1/" in hint("train_step").text
+    told = hint("train_step").text
+    assert "힌트 2/4 · 고칠 줄 (실수 1/2)" in told
+    assert "힌트 3/4 · 생각할 것 (실수 2/2)" in told
 
 
 def test_a_bonus_task_has_hints_for_a_named_mistake_and_no_answer() -> None:
@@ -183,7 +185,7 @@ def test_each_hint_counts_as_one_for_rewards_and_asking_for_the_answer_as_none()
     checked(NO_ZERO_GRAD)
     for _ in range(6):
         newest()
-    assert Progress.load().history.exercise("train_step").hints_used == 3
+    assert Progress.load().history.exercise("train_step").hints_used == 2
     assert "남은 힌트는 1개" in checked(NO_ZERO_GRAD).html
 
 
@@ -201,13 +203,13 @@ def test_what_comes_after_a_pass_is_not_counted() -> None:
 def test_the_command_asks_before_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checked(NO_ZERO_GRAD)
     told = []
-    for more in ((), (), (), (), ("--answer",)):
+    for more in ((), (), (), ("--answer",)):
         assert run(["hint", "train_step", *more]) == 0
         told.append(capsys.readouterr().out)
-    assert "다음 힌트 (2/4): grader hint train_step" in told[0]
-    assert "grader hint train_step --answer" in " ".join(told[3].split())
-    assert "def train_step" not in told[3]
-    assert "def train_step" in told[4]
+    assert "다음 힌트 (2/3): grader hint train_step" in told[0]
+    assert "grader hint train_step --answer" in " ".join(told[2].split())
+    assert "def train_step" not in told[2]
+    assert "def train_step" in told[3]
 
 
 def test_a_forged_progress_file_shows_no_forged_hints() -> None:
