@@ -43,8 +43,11 @@ def _draw_seed(stage: Stage) -> int:
 
 
 def _draw_indivisible_count(stage: Stage) -> int:
-    """Draw a number of items that the ranks cannot share equally."""
-    return _WORLD * stage.env.draw("n").whole(6, 12) + stage.env.draw("rest").whole(1, _WORLD - 1)
+    """Draw a number of items that the ranks cannot share equally.
+
+    Two items or more are missing: one alone may be filled with any item.
+    """
+    return _WORLD * stage.env.draw("n").whole(6, 12) + stage.env.draw("rest").whole(1, _WORLD - 2)
 
 
 def _draw_divisible_count(stage: Stage) -> int:
@@ -89,8 +92,11 @@ def _padded(stage: Stage) -> None:
 
 @driver.scenario("few", "rank보다 적은 데이터", check="shares")
 def _few(stage: Stage) -> None:
-    """Share fewer items than there are ranks. A wrong program pads only once, so some ranks read nothing."""
-    n, world = stage.env.draw("n").whole(1, 3), 8
+    """Share fewer items than there are ranks. A wrong program pads only once, so some ranks read nothing.
+
+    There are two items or three: one alone fills every place.
+    """
+    n, world = stage.env.draw("n").whole(2, 3), 8
     _record_shares(stage, n, _shards(stage, n, world, seed=_draw_seed(stage)))
 
 

@@ -146,7 +146,7 @@ def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
         stage.recorder.fact(
             f"rank {number}의 m이 전체의 절반과 가장 큰 매개변수를 넘음", yes_or_no(owned_size > fair_size)
         )
-        stage.recorder.fact(f"rank {number}의 상태에 든 다른 것", len(state) - len(owned))
+        stage.recorder.fact(f"rank {number}의 상태에 다른 것이 듦", yes_or_no(len(state) > len(owned)))
     held.sort(key=itemgetter(0))
     stage.recorder.fact("상태가 어느 한 rank에 있는 매개변수", [index for index, _ in held])
     updated = [rank.parameters[index].detach().ravel()[0] for index, rank in held]
@@ -182,11 +182,9 @@ def _cleared(stage: Stage) -> None:
     ranks = _train(stage, **_SETTINGS)
     for rank in ranks:
         stage.recorder.call(rank.optimizer.zero_grad)
-    # Not recorded is which parameters have gradients left, because which rank owns which is up to the learner.
-    left = [(rank, p) for rank in ranks for p in rank.parameters if p.grad is not None]
-    left_of_own = [p for rank, p in left if p in rank.optimizer.state]
-    stage.recorder.fact("맡은 매개변수에 `.grad`가 남음", yes_or_no(bool(left_of_own)))
-    stage.recorder.fact("맡지 않은 매개변수에 `.grad`가 남음", yes_or_no(len(left) > len(left_of_own)))
+    # Counts, not the ranks themselves, because which rank owns which parameter is up to the learner.
+    left = [[p.grad is not None for p in rank.parameters] for rank in ranks]
+    stage.recorder.fact("매개변수마다 `.grad`가 남은 rank의 수", [sum(column) for column in zip(*left, strict=True)])
     stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in ranks[0].parameters])
 
 
