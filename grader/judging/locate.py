@@ -51,7 +51,7 @@ def _locate_one(
 ) -> Location | None:
     """Return the location of one mistake; None only if `def` or `class` does not define the exercise."""
     if not mistake.variant.mistake.only_near:  # with it, the course has fixed the line: no exception moves it
-        raising = _line_that_raises(mistake, trace, reference)
+        raising = _line_that_raises(mistake, trace, reference, origin.source)
         if raising is not None:
             return raising
     location = _line_like_any_variant(mistake, explanation, reference, origin.source)
@@ -60,28 +60,47 @@ def _locate_one(
     return _line_of_event(mistake, trace, reference) or _line_in_definition(mistake, reference, origin)
 
 
-def _line_that_raises(mistake: ExplainedMistake, trace: Trace, reference: Reference) -> Location | None:
+def _line_that_raises(
+    mistake: ExplainedMistake, trace: Trace, reference: Reference, source: str
+) -> Location | None:
     """Return the line at which the learner's program raises, if the mistake is the cause; None otherwise.
 
     The mistake is the cause if its program raises for the same reason, in a line that the solution does not have. If
-    the reason is a None, the solution may have that line, because the None may come from an earlier one. An exception
-    of the learner's own `raise` does not count: the line to repair is elsewhere.
+    the reason is a None, the solution may have that line, because the None may come from an earlier one.
+
+    For an exception of the learner's own `raise`, the line is that of the condition above it, if the mistake changes
+    the condition above its own `raise`; otherwise the line to repair is elsewhere.
     """
     mistaken_source = reference.sources[mistake.variant.name]
     solution_lines = exercise_source(reference.exercise).splitlines()
     for scenario in mistake.scenarios:
         raised = trace.runs[scenario].failure
-        if raised is None or raised.line is None or raised.own:
+        if raised is None or raised.line is None:
             continue
         expected = reference.run_so_far(mistaken_source, scenario).failure
         if expected is None or expected.line is None or not has_same_cause(raised, expected):
             continue
-        if (
+        if raised.own:
+            condition = _line_of_condition(mistaken_source, expected.line)
+            if condition and mistaken_source.splitlines()[condition - 1] not in solution_lines:
+                return Location(_line_of_condition(source, raised.line) or raised.line)
+        elif (
             "NoneType" in raised.message
             or mistaken_source.splitlines()[expected.line - 1] not in solution_lines
         ):
             return Location(raised.line)
     return None
+
+
+def _line_of_condition(source: str, line: int) -> int | None:
+    """Return the line of the innermost `if` whose body holds the line; None if it stands in no such body."""
+    tests = [
+        node.lineno
+        for statement in top_level(source)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
+    ]
+    return max(tests, default=None)
 
 
 def _line_like_any_variant(
