@@ -49,7 +49,8 @@ def _distance(
     The distance in a scenario is |learner - mistake| / |learner - solution|, for the row of the learner's first
     difference. 0: the mistake has the learner's numbers; 1: it is as far from them as the solution is. The result is
     infinite if a scenario's distance is `_MAX_DISTANCE` or more, or if mistake and learner do not first differ from
-    the solution in the same row, or if one of the three has a number there that is not finite.
+    the solution in the same row, or if one of the three has a number there that is not finite, or if the learner has
+    zeros only: they are near to every mistake that makes the numbers small.
 
     Args:
         reference: plays the mistake's program.
@@ -69,6 +70,8 @@ def _distance(
         if not all(np.isfinite(row).all() for row in rows):
             return np.inf
         learner, mistake, solution = rows
+        if not learner.any():
+            return np.inf
         with np.errstate(over="ignore", invalid="ignore"):
             distance = float(np.linalg.norm(learner - mistake) / np.linalg.norm(learner - solution))
         if not distance < _MAX_DISTANCE:  # written so that NaN counts as far

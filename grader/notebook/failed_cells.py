@@ -17,6 +17,7 @@ from grader.observe.wording import with_particle
 from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
 from grader.submission.syntax import DEFINED_NAME, DEFINITIONS, SYNTAX_ERROR, ParseError, parse, top_level
+from grader.submission.syntax_errors import tell_syntax_error
 from grader.submission.unindented import unindented_line, unindented_message
 
 _DEFINITION = re.compile(rf"^{DEFINED_NAME}", re.MULTILINE)
@@ -118,7 +119,9 @@ class _Observer:
     def after(self, result: Any) -> None:
         """Record which of them the cell has not defined, and tell a syntax error in Korean."""
         error = result.error_before_exec or result.error_in_exec
-        problem = _syntax_problem(str(result.info.raw_cell)) if isinstance(error, SyntaxError) else None
+        problem = (
+            _syntax_problem(str(result.info.raw_cell), error) if isinstance(error, SyntaxError) else None
+        )
         source = _running.pop() if _running else ""
         own, meant = self._before.pop() if self._before else (None, {})
         statements = top_level(as_python(source)) if meant else ()
@@ -161,12 +164,15 @@ def _why_not_defined(exercise: str, source: str) -> str:
     return f"연습 셀에 쓴 함수의 이름은 {with_particle(f'`{near}`', '이에요/예요')}. 이름을 {mended} 바꿔 주세요."
 
 
-def _syntax_problem(source: str) -> str | None:
-    """Return a Korean line on the cell's syntax error; None if only IPython sees one."""
+def _syntax_problem(source: str, raised: SyntaxError) -> str | None:
+    """Return a Korean line on the cell's syntax error, which IPython raised; None if only IPython sees one."""
     try:
         parse(as_python(source))
     except ParseError as error:
         return f"{error.line}번째 줄: {str(error).removeprefix(SYNTAX_ERROR)}"
+    if "outside" in (raised.msg or ""):  # a `return` at the left margin: only the compiler sees it
+        told = tell_syntax_error(raised, source)
+        return f"{told.line}번째 줄: {told.message}"
     return None
 
 

@@ -170,10 +170,12 @@ def describe_failure(error: BaseException, program: Program, call: int = 0) -> F
 def _suggestion(error: BaseException, frame: FrameType) -> str:
     """Return ` Did you mean: 'name'?` for a name or attribute that nearly exists, as Python's own display ends.
 
-    Python 3.11 computes it only while it prints a traceback.
+    Python 3.11 computes it only while it prints a traceback. It takes `net` for `next`, although a short name is seldom
+    a misspelt builtin; here a builtin is suggested for a longer name only, and after the program's own names.
     """
-    if type(error) is NameError:
-        known = {*frame.f_locals, *frame.f_globals, *dir(builtins)}
+    is_name = type(error) is NameError
+    if is_name:
+        known = {*frame.f_locals, *frame.f_globals}
     elif type(error) is AttributeError and error.obj is not None:
         known = set(dir(error.obj))
     else:
@@ -181,11 +183,18 @@ def _suggestion(error: BaseException, frame: FrameType) -> str:
     wanted = error.name
     if not isinstance(wanted, str) or wanted in known:
         return ""
-    public = sorted(name for name in known if isinstance(name, str) and not name.startswith("_"))
-    near = difflib.get_close_matches(wanted, public, n=1, cutoff=_NEAR)
-    if not near and type(error) is NameError:
+    near = _nearest(wanted, known)
+    if not near and is_name:
         near = _longer_or_shorter(wanted, frame.f_locals)
+    if not near and is_name and len(wanted) > _SHORTEST:
+        near = _nearest(wanted, dir(builtins))
     return f". {DID_YOU_MEAN}'{near[0]}'?" if near else ""
+
+
+def _nearest(wanted: str, known: Iterable[str]) -> list[str]:
+    """Return the public name that is most like the wanted one, if any is like it."""
+    public = sorted(name for name in known if isinstance(name, str) and not name.startswith("_"))
+    return difflib.get_close_matches(wanted, public, n=1, cutoff=_NEAR)
 
 
 def _longer_or_shorter(wanted: str, variables: Iterable[str]) -> list[str]:
@@ -197,7 +206,8 @@ def _longer_or_shorter(wanted: str, variables: Iterable[str]) -> list[str]:
 DID_YOU_MEAN = "Did you mean: "
 """Stands before the suggested name in the message of an exception."""
 _SHORTEST = 3
-"""Letters that two names must share at their beginning (`opt` and `optimizer`)."""
+"""Letters that two names must share at their beginning (`opt` and `optimizer`); a name that has only so many is no
+misspelt builtin."""
 _NEAR = 0.75
 """Similarity from which a name is suggested: one letter off in four (`logits` for `logit`, `zero_grd`)."""
 _RAISE = dis.opmap["RAISE_VARARGS"]

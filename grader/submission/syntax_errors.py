@@ -233,6 +233,11 @@ _MESSAGES = (
         "`{`와 `}`의 짝과 그 안의 식을 확인해 주세요.",
     ),
     (
+        r"'(?:return|yield|await)[^']*' outside",
+        "함수 밖에 있는 줄이에요.",
+        "함수 안에 있어야 하는 줄이면 그 함수의 다른 줄과 첫 칸을 맞춰 들여 써 주세요.",
+    ),
+    (
         r"unexpected character after line continuation",
         "`\\`는 줄의 맨 끝에만 쓸 수 있어요.",
         "`\\` 뒤의 글자를 지워 주세요.",

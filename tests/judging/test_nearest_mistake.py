@@ -25,9 +25,11 @@ class Driver(dict[str, SimpleNamespace]):
 
 @dataclass
 class FewMistakes:
-    """A reference whose solution gives zeros, and whose mistakes give the rows written here."""
+    """A reference whose solution gives zeros or `right`, and whose mistakes give the rows written here."""
 
     mistakes: dict[str, dict[str, list[list[float]]]]
+    right: tuple[float, float] = (0.0, 0.0)
+    """The solution's second row."""
     exercise: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(driver=Driver()))
 
     @property
@@ -39,7 +41,7 @@ class FewMistakes:
         return {name: name for name in self.mistakes}
 
     def solution_run(self, scenario: str) -> Run:
-        return run([[0.0, 0.0], [0.0, 0.0]])
+        return run([[0.0, 0.0], [*self.right]])
 
     def complete_run(self, source: str, scenario: str) -> Run:
         rows = self.mistakes[source].get(scenario)
@@ -85,6 +87,13 @@ def test_a_mistake_that_changes_other_scenarios_is_not_near() -> None:
 def test_it_has_to_differ_first_in_the_same_row() -> None:
     of = FewMistakes({"earlier": {"first": [[1, 0], [10, 0]]}})
     assert nearest(of, first=[[0, 0], [10, 0]]) is None
+
+
+@pytest.mark.parametrize(("value", "told"), [(0.5, "small"), (0.0, None)])
+def test_zeros_are_near_nothing(value: float, told: str | None) -> None:
+    """Whatever makes the numbers small would be near."""
+    of = FewMistakes({"small": {"first": [[0, 0], [1, 0]]}}, right=(10.0, 0.0))
+    assert nearest(of, first=[[0, 0], [value, 0]]) == told
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])

@@ -104,6 +104,14 @@ def test_an_answer_in_another_cell_is_judged_whatever_the_exercises_own_cell_hol
     assert result(shell, "check(train_step)").passed
 
 
+def test_a_return_at_the_left_margin_is_told_in_korean(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's parser lets it pass; only the compiler refuses it."""
+    shell.run_cell("def train_step(model, opt, loss_fn, xb, yb):\n    opt.zero_grad()\nreturn 1.0")
+    assert "3번째 줄: 함수 밖에 있는 줄이에요." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", ["mend_step", "SAM", "accumulate"])
 def test_every_exercise_is_noticed(shell: Any, name: str) -> None:
     """Classes as well."""

@@ -184,7 +184,9 @@ def _cleared(stage: Stage) -> None:
         stage.recorder.call(rank.optimizer.zero_grad)
     # Counts, not the ranks themselves, because which rank owns which parameter is up to the learner.
     left = [[p.grad is not None for p in rank.parameters] for rank in ranks]
-    stage.recorder.fact("매개변수마다 `.grad`가 남은 rank의 수", [sum(column) for column in zip(*left, strict=True)])
+    stage.recorder.fact(
+        "매개변수마다 `.grad`가 남은 rank의 수", [sum(column) for column in zip(*left, strict=True)]
+    )
     stage.recorder.array("업데이트된 첫 원소", [float(p.detach().ravel()[0]) for p in ranks[0].parameters])
 
 
