@@ -173,8 +173,7 @@ def _suggestion(error: BaseException, frame: FrameType) -> str:
     Python 3.11 computes it only while it prints a traceback. It takes `net` for `next`, although a short name is seldom
     a misspelt builtin; here a builtin is suggested for a longer name only, and after the program's own names.
     """
-    is_name = type(error) is NameError
-    if is_name:
+    if type(error) is NameError:
         known = {*frame.f_locals, *frame.f_globals}
     elif type(error) is AttributeError and error.obj is not None:
         known = set(dir(error.obj))
@@ -184,10 +183,10 @@ def _suggestion(error: BaseException, frame: FrameType) -> str:
     if not isinstance(wanted, str) or wanted in known:
         return ""
     near = _nearest(wanted, known)
-    if not near and is_name:
+    if not near and type(error) is NameError:
         near = _longer_or_shorter(wanted, frame.f_locals)
-    if not near and is_name and len(wanted) > _SHORTEST:
-        near = _nearest(wanted, dir(builtins))
+        if not near and len(wanted) > _SHORTEST:
+            near = _nearest(wanted, dir(builtins))
     return f". {DID_YOU_MEAN}'{near[0]}'?" if near else ""
 
 

@@ -11,6 +11,7 @@ from tests.seeds import passing
 def test_no_wrong_program_passes_with_a_seed_of_its_own(exercise: Exercise) -> None:
     """With seed 7 one did, because one item was missing, which may be filled with any.
 
-    `python -m tests.seeds --all --seeds 3 10` tried seven seeds in six minutes of two quiet cores: none passed after that.
+    `python -m tests.seeds --all --seeds 3 10` tried seven seeds in six minutes: none passed after
+    that.
     """
     assert not passing(exercise, 7)
