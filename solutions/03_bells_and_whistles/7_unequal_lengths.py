@@ -191,7 +191,7 @@ check(token_mean_accumulate)
 
 # %% [markdown]
 r"""
-통과했다면 새 셀에서 `microscope(token_mean_accumulate)`를 실행해 보세요. 마이크로 배치마다 무엇이 얼마나 쌓이는지 볼 수 있습니다.
+통과했다면 카드 아래의 「현미경」을 누르거나 새 셀에서 `microscope(token_mean_accumulate)`를 실행해 보세요. 마이크로 배치마다 무엇이 얼마나 쌓이는지 볼 수 있습니다.
 
 ## 2. 화이트보드
 

@@ -221,7 +221,7 @@ check(ddp_accumulate)
 
 # %% [markdown]
 r"""
-통과했으면 새 셀에서 `from grader import microscope`를 한 다음 `microscope(ddp_accumulate)`를 실행해 보세요.
+통과했으면 카드 아래의 「현미경」을 누르거나, 새 셀에서 `from grader import microscope`를 한 다음 `microscope(ddp_accumulate)`를 실행해 보세요.
 
 ## 3. 쓰지 않은 매개변수
 
