@@ -12,6 +12,8 @@ from grader.scripts.findings import Language
 
 REPORTS: dict[Language, str] = {"ko": "xray.html", "en": "xray_en.html"}
 """Where the site keeps the report in each language."""
+_BACK: dict[Language, tuple[str, str]] = {"ko": ("index.html", "한 스텝"), "en": ("en.html", "hanstep")}
+"""By language, the page of the site from which the report is linked, and the text of the link back."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -46,4 +48,8 @@ def write_report(folder: Path, language: Language) -> Finding:
         findings = msgspec.json.decode(found.read_bytes(), type=_Report).findings if found.exists() else []
     if not findings:
         raise RuntimeError(f"xray found nothing in train.py of the site:\n{ran.stderr}")
+    report = folder / REPORTS[language]
+    page, title = _BACK[language]
+    link = f'<body>\n<nav><a href="{page}">← {title}</a></nav>'
+    report.write_text(report.read_text(encoding="utf-8").replace("<body>", link, 1), encoding="utf-8")
     return findings[0]

@@ -130,6 +130,12 @@ def test_the_first_page_says_where_the_course_comes_from(site: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "report"), [("index", "xray.html"), ("en", "xray_en.html")])
+def test_a_report_leads_back_to_the_page_that_it_comes_from(site: Path, page: str, report: str) -> None:
+    body = (site / report).read_text(encoding="utf-8").partition("<body>")[2]
+    assert body.lstrip().startswith(f'<nav><a href="{page}.html">')
+
+
+@pytest.mark.parametrize(("page", "report"), [("index", "xray.html"), ("en", "xray_en.html")])
 def test_first_page_quotes_what_xray_says_of_the_script(site: Path, page: str, report: str) -> None:
     """The finding on the first page is that of the report which it links, and the script's lines stand there."""
     first, told = Page(site / f"{page}.html"), Page(site / report)
