@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from grader.course.feedback import ClassResult
 from tests.classroom.desk.pages import Opened, wait, write
 from tests.classroom.desk.running import class_of, desk_over, right, wrong
+from tests.report import samples
 from tests.report.samples import MISSING_ZERO_GRAD, STEP_EARLY
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]
@@ -83,6 +84,28 @@ def test_a_scope_wider_than_the_group_is_tinted_and_names_the_others(opened: Ope
     write(page, "2", "셋")
     wait(page, "3명에게 적었어요")
     assert sorted(line["점수"] for line in overrides(page)) == ["1", "1", "2", "2", "2"]
+
+
+def test_what_was_typed_and_not_written_stays_with_its_group(opened: Opened) -> None:
+    """It is not offered for the next group, and it is back with the group that it is about."""
+    page = opened(samples.large_class(24))
+    page.get_by_label("까닭이나 코멘트").fill("첫 묶음에 하던 말")
+    page.get_by_label("점수").fill("-1")
+    page.get_by_role("button", name="다음 묶음").click()
+    expect(page.locator("#title")).to_contain_text("통과")
+    expect(page.locator("#told")).to_contain_text("남겨 두었어요")
+    assert (page.input_value("#text"), page.input_value("#score")) == ("", "")
+    page.get_by_role("button", name="다음 묶음").click()  # there is none
+    page.get_by_role("button", name="이전 묶음").click()
+    expect(page.locator("#title")).to_contain_text("zero_grad")
+    expect(page.locator("#text")).to_have_value("첫 묶음에 하던 말")
+    assert page.input_value("#score") == "-1"
+    page.keyboard.press("Escape")
+    page.locator("#title").focus()
+    for key in "kj":  # before the first group there is none, either
+        page.keyboard.press(key)
+    expect(page.locator("#title")).to_contain_text("통과")
+    expect(page.locator("#text")).to_have_value("")
 
 
 def test_the_number_that_the_button_told_is_the_number_that_is_judged(opened: Opened) -> None:

@@ -48,6 +48,40 @@ function attempt(work) {
   return acting;
 }
 
+// An act that leaves what is on the screen.
+function go(work) {
+  leaveDraft();
+  return attempt(async () => {
+    try {
+      await work();
+    } finally {
+      putDraftBack();
+    }
+  });
+}
+
+// ---- drafts: what was typed and not written stays with what it is about ----------------------------------
+
+const drafts = new Map();
+const draftKey = () => (state.person ? `student ${state.person.id}` : `${state.exercise?.name} ${state.group?.key}`);
+
+// At once, before the next view is asked for: what is typed from now on is for that one.
+function leaveDraft() {
+  const typed = { score: at("score").value, text: at("text").value };
+  if (!typed.score.trim() && !typed.text.trim()) return;
+  drafts.set(draftKey(), typed);
+  at("score").value = at("text").value = "";
+  tell(`쓰던 글은 「${at("title").textContent}」에 남겨 두었어요. 돌아오면 다시 나와요.`);
+}
+
+function putDraftBack() {
+  const typed = drafts.get(draftKey());
+  if (!typed || at("score").value || at("text").value) return;
+  drafts.delete(draftKey());
+  at("score").value = typed.score;
+  at("text").value = typed.text;
+}
+
 // ---- views --------------------------------------------------------------------------------------------
 
 async function showClass() {
@@ -58,7 +92,7 @@ async function showClass() {
   at("problem").hidden = !room.problem && room.has_code;
   at("problem").textContent = room.problem || (room.has_code ? "" : "이 결과에는 학생의 코드가 없어요. 지금 버전으로 다시 채점하면 코드도 보여요.");
   at("again").hidden = !room.again.length;
-  at("again").replaceChildren("전체 점수나 전체에 한 말을 적은 뒤에 다시 낸 학생: ", ...room.again.map((s) => act(s.name, () => attempt(() => showPerson(s.id)))));
+  at("again").replaceChildren("전체 점수나 전체에 한 말을 적은 뒤에 다시 낸 학생: ", ...room.again.map((s) => act(s.name, () => go(() => showPerson(s.id)))));
   const current = at("exercise").value;
   at("exercise").replaceChildren(...room.exercises.map((e) => make("option", { value: e.name }, `${e.again ? `다시 낸 ${e.again}줄 · ` : ""}${e.misfits ? `맞지 않는 ${e.misfits}줄 · ` : ""}${e.lesson} ${e.title} (${e.name}) ${e.seen}/${e.groups}`)));
   if (room.exercises.some((e) => e.name === current)) at("exercise").value = current;
@@ -95,7 +129,7 @@ async function showPressed(name, key) {
 function showGroups() {
   const focused = at("groups").contains(document.activeElement);
   const { name, groups } = state.exercise;
-  at("groups").replaceChildren(...groups.map((g) => groupButton(g, g === state.group && !state.person, () => attempt(() => showPressed(name, g.key)))));
+  at("groups").replaceChildren(...groups.map((g) => groupButton(g, g === state.group && !state.person, () => go(() => showPressed(name, g.key)))));
   const current = at("groups").querySelector('[aria-current="true"]');
   if (focused) current?.focus();
   current?.scrollIntoView({ block: "nearest" });
@@ -161,7 +195,7 @@ async function refreshPerson(id) {
   at("facts").textContent = `${view.handed_in ? "" : "낸 것이 없어요 · "}최종 점수 ${view.total}`;
   at("see").hidden = at("more").hidden = true;
   const told = make("p", { class: "soft" }, view.exercises.length ? "연습을 누르면 이 학생의 답을 보여 줘요. 여기에서 적는 것은 전체 점수예요." : "보여 줄 답이 없어요. 전체 점수는 줄 수 있어요.");
-  const items = view.exercises.map((e) => exerciseItem(e, () => attempt(() => showExercise(e.name, e.key, id))));
+  const items = view.exercises.map((e) => exerciseItem(e, () => go(() => showExercise(e.name, e.key, id))));
   at("programs").replaceChildren(make("ul", { class: "exercises" }, make("li", {}, told), ...items));
   at("card").replaceChildren();
   at("card-title").hidden = true;
@@ -183,7 +217,7 @@ async function find() {
   const { students, more } = text.trim() ? await ask("find", { text }) : { students: [], more: 0 };
   if (text !== at("find").value) return;
   state.found = students;
-  const nodes = students.map((s) => foundItem(s, () => { endSearch(); attempt(() => showPerson(s.id)); }));
+  const nodes = students.map((s) => foundItem(s, () => { endSearch(); go(() => showPerson(s.id)); }));
   if (text.trim() && !students.length) nodes.push(make("li", {}, make("p", {}, "이런 학생이 없어요.")));
   if (more) nodes.push(make("li", {}, make("p", { class: "soft" }, `이 밖에 ${more}명`)));
   at("found").replaceChildren(...nodes);
@@ -282,7 +316,7 @@ function showWritten() {
     const scope = entry.rule.startsWith(MISTAKE) ? "mistake" : "group";
     const target = entry.rule.slice((scope === "mistake" ? MISTAKE : GROUP).length);
     return writtenItem(entry, ruleName(entry.rule), {
-      show: (student) => attempt(() => showAnswer(student)),
+      show: (student) => go(() => showAnswer(student)),
       keep: (student) => attempt(() => keep({ ...same, student })),
       removeOf: (student) => attempt(() => takeBack({ ...same, student })),
       remove: () => attempt(() => takeBack(person ? { ...same, student: person.id } : same)),
@@ -434,14 +468,17 @@ async function turn(by) {
 
 // ---- keys and buttons -----------------------------------------------------------------------------------
 
+const next = () => step(1);
+const previous = () => step(-1);
 const KEYS = {
-  j: () => step(1),
-  k: () => step(-1),
+  j: next,
+  k: previous,
   ArrowRight: () => turn(1),
   ArrowLeft: () => turn(-1),
   x: seeAndStep,
   u: undo,
 };
+const MOVES = new Set([next, previous, seeAndStep]);
 const FIELDS = { s: "score", c: "text", "/": "find" }; // entered at once: what is typed while a view loads belongs there
 
 // Under a Korean layout or input method, `j` arrives as `ㅓ` or as `Process`: then the key's place tells the letter.
@@ -463,12 +500,13 @@ document.addEventListener("keydown", (event) => {
   const key = keyOf(event);
   if (!state.group || !(key in KEYS || key in FIELDS)) return undefined;
   event.preventDefault();
-  return key in FIELDS ? at(FIELDS[key]).focus() : attempt(KEYS[key]);
+  if (key in FIELDS) return at(FIELDS[key]).focus();
+  return (MOVES.has(KEYS[key]) ? go : attempt)(KEYS[key]);
 });
 
 const onClick = (id, run) => at(id).addEventListener("click", () => attempt(run));
-onClick("next", () => step(1));
-onClick("previous", () => step(-1));
+at("next").addEventListener("click", () => go(next));
+at("previous").addEventListener("click", () => go(previous));
 onClick("see", see);
 onClick("undo", undo);
 onClick("more", showMore);
@@ -483,10 +521,10 @@ at("find").addEventListener("input", () => attempt(find));
 at("find").addEventListener("keydown", (event) => {
   if (event.key !== "Enter") return;
   at("title").focus(); // at once: the next key is a command again
-  attempt(openFirstFound);
+  go(openFirstFound);
 });
 document.addEventListener("click", (event) => { if (!event.target.closest("search")) at("found").hidden = true; });
-at("exercise").addEventListener("change", () => attempt(() => showExercise(at("exercise").value)));
+at("exercise").addEventListener("change", () => go(() => showExercise(at("exercise").value)));
 at("reuse").addEventListener("change", () => { at("text").value = at("reuse").value || at("text").value; });
 at("form").addEventListener("submit", (event) => { event.preventDefault(); write(); });
 
