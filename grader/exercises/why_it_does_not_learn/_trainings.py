@@ -24,7 +24,8 @@ from grader.observe.forward_notes import mode_words
 from grader.observe.play import Env, Stage
 
 VALIDATION = 6
-"""Samples in a validation batch; no training batch has as many, so the size tells them apart."""
+"""Samples in a validation batch of every scenario that uses `NotedModes` or `ScriptedLoss`. No training batch has as
+many, so the size tells them apart."""
 
 
 def trainer_case(
@@ -41,7 +42,7 @@ def trainer_case(
 
 
 def validation_loader(env: Env, sizes: Sequence[int] = (VALIDATION,)) -> SizedLoader:
-    """Return a loader of validation batches."""
+    """Return a loader of validation batches of these sizes; by default one of `VALIDATION` samples."""
     return SizedLoader(batches(env, sizes, "validation"))
 
 
@@ -57,10 +58,10 @@ def fit(case: Case, data: Sequence[Batch], epochs: int = 1, **options: Any) -> A
 
 
 class NotedModes:
-    """The modes of a net, or of its copies, in forward passes of training or of validation."""
+    """The modes of a net and of its copies, in their forward passes of training, or else in those of validation."""
 
     def __init__(self, stage: Stage, model: Net, *, of_validation: bool) -> None:
-        """Note the forward passes of `model` from now on."""
+        """Note the forward passes of `model` from now on: those of validation if asked for, else those of training."""
         self._stage, self._of_validation = stage, of_validation
         self._seen: list[str] = []
         model.witness = self
@@ -80,7 +81,7 @@ class NotedModes:
             self._seen.append(words)
 
     def record(self, name: str) -> None:
-        """Record the modes; the witness is the sum of a number for each."""
+        """Record the modes as a claim of this name; the witness is the sum of a number for each."""
         numbers = [seeded_number(self._stage.env, words) for words in self._seen]
         self._stage.recorder.claim(name, [*self._seen], [sum(numbers)])
 
@@ -105,7 +106,7 @@ class ScriptedLoss:
         return 0.0 * output.sum() + self._script[epoch]
 
     def epoch_of(self, state: Any) -> str:
-        """Return in Korean after which epoch the model had this state."""
+        """Return in Korean after which epoch the model had this state; `None`, as text, if the state is None."""
         if state is None:
             return "None"
         vector = flat_state(state, self._model)

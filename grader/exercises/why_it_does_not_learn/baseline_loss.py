@@ -65,7 +65,7 @@ def _far_from_zero(stage: Stage) -> None:
 def _one_target(stage: Stage) -> None:
     """Give a single target, which a model without inputs hits, and then two.
 
-    A wrong program that divides by one target less returns NaN. With two targets, one that always returns 0 shows.
+    A wrong program divides by one target less, and returns NaN. One that always returns 0 shows with two targets.
     """
     _record(stage, "제곱 오차", [_real(stage.env, "one", 1), _real(stage.env, "two", 2)])
 
@@ -78,7 +78,7 @@ def _float32(stage: Stage) -> None:
 
 @driver.scenario("classes", "클래스의 번호", atol=FLOAT32_ATOL)
 def _class_numbers(stage: Stage) -> None:
-    """Give class numbers of unlike frequencies, each of which occurs.
+    """Give class numbers all of which occur, but not equally often.
 
     A wrong program takes all classes to be equally frequent, or another logarithm.
     """
@@ -114,8 +114,8 @@ def _types(stage: Stage) -> None:
     """Record the types of what is returned for either kind of targets.
 
     A wrong program returns a tensor. The witness is a number from the seed if the values for the two tensors of real
-    targets differ and are positive. So it is missing for a program that returns a constant, and for one that returns a
-    target: these are negative.
+    targets differ and are positive, else 0. So it is 0 for a program that returns a constant, and for one that returns
+    a target: these are negative.
     """
     student = stage.student("baseline_loss")
     negative = [-_real(stage.env, salt, length).abs() for salt, length in (("types", 7), ("others", 9))]

@@ -48,7 +48,7 @@ _KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
 
 
 def _open(stage: Stage, model: nn.Module) -> Any:
-    """Make the learner's dashboard, which is closed in the end: a hook on all modules would reach other scenarios."""
+    """Make the learner's dashboard; it is closed at the scenario's end: a hook on all modules would reach the next."""
     board = stage.recorder.call(stage.student("Dashboard"), model)
 
     def close() -> None:
@@ -255,13 +255,16 @@ def _in_place(stage: Stage) -> None:
 
 
 def _record_ignored(stage: Stage, name: str, passes: Callable[[nn.Module, Tensor], None]) -> None:
-    """Read one dashboard before and another after passes that do not count, and once more after one that does."""
+    """Record under `name` whether a reading is the same before and after `passes`, which do not count.
+
+    Of two dashboards over one model, one is read before, the other one after them, and again after a pass that counts.
+    """
     model = LayeredNet(stage.env)
     boards = [_open(stage, model), _open(stage, model)]
     learn(model, inputs_for(stage.env, "first", 4))
     first = _read(stage, boards[0])
     passes(model, inputs_for(stage.env, "ignored", 6))
-    model.train()
+    model.train()  # `passes` may have set eval mode
     second = _read(stage, boards[1])
     learn(model, inputs_for(stage.env, "later", 4))
     _claim_same(stage, name, first, second, _read(stage, boards[1]))
@@ -351,7 +354,7 @@ def _never(stage: Stage) -> None:
 
 @driver.scenario("untouched", "드롭아웃과 배치 정규화가 있는 모델")
 def _untouched(stage: Stage) -> None:
-    """Make the same two steps with and without a dashboard.
+    """Make the same two training passes without and with a dashboard.
 
     A wrong program changes what a layer gives, cuts the graph, or draws random numbers.
     """

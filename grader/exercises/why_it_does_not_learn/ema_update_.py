@@ -35,12 +35,12 @@ def _models(stage: Stage) -> tuple[Net, Net]:
     """Return an average and a model of the same structure, with different weights and buffers."""
     average, model = norm_dropout_mlp(stage.env, "average"), norm_dropout_mlp(stage.env, "model")
     for number, one in enumerate((average, model)):
-        _add_noise(stage, one, -1 - number)
+        _add_noise(stage, one, -1 - number)  # negative, because steps have the numbers from 0 on
     return average, model
 
 
 def _add_noise(stage: Stage, model: nn.Module, number: int) -> None:
-    """Add noise to all parameters and buffers, in place of a step of training; `number` is that of the step."""
+    """Add noise to all parameters and buffers, in place of a step of training; `number` decides which noise."""
     generator = stage.env.generator(f"step {number}")
     with torch.no_grad():
         for tensor in _parameters_and_buffers(model):
@@ -67,7 +67,15 @@ def _moved(before: Tensor, average: nn.Module) -> Tensor:
 
 
 def _follow(stage: Stage, average: Net, model: Net, first: int = 0, decay: float = 0.6) -> None:
-    """Record the average's parameters after each of six calls, before each of which the model changes."""
+    """Change the model and call, six times; record the average's parameters after each call.
+
+    Args:
+        stage: the scenario's stage.
+        average: the model that holds the average.
+        model: the model that is averaged.
+        first: `step` of the first call.
+        decay: `decay` of all calls.
+    """
     stage.recorder.watch(average)
     for step in range(first, first + 6):
         _add_noise(stage, model, step)

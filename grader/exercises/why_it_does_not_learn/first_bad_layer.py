@@ -50,7 +50,7 @@ _HUGE = 1e200
 
 
 class _Spoil(nn.Module):
-    """Put a value, one that is not finite, at one place in a row after the first.
+    """Put a value that is not finite at one place, in any row but the first.
 
     Learners read this class's name if their function returns the layer itself instead of its name.
     """
@@ -214,10 +214,10 @@ def _random_state_is_kept(stage: Stage) -> bool:
     return torch.equal(after, torch.get_rng_state())
 
 
-def _hooks_of(model: nn.Module) -> list[int]:
-    """Return how many hooks each module has."""
+def _hook_count(model: nn.Module) -> int:
+    """Return how many hooks the modules of a model have together."""
     kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-    return [sum(len(getattr(module, kind)) for kind in kinds) for module in model.modules()]
+    return sum(len(getattr(module, kind)) for module in model.modules() for kind in kinds)
 
 
 def _flat_buffers(model: nn.Module) -> Tensor:
@@ -251,7 +251,7 @@ def _large(stage: Stage) -> None:
 
 @driver.scenario("first", "잘못된 계층 둘", check="name")
 def _first(stage: Stage) -> None:
-    """Two layers spoil a value, and the next one makes it finite again: no other layer or block has a part in it.
+    """Two layers spoil a value, and the layer after each makes it finite again, so no third layer gives a bad value.
 
     A wrong program returns the last one, or finds only the kind that the second one makes.
     """
@@ -327,7 +327,7 @@ def _bad_batch_later(stage: Stage) -> None:
 
 
 def _record_name_of_reused(stage: Stage, order: Sequence[int], factor: float) -> None:
-    """Call with layers of which some are called again, and record the name.
+    """Call with a model that calls some of its layers twice, and record the name.
 
     Args:
         stage: the scenario's stage.
@@ -388,18 +388,6 @@ def _quiet(stage: Stage) -> None:
 # ---- what stays as it is -------------------------------------------------------------------------
 
 
-def _call_although_it_raises(stage: Stage) -> Net:
-    """Call the learner's function with a model whose last layer raises, record the error, and return the model."""
-    model = norm_dropout_mlp(stage.env).train()
-    model.layers.append(_Raise())
-    model.observer = stage.recorder
-    stage.env.set_random_state(_RANDOM_STATE_SALT)
-    stage.recorder.record_raised(
-        LookupError, "오류가 난 순전파", stage.student("first_bad_layer"), model, _batch(stage.env)
-    )
-    return model
-
-
 @driver.scenario("buffers", "배치 정규화의 통계량", check="untouched")
 def _buffers(stage: Stage) -> None:
     """Record running statistics and the counter of batches. A wrong program leaves what the pass made of them."""
@@ -431,16 +419,15 @@ def _random_state(stage: Stage) -> None:
 
 @driver.scenario("hooks", "남은 훅", check="untouched")
 def _hooks(stage: Stage) -> None:
-    """Record the hooks of each module; one of them had a hook before.
+    """Record how many more hooks the modules have afterwards; one of them had a hook before.
 
     A wrong program leaves its own hooks, or removes all.
     """
     model = norm_dropout_mlp(stage.env).train()
     model.layers[2].register_forward_hook(lambda *_: None)
-    before = _hooks_of(model)
+    before = _hook_count(model)
     _call(stage, model)
-    added = sum(_hooks_of(model)) - sum(before)
-    stage.recorder.claim("훅의 수가 바뀐 만큼", added, _called_witness(stage))
+    stage.recorder.claim("훅의 수가 바뀐 만큼", _hook_count(model) - before, _called_witness(stage))
 
 
 @driver.scenario("modes", "모드", check="untouched")
@@ -471,6 +458,18 @@ def _gradients(stage: Stage) -> None:
 # ---- errors --------------------------------------------------------------------------------------
 
 
+def _call_although_it_raises(stage: Stage) -> Net:
+    """Call the learner's function with a model whose last layer raises, record the error, and return the model."""
+    model = norm_dropout_mlp(stage.env).train()
+    model.layers.append(_Raise())
+    model.observer = stage.recorder
+    stage.env.set_random_state(_RANDOM_STATE_SALT)
+    stage.recorder.record_raised(
+        LookupError, "오류가 난 순전파", stage.student("first_bad_layer"), model, _batch(stage.env)
+    )
+    return model
+
+
 @driver.scenario("error-before", "찾기 전에 난 오류", check="errors")
 def _error_before(stage: Stage) -> None:
     """The model raises before anything is wrong. A wrong program swallows the error, or raises another one."""
@@ -487,9 +486,9 @@ def _error_after(stage: Stage) -> None:
 
 @driver.scenario("error-hooks", "오류가 난 다음의 훅", check="errors")
 def _error_hooks(stage: Stage) -> None:
-    """Record the hooks after an error. A wrong program removes them only where nothing was raised."""
+    """Count the hooks after an error. A wrong program removes them only where nothing was raised."""
     model = _call_although_it_raises(stage)
-    stage.recorder.fact("남은 훅의 수", sum(_hooks_of(model)))
+    stage.recorder.fact("남은 훅의 수", _hook_count(model))
 
 
 @driver.scenario("error-buffers", "오류가 난 다음의 버퍼", check="errors")

@@ -33,19 +33,20 @@ from grader.observe.wording import RETURN_TYPES, yes_or_no
 driver = Driver("guarded_step")
 
 _WINDOW = 5
-"""The `window` of most scenarios; odd, so that the median is one of the norms. In scenarios that are not about window
-or factor, histories are longer, and usual norms are below their median."""
+"""The `window` of a `_Training`; odd, so that the median is one of the norms. Its history begins longer than that, and
+the norms that its scenarios give for updates are below the median. So to forget the factor, or to take a window one too
+long, costs nothing there."""
 
 
 class _History(list[float]):
-    """A list of norms. A type of its own, because the recorder compares plain lists before and after every call.
+    """A list of norms, of a type of its own: the recorder would record that a plain list changes in a call.
 
     Only the scenario `history` judges how the list changes.
     """
 
 
 class _Training:
-    """A model with its optimizer and scheduler, which are watched, and the history of norms."""
+    """A model with its optimizer and scheduler, which are watched, and the history of norms, from 1 to 2 each."""
 
     def __init__(
         self, stage: Stage, make_optimizer: MakeOptimizer = momentum_sgd, *, states: bool = True
@@ -222,7 +223,10 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("one-norm", "여러 매개변수의 노름 하나", check="norm")
 def _one_norm(stage: Stage) -> None:
-    """All gradients together are too large, or just not; none alone is. A wrong program takes the largest, or a sum."""
+    """The norm of all gradients together is above the limit, or a little below; none alone reaches it.
+
+    A wrong program takes the largest one, or their sum.
+    """
     draw = stage.env.draw("one norm")
     for low, high in _shuffled(stage.env, [(1.4, 1.6), (2.5, 2.9)] * 3):
         size = draw.real(low, high)
@@ -277,8 +281,8 @@ def _skip_between_updates(stage: Stage, make_optimizer: MakeOptimizer) -> None:
 def _skip(stage: Stage) -> None:
     """Skip between updates with momentum.
 
-    A wrong program clips and updates, updates with zero gradients, which the momentum still moves, or lets the
-    scheduler go on.
+    A wrong program clips and updates, updates with zero gradients, with which momentum still moves the parameters, or
+    lets the scheduler go on.
     """
     _skip_between_updates(stage, momentum_sgd)
 

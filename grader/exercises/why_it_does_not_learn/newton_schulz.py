@@ -8,8 +8,6 @@ Promises of the exercise, and the scenarios that check them:
     no product is larger than the matrix: `products`
     the result has the dtype of the matrix: `types`, and is computed in no lower precision: `precision`
     the matrix itself stays as it is: `input`
-
-Checks with their points, and known mistakes: `newton_schulz.toml` in the lesson's folder of `solutions/`.
 """
 
 from functools import partial
@@ -36,7 +34,7 @@ most 0.004, which `precision` judges; another norm moves some of them by more th
 
 
 def _matrix(stage: Stage, rows: int, columns: int, salt: str = "matrix") -> Tensor:
-    """Return a matrix of large normal numbers."""
+    """Return a matrix of large normal numbers in float64, shape (rows, columns)."""
     generator = stage.env.generator(salt)
     return _DEVIATION * torch.randn(rows, columns, generator=generator, dtype=torch.float64).to(
         stage.env.device
@@ -60,7 +58,17 @@ def _numbers(result: Any) -> Tensor:
 
 
 def _claim(stage: Stage, name: str, value: Any, result: Any, matrix: Tensor) -> None:
-    """Record what is true of a result for every seed; a program that returns the matrix itself does not prove it."""
+    """Record a fact that is the same for every seed; the witness tells that the function computed something.
+
+    It is a number from the seed, or 0 for a program that returns the matrix itself, or another number of elements.
+
+    Args:
+        stage: the scenario's stage.
+        name: name of the fact.
+        value: the fact.
+        result: what the function returned.
+        matrix: what it was given.
+    """
     is_new = result.numel() == matrix.numel() and not torch.equal(
         _numbers(result).ravel(), matrix.double().ravel()
     )
@@ -132,7 +140,7 @@ def _shapes(stage: Stage) -> None:
 
 @driver.scenario("steps", "되풀이하는 횟수", atol=_ATOL)
 def _steps(stage: Stage) -> None:
-    """Ask for one step, for another number of steps, and for none.
+    """Ask for one step, for two to four, for seven, and for none.
 
     A wrong program always makes five, or one too few. All that fail `square` fail here, too.
     """
@@ -200,7 +208,8 @@ def _types(stage: Stage) -> None:
 def _precision(stage: Stage) -> None:
     """Call with two matrices that differ only beyond the precision of float32.
 
-    A wrong program computes in a lower precision, and returns the same for both. One whose numbers overflow fails, too.
+    A wrong program computes in a lower precision, and returns the same for both. One whose numbers overflow to NaN does
+    not show here, because NaN differs from itself; it shows in `square`.
     """
     matrix = _matrix(stage, 3, 5)
     other = matrix.clone()

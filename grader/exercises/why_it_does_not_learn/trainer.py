@@ -161,7 +161,13 @@ def _schedule(stage: Stage) -> None:
 
 
 def _record_modes_of_fit(stage: Stage, name: str, *, of_validation: bool) -> None:
-    """Train a model in each of several modes for two epochs, and record its modes under this name."""
+    """Hand over a model in each of several modes, train it for two epochs, and record its modes in forward passes.
+
+    Args:
+        stage: the scenario's stage.
+        name: end of the facts' names; each begins with the modes in which the model was given.
+        of_validation: record the modes of validation; otherwise those of training.
+    """
     for mode in (Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
         given = mode_words(model)
@@ -245,7 +251,7 @@ def _pairs(trainer: Any) -> list[list[Any]]:
 
 
 def _numbers_of(trainer: Any) -> list[float]:
-    """Return the losses in these items."""
+    """Return the losses of those items, the training and the validation loss of each in turn."""
     return [as_number(loss) for pair in _pairs(trainer) for loss in pair]
 
 
