@@ -106,7 +106,8 @@ class RankCase(Case):
     def record_averages(self) -> None:
         """Record how often each call joined the gradients of all ranks, as rank 0 sees it.
 
-        The elements that were joined, in whatever pieces, are divided by the number of elements of all gradients.
+        The number of elements that were joined, in whatever pieces, is divided by that of all gradients and rounded
+        down. So a loss or a count that is joined too adds nothing.
 
         A second fact counts the forward passes through DDP in calls that joined nothing. It tells two wrong programs
         apart: one calls DDP but keeps it from averaging, the other calls the model inside, so DDP notices no pass. For
@@ -136,9 +137,11 @@ class RankCase(Case):
     def _data_of(self, peer: Case, data: Any) -> Any:
         """Return a peer's micro-batches for a call in which rank 0 is given `data`.
 
-        If that is a part of rank 0's list, they are those with the same indices. If it is the whole list, they are all
-        of the peer's, which may be more. If it is no list (a generator cannot be read here), they are a generator of
-        all; for `NoBatches` they are the same.
+        `data`                      what is returned
+        the whole of its list       all of the peer's, which may be more
+        a part of its list          those of the peer with the same indices
+        a `NoBatches`               the same one
+        another iterable            a generator of all of the peer's: it cannot be read here without using it up
         """
         if isinstance(data, NoBatches):
             return data

@@ -192,7 +192,7 @@ class Group:
         """Write every rank's tensor into the tensors of `gather_list` on rank `dst`.
 
         Raises:
-            ValueError: `gather_list` is missing on rank `dst`, or given on another rank.
+            ValueError: `gather_list` is missing or empty on rank `dst`, or given on another rank.
             RuntimeError: it does not have one tensor for each rank.
         """
         targets = self._list_to_fill(gather_list, dst)
@@ -211,7 +211,11 @@ class Group:
         )
 
     def all_gather_object(self, object_list: list[Any], obj: Any, group: object = None) -> None:
-        """Write every rank's object into `object_list`, in the ranks' order; IndexError if that is too short."""
+        """Write every rank's object into `object_list`, in the ranks' order.
+
+        Raises:
+            IndexError: the list has fewer items than there are ranks.
+        """
 
         def write(given: list[Any]) -> None:
             for rank, value in enumerate(copied(given)):
@@ -222,10 +226,11 @@ class Group:
     def gather_object(
         self, obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: object = None
     ) -> None:
-        """Write every rank's object into `object_gather_list` on rank `dst`; IndexError if that is too short.
+        """Write every rank's object into `object_gather_list` on rank `dst`, in the ranks' order.
 
         Raises:
-            ValueError: `object_gather_list` is missing on rank `dst`, or given on another rank.
+            ValueError: `object_gather_list` is missing or empty on rank `dst`, or given on another rank.
+            IndexError: it has fewer items than there are ranks.
         """
         targets = self._list_to_fill(object_gather_list, dst)
 
@@ -253,7 +258,7 @@ class Group:
         """Return the list that a collective fills on this rank: the given one on rank `dst`, an empty one elsewhere.
 
         Raises:
-            ValueError: it is missing on rank `dst`, or given on another rank.
+            ValueError: it is missing or empty on rank `dst`, or given on another rank.
         """
         if dst == self._rank and not given:
             raise ValueError("Argument ``gather_list`` must be specified on destination rank.")

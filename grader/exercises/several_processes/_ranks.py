@@ -140,9 +140,9 @@ class World:
         return [part.name for part in self._ranks[rank].parts]
 
     def elements_joined(self, rank: int) -> int:
-        """Return how many elements of tensors a rank has given to collectives that join the tensors of all ranks.
+        """Return how many elements of tensors a rank has given to collectives that join what all ranks give.
 
-        These are all that take a tensor, except `broadcast`.
+        These are all collectives except `broadcast`, in which only one rank's tensor counts.
         """
         return sum(
             part.given.numel()

@@ -55,7 +55,10 @@ class Replica(nn.Module):
             parameter.register_post_accumulate_grad_hook(lambda _, i=index: note(i))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Run the model; broadcast its buffers first, and let the next backward pass average, as the module says.
+        """Run the model.
+
+        Before, broadcast its buffers if the pass before this one joined. If this one joins (the docstring of this file
+        says which passes do), let the next backward pass average.
 
         Returns:
             What the model returns.
@@ -84,7 +87,7 @@ class Replica(nn.Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Inside this context no forward pass joins."""
+        """Let no forward pass join inside this context."""
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield

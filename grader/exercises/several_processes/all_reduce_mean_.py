@@ -94,7 +94,7 @@ def _two_ranks(stage: Stage) -> None:
 
 @driver.scenario("three-ranks", "rank 세 개", check="mean")
 def _three_ranks(stage: Stage) -> None:
-    """Average over three ranks. A wrong program divides by 2, or by another number than that of the ranks."""
+    """Average over three ranks. A wrong program divides by 2, whatever the number of ranks."""
     _call_and_record(stage, 3)
 
 
@@ -129,7 +129,7 @@ def _none_on_all(stage: Stage) -> None:
 
 @driver.scenario("frozen", "requires_grad가 False인 매개변수", check="none")
 def _frozen(stage: Stage) -> None:
-    """Freeze one parameter on every rank. A wrong program gives it a gradient."""
+    """Freeze on every rank one parameter that has no gradient. A wrong program gives it a gradient."""
 
     def change(ranks: list[Parameters]) -> None:
         for parameters in ranks:
@@ -141,7 +141,7 @@ def _frozen(stage: Stage) -> None:
 
 @driver.scenario("frozen-with-gradient", "얼린 매개변수에 남아 있는 그레이디언트", check="none")
 def _frozen_with_gradient(stage: Stage) -> None:
-    """Freeze one parameter on every rank, and leave it its gradient. A wrong program averages it."""
+    """Freeze on every rank one parameter that has a gradient. A wrong program averages that gradient."""
 
     def change(ranks: list[Parameters]) -> None:
         for parameters in ranks:

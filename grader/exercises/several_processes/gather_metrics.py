@@ -91,8 +91,8 @@ def _nothing(stage: Stage) -> None:
 def _large(stage: Stage) -> None:
     """Give counts beyond 2**24, where float32 lacks some whole numbers. A wrong program sums or divides in float32.
 
-    The returned accuracy times the total is a number of answers, and the error in it is recorded: half an answer is
-    0.5, far above the tolerance; float64 rounds by less than 1e-7.
+    The returned accuracy times the total is a number of answers, and its last digits are recorded. The wrong programs
+    lose half an answer or more, far above the tolerance; float64 rounds by less than 1e-7.
     """
     # The totals are exact in float32, so the only errors are those in the right answers. Of these there are 12k + 5
     # over both ranks. Summed in float32 they become 12k + 4, one too few; divided by the total in float32, too, the

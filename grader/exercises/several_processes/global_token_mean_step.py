@@ -46,7 +46,8 @@ The ranks' numbers of valid tokens differ (24, 7, 10), so that a mean of the ran
 micro-batches, because in a shorter window it does not show whether the graphs of all are held.
 """
 _PADDING = 3
-"""An ordinary token that is used as `ignore_index` in one scenario (see `token_mean_accumulate`)."""
+"""An ordinary token that is used as `ignore_index` in one scenario. Where a program forgets to pass `ignore_index` on,
+this token raises no error but changes the loss."""
 
 
 def _data(
@@ -68,6 +69,7 @@ def _data(
             name = f"{salt} {rank} {number}"
             inputs = token_ids(env, samples, f"input {name}", time)
             targets = token_ids(env, samples, f"target {name}", time)
+            # Only ignored positions may hold `_PADDING`.
             targets = torch.where(targets == _PADDING, TOKENS - 1, targets)
             order = torch.randperm(samples * time, generator=env.generator(f"valid {name}"))
             targets.view(-1)[order[0 if rank in empty else num_valid :]] = ignore_index

@@ -134,7 +134,7 @@ def _optimizer(stage: Stage) -> None:
 
 @driver.scenario("rng", "rank마다의 난수 상태", check="rng")
 def _rng(stage: Stage) -> None:
-    """Draw from the saved states. A wrong program saves only the state of rank 0, or saves states after drawing."""
+    """Draw from the saved states. A wrong program saves only the state of rank 0, or draws before it saves."""
     with _saving_ranks(stage) as ranks:
         ranks.save()
         states = ranks.file_content().get("rng")

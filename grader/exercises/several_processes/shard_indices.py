@@ -109,7 +109,10 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("dropped", "drop_last", check="drop")
 def _dropped(stage: Stage) -> None:
-    """Share with `drop_last`. A wrong program ignores it, or lets two ranks read the same item."""
+    """Share with `drop_last`, then share two items among five ranks, none of which reads any.
+
+    A wrong program ignores `drop_last`, or lets two ranks read the same item.
+    """
     n = _draw_indivisible_count(stage)
     shards = _shards(stage, n, seed=_draw_seed(stage), drop_last=True)
     read = [as_number(index) for shard in shards for index in shard]

@@ -128,10 +128,11 @@ def _few(stage: Stage) -> None:
 
 
 def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Count the elements of each rank's state.
+    """Record whether each rank holds no more than a fair share of the state, and what else it holds.
 
-    The witness that the optimizer did something is the first element of each parameter, on the rank that holds its
-    state. Whether the other ranks have the same parameters is judged by other scenarios.
+    Record, too, which parameters' state is on some rank. The witness that the optimizer did something is the first
+    element of each of them, on the rank that holds its state. Whether the other ranks have the same parameters is
+    judged by other scenarios.
     """
     ranks = _train(stage, shapes=shapes, **_SETTINGS)
     sizes = [p.numel() for p in ranks[0].parameters]
@@ -155,13 +156,13 @@ def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
 
 @driver.scenario("shares", "rank마다 가진 상태", check="state")
 def _shares(stage: Stage) -> None:
-    """Count what each rank holds. A wrong program keeps all state everywhere, or all of it on rank 0."""
+    """Record who holds the state. A wrong program keeps all state everywhere, or all of it on rank 0."""
     _record_shares(stage, _SHAPES)
 
 
 @driver.scenario("turns", "큰 것과 작은 것이 번갈아 있는 매개변수", check="state")
 def _turns(stage: Stage) -> None:
-    """Count what each rank holds of parameters that are large and small by turns, as weights and biases are.
+    """Record who holds the state of parameters that are large and small by turns, as weights and biases are.
 
     A wrong program deals them out by turns, and one rank gets all large ones.
     """
