@@ -74,6 +74,20 @@ def initial_gradient_norm(env: Env, batch: Batch) -> float:
     return gradient_norm(autocast_net(env), loss_function(env), batch)
 
 
+def max_norms_in_turn(norm: float, *, with_scaler: bool) -> list[float | None]:
+    """Return the `max_norm` of each of five calls: None, one that clips, one that is too high to clip, two that clip.
+
+    With a scaler, the first two are exchanged: a program that forgets `scaler.update()` raises in the second call, so
+    what it does wrong in clipping shows in its first update or never.
+
+    Args:
+        norm: norm of the gradient of the first call.
+        with_scaler: True if the calls get a scaler.
+    """
+    first_two = (0.4 * norm, None) if with_scaler else (None, 0.4 * norm)
+    return [*first_two, 50.0 * norm, 0.3 * norm, 0.2 * norm]
+
+
 def call_with_max_norms(
     stage: Stage,
     name: str,

@@ -55,7 +55,11 @@ class ScriptedNet(AutocastNet):
         self.register_buffer("answers", answers, persistent=False)
         self.batches_per_epoch = batches_per_epoch
         self.parameters_at_validation = SharedVectors()
-        """All parameters as one vector, at the first validation batch after each epoch."""
+        """For each epoch, all parameters as one vector, at the first pass that is no training after its last batch.
+
+        In the first epoch, such a pass may come after any batch. That matters to no scenario: where that epoch has
+        several batches, it is not the best one.
+        """
         self.overflows_at = -1
         """Index (from 0) of the training batch whose gradients are infinite although its loss is not; -1 for none."""
 

@@ -1,7 +1,8 @@
 """The scenarios that `train` and `train_accelerate` share: each about one aspect of a training run, `run` about many.
 
-A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`. Another
-scenario is a function here, and a line there.
+A driver calls `add_run_scenarios` with a function that calls the learner's `train` or `train_accelerate`. To add a
+scenario, write a function here and a line in `add_run_scenarios`, and name it beside a promise in the docstrings of
+`train.py` and `train_accelerate.py`. The TOML files of both exercises must have its check.
 """
 
 from collections.abc import Callable, Sequence
@@ -132,7 +133,7 @@ def record_memory(stage: Stage, call_train: CallTrain) -> None:
     record_loop_memory(stage, meter)
 
 
-def _falling(count: int) -> tuple[int, ...]:
+def _best_first(count: int) -> tuple[int, ...]:
     """Return the number of correct answers after each of `count` epochs: 7, and less than that from then on.
 
     So a program that stops when nothing has improved for some epochs ends early.
@@ -146,7 +147,7 @@ def _epochs(stage: Stage, call_train: CallTrain) -> None:
     A program that trains one epoch, stops early or steps twice a batch leaves other weights.
     """
     count = stage.env.draw("epochs").whole(6, 8)
-    run_watched(stage, call_train, training_case(stage.env, STEADY, _falling(count)))
+    run_watched(stage, call_train, training_case(stage.env, STEADY, _best_first(count)))
 
 
 def _clipping(stage: Stage, call_train: CallTrain) -> None:
@@ -259,7 +260,7 @@ def _record_saved_epoch(stage: Stage, call_train: CallTrain, correct: Sequence[i
 def _ties(stage: Stage, call_train: CallTrain) -> None:
     """Record which of two epochs with the same accuracy is saved.
 
-    A program that compares by `>=` saves the second of two epochs with the same accuracy.
+    A program that compares by `>=` saves the second one.
     """
     correct = stage.env.draw("right").whole(1, 7)
     _record_saved_epoch(stage, call_train, (correct, correct))
@@ -268,7 +269,7 @@ def _ties(stage: Stage, call_train: CallTrain) -> None:
 def _zero(stage: Stage, call_train: CallTrain) -> None:
     """Record whether the only epoch is saved, whose accuracy is 0.
 
-    A program that starts with a best accuracy of 0 does not save a first epoch whose accuracy is 0.
+    A program that starts with a best accuracy of 0 does not save it.
     """
     _record_saved_epoch(stage, call_train, (0,))
 

@@ -29,6 +29,7 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     grad_scaler,
     initial_gradient_norm,
     marked_for_infinite_loss,
+    max_norms_in_turn,
     record_autocast_precisions,
     record_infinite_losses,
     record_modes_left,
@@ -62,12 +63,7 @@ def _problem(env: Env) -> Problem:
 
 
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one update for each window, with falling learning rates.
-
-    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and one that clips. With a
-    scaler, the first two are exchanged: a program that forgets `scaler.update()` raises in the second call, so what it
-    does wrong in clipping shows in its first update or never.
-    """
+    """Make one update for each window, with falling learning rates and the values of `max_norm` in turn."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     windows = _windows(env)
@@ -75,8 +71,7 @@ def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
     calls = [(window,) for window in windows]
-    first_two = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
-    max_norms = (*first_two, 50.0 * norm, 0.3 * norm)
+    max_norms = max_norms_in_turn(norm, with_scaler=scaler is not None)[: len(windows)]
     call_with_max_norms(stage, "amp_accumulate", problem, opt, calls, max_norms, dtype=dtype, scaler=scaler)
 
 

@@ -37,6 +37,7 @@ from grader.exercises.loop_anatomy._mixed_precision import (
     initial_gradient_norm,
     make_layers,
     marked_for_infinite_loss,
+    max_norms_in_turn,
     record_autocast_precisions,
     record_infinite_losses,
     record_modes_left,
@@ -68,19 +69,13 @@ def _float32_batches(env: Env, sizes: tuple[int, ...]) -> list[Batch]:
 
 
 def _make_updates(stage: Stage, dtype: torch.dtype, scaler: torch.amp.GradScaler | None) -> None:
-    """Make one update for each batch, with falling learning rates.
-
-    The values of `max_norm` in turn: None, one that clips, one that is too high to clip, and two that clip. With a
-    scaler, the first two are exchanged: a program that forgets `scaler.update()` raises in the second call, so what it
-    does wrong in clipping shows in its first update or never.
-    """
+    """Make one update for each batch, with falling learning rates and the values of `max_norm` in turn."""
     env, recorder = stage.env, stage.recorder
     problem = _problem(env)
     norm = initial_gradient_norm(env, problem.batches[0])
     opt = sgd(problem.model)
     recorder.watch(problem.model, opt, batches=[xb for xb, _ in problem.batches])
-    first_two = (None, 0.4 * norm) if scaler is None else (0.4 * norm, None)
-    max_norms = (*first_two, 50.0 * norm, 0.3 * norm, 0.2 * norm)
+    max_norms = max_norms_in_turn(norm, with_scaler=scaler is not None)
     call_with_max_norms(
         stage, "amp_step", problem, opt, problem.batches, max_norms, dtype=dtype, scaler=scaler
     )

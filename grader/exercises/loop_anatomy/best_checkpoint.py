@@ -58,7 +58,7 @@ def _update_for_each(
     run = TrainingRun(env, norm_dropout=norm_dropout)
     if norm_dropout:
         run.model.layers[1].eval()  # so that a program which calls `model.train()` after saving shows
-    data = batches(env, (4,) * (len(scores) + 1))
+    data = batches(env, (4,) * len(scores))
     config = settings_for(student, Settings(epochs=len(scores), amp_dtype="bfloat16"))
     best = recorder.call(student, str(path) if as_text else path)
     weights_at_updates: list[Tensor] = []

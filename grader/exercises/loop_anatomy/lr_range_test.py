@@ -92,10 +92,10 @@ def _record_forward_passes(stage: Stage, at_least: int) -> None:
 
 def _train_before(env: Env, model: nn.Module, opt: Optimizer, sizes: Sequence[int] = (4, 4)) -> None:
     """Make an update for each size, so that BatchNorm and optimizer have a state that can be lost."""
-    _update(env, model, opt, batches(env, sizes, "before"))
+    _make_updates(env, model, opt, batches(env, sizes, "before"))
 
 
-def _update(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -> None:
+def _make_updates(env: Env, model: nn.Module, opt: Optimizer, data: Sequence[Batch]) -> None:
     """Make one ordinary update for each batch."""
     loss_fn = loss_function(env)
     for xb, yb in data:
@@ -262,10 +262,10 @@ def _record_overflow(stage: Stage, second_target: float, loss_fn: LossFn) -> Non
         second_target: target in the second batch. In the third it is 1e200, whose square overflows; in the others 0.
         loss_fn: the loss function.
     """
-    data = [(xb, torch.zeros(len(xb), 3).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
+    data = [(xb, torch.zeros(len(xb), CLASSES).to(xb)) for xb, _ in batches(stage.env, (4, 6, 3, 5, 4))]
     data[1][1][:] = second_target
     data[2][1][:] = 1e200
-    model = initialize(Net([nn.Linear(5, 3)]), stage.env, "model")
+    model = initialize(Net([nn.Linear(FEATURES, CLASSES)]), stage.env, "model")
     _record_end_at_third(stage, model, data, loss_fn)
 
 
@@ -303,7 +303,7 @@ def _buffers(stage: Stage) -> None:
 def _learning_rates(stage: Stage) -> None:
     """Record the learning rate of each group after the call.
 
-    A program that leaves the last rate, or gives all groups the first group's, shows.
+    A program that leaves the last rate, or gives every group the rate of the first, shows.
     """
     model = mlp(stage.env)
     opt = sgd(model)
@@ -350,7 +350,7 @@ def _restorer(model: nn.Module, opt: Optimizer) -> Callable[[], None]:
 def _record_next_updates(stage: Stage, model: nn.Module, opt: Optimizer) -> None:
     """Make two updates, and record the model after them."""
     stage.env.set_random_state("dropout after")
-    _update(stage.env, model, opt, batches(stage.env, (4, 4), "after"))
+    _make_updates(stage.env, model, opt, batches(stage.env, (4, 4), "after"))
     stage.recorder.array("다음 두 업데이트 뒤의 가중치", flat_state(model.state_dict(), model))
 
 

@@ -19,6 +19,7 @@ from grader.exercises.fixtures.stand_ins import restored_backends
 from grader.observe.play import Driver, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import type_name
+from grader.observe.wording import yes_or_no
 
 driver = Driver("seed_everything")
 
@@ -144,4 +145,4 @@ def _own_generator(stage: Stage) -> None:
         before = generator.get_state() if isinstance(generator, torch.Generator) else None
         torch.rand(3)
         moved = before is not None and not torch.equal(before, generator.get_state())
-    stage.recorder.fact("전역 제너레이터에서 뽑으면 함께 움직임", "예" if moved else "아니요")
+    stage.recorder.fact("전역 제너레이터에서 뽑으면 함께 움직임", yes_or_no(moved))

@@ -340,8 +340,8 @@ def _train_epochs(
 def _together(stage: Stage) -> None:
     """Save before each of four epochs with everything together, then load two of the files, and train on from each.
 
-    One Snapshot saves all four files. Another one loads the fourth, and then the second. A program whose object
-    remembers its first save, or references to live tensors, restores another moment.
+    One Snapshot saves all four files. Another one loads the fourth, and then the second. Only the end after the second
+    is compared. A program whose object remembers its first save, or holds live tensors, restores another moment.
     """
     env, recorder = stage.env, stage.recorder
     uninterrupted, resumed = _make_full_run(env, "saved"), _make_full_run(env, "new")
@@ -357,6 +357,7 @@ def _together(stage: Stage) -> None:
             _change_random_states(env)
             recorder.call(restorer.load, _move(folder / f"epoch-{number}.pt"))
             _train_epochs(env, resumed, 4 - number)
+            # Under the same names each time: what is compared in the end is the run that went on from the second file.
             _record_ends(stage, uninterrupted, resumed)
 
 

@@ -42,7 +42,8 @@ _SMALL_NORM = 0.05
 """A `max_norm` below the norm of every gradient in `fp16`, so that each update is clipped."""
 
 _EPOCHS_BEFORE_OVERFLOW = 4
-"""Epochs of one batch before the one that overflows. In all but the last, the first scale may turn out too high."""
+"""Number of epochs, of one batch each, before the one that overflows. In all of these but the last, gradients may
+overflow too, because the scale is still too high."""
 
 
 def _train(
@@ -178,8 +179,7 @@ def _scale_kept(stage: Stage) -> None:
 
     A program that makes a scaler anew in each epoch, or for each batch, returns to the first scale.
 
-    Weights hardly move, and every epoch has the same batch, so scaled gradients grow and shrink with the scale. In the
-    first epochs, gradients may also overflow because the scale is still too high.
+    Weights hardly move, and every epoch has the same batch, so scaled gradients grow and shrink with the scale.
     """
     settings = replace(STEADY, lr=1e-6, amp_dtype="float16")
     case = training_case(stage.env, settings, range(1, _EPOCHS_BEFORE_OVERFLOW + 3))

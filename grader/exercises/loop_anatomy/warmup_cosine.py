@@ -1,6 +1,6 @@
 """Driver of `warmup_cosine`, which makes a scheduler with linear warm-up and cosine decay to zero.
 
-Promises of the exercise, and the scenarios that check them first:
+Promises of the exercise, and the scenarios that check them:
     the factor by which a learning rate is multiplied at each update, in warm-up and in decay: `shape`, `edges`
     it multiplies each group's own learning rate: `groups`
     0 from `total_steps` on: `end`, `edges`
