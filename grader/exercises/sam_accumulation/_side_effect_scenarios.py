@@ -1,8 +1,8 @@
 """Scenarios on side effects, which a function that only measures must not have; for `sharpness` and `lambda_max`.
 
 They record what the function leaves behind, and not the value that it returns, so a wrong value costs nothing here.
-A function that never uses the model has no side effects either, and must not pass: each scenario also records that the
-function called the model.
+A function that never uses the model has no side effects either, and must not pass: each scenario that is added here
+also records that the function called the model.
 """
 
 from collections.abc import Callable, Sequence
@@ -139,6 +139,25 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
         is_same = torch.equal(after, torch.get_rng_state())
         stage.recorder.fact("부른 다음의 난수 상태", "그대로" if is_same else "달라짐")
         _record_model_was_called(stage)
+
+
+def record_frozen(stage: Stage, measure: Callable[[Stage, Net], object]) -> None:
+    """Record which parameters are frozen after a call, and whether these kept the gradients that they held.
+
+    Args:
+        stage: the scenario's stage.
+        measure: calls the learner's function once with a model, an `mlp` whose first and last parameters are frozen.
+    """
+    model = mlp(stage.env)
+    held = fill_gradients(stage.env, model)  # as if they had been frozen only after some training
+    first, *_, last = model.parameters()
+    for parameter in (first, last):
+        parameter.requires_grad_(False)
+    measure(stage, model)
+    names = [name for name, p in model.named_parameters() if not p.requires_grad]
+    stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
+    kept = holds_gradients((first, last), (held[0], held[-1]))
+    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", kept)
 
 
 def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) -> None:

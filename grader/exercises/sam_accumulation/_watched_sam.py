@@ -124,8 +124,15 @@ class RandomGradients:
         return gradients
 
 
+def sam_over_sgd(stage: Stage, *, watch: bool = True, **kwargs: Any) -> WatchedSAM:
+    """Return a SAM over SGD with one group; `kwargs` are further arguments of the SAM."""
+    model = mlp(stage.env)
+    kwargs = {"rho": RHO, "lr": 0.03, **kwargs}
+    return WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=watch, **kwargs)
+
+
 def sam_batches(env: Env) -> list[Batch]:
-    """Return six batches of different sizes."""
+    """Return six batches of two to six samples; no batch is as large as the one before."""
     return batches(env, (4, 3, 5, 2, 4, 6))
 
 
@@ -139,10 +146,3 @@ def _tracked_class(base_class: type[Optimizer], made: list[Optimizer]) -> type[O
 
     Tracked.__name__ = Tracked.__qualname__ = base_class.__name__
     return Tracked
-
-
-def sam_over_sgd(stage: Stage, *, watch: bool = True, **kwargs: Any) -> WatchedSAM:
-    """Return a SAM over SGD with one group; `kwargs` are further arguments of the SAM."""
-    model = mlp(stage.env)
-    kwargs = {"rho": RHO, "lr": 0.03, **kwargs}
-    return WatchedSAM(stage, model, model.parameters(), torch.optim.SGD, watch=watch, **kwargs)

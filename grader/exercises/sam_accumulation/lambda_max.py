@@ -30,8 +30,6 @@ from grader.exercises.fixtures.classifiers import (
     LossFn,
     Net,
     batches,
-    fill_gradients,
-    holds_gradients,
     initialize,
     loss_function,
     mlp,
@@ -43,6 +41,7 @@ from grader.exercises.sam_accumulation._side_effect_scenarios import (
     RANDOM_STATE_SALT,
     add_state_scenarios,
     add_weight_scenarios,
+    record_frozen,
     record_type,
 )
 from grader.observe.play import Driver, Env, Stage
@@ -156,7 +155,7 @@ def _record_values(
 
 
 def _measure_eigenvalues(stage: Stage, eigenvalues: Sequence[float], iterations: int) -> Any:
-    """Call the learner's function where the Hessian has the given eigenvalues, and return its result.
+    """Call the learner's function where the Hessian has the given `FEATURES` eigenvalues, and return its result.
 
     The model is one linear layer of `FEATURES` weights without bias, and the loss is the mean of squares. With as many
     samples X, the Hessian is 2/FEATURES · Xᵀ X. If X is an orthogonal matrix Q whose row i is scaled by
@@ -310,16 +309,7 @@ def _frozen(stage: Stage) -> None:
     A wrong program sets `requires_grad` to include them, and does not set it back; or it clears all gradients and puts
     back those of trainable parameters only.
     """
-    model = mlp(stage.env)
-    held = fill_gradients(stage.env, model)  # as if they had been frozen only after some training
-    first, *_, last = model.parameters()
-    for parameter in (first, last):
-        parameter.requires_grad_(False)
-    _measure_new_batch(stage, model)
-    names = [name for name, p in model.named_parameters() if not p.requires_grad]
-    stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
-    kept = holds_gradients((first, last), (held[0], held[-1]))
-    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", kept)
+    record_frozen(stage, _measure_new_batch)
 
 
 add_weight_scenarios(driver, _measure_batch, check="weights")

@@ -208,9 +208,8 @@ def _update_with_scheduler(stage: Stage, *, on_sam: bool) -> None:
         watched = WatchedSAM(stage, model, params, torch.optim.SGD, rho=RHO, lr=0.03)
         gradients = RandomGradients(stage.env, model)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # torch warns if `sam.step()` was not called before `scheduler.step()`
+            # torch warns if `sam.step()` was not called before `scheduler.step()`.
+            warnings.simplefilter("ignore")
             has_base = watched.base is not None  # a wrong program may have no base optimizer
             optimizer: Any = watched.base if has_base and not on_sam else watched.sam
             scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
@@ -327,7 +326,7 @@ def _resumes(stage: Stage) -> None:
 def _promises(stage: Stage) -> None:
     """Make SAMs with negative radii.
 
-    A wrong program accepts it, or raises another exception than ValueError.
+    A wrong program accepts one, or raises another exception than ValueError.
     """
     parameters = list(mlp(stage.env).parameters())
     for rho in (-0.1, -1e-9):

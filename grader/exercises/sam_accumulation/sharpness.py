@@ -27,9 +27,7 @@ from grader.exercises.fixtures.classifiers import (
     Net,
     batches,
     distance_moved,
-    fill_gradients,
     flat_weights,
-    holds_gradients,
     loss_function,
     mlp,
     norm_dropout_mlp,
@@ -41,6 +39,7 @@ from grader.exercises.sam_accumulation._side_effect_scenarios import (
     RANDOM_STATE_SALT,
     add_state_scenarios,
     add_weight_scenarios,
+    record_frozen,
     record_type,
 )
 from grader.observe.play import Driver, Stage
@@ -187,24 +186,18 @@ def _frozen(stage: Stage) -> None:
     only. The contract does not say whether frozen parameters belong to w, so a function may refuse them with a
     RuntimeError, or move and restore them.
     """
-    model = mlp(stage.env)
-    held = fill_gradients(stage.env, model)  # as if they had been frozen only after some training
-    first, *_, last = model.parameters()
-    for parameter in (first, last):
-        parameter.requires_grad_(False)
-    before = flat_weights(model)
     (batch,) = batches(stage.env, (6,))
 
     def call_and_catch(*args: Any, **kwargs: Any) -> None:
         with contextlib.suppress(RuntimeError):
             stage.student("sharpness")(*args, **kwargs)
 
-    stage.recorder.call(call_and_catch, model, loss_function(stage.env), *batch, rho=_RHO)
-    names = [name for name, p in model.named_parameters() if not p.requires_grad]
-    stage.recorder.fact("requires_grad=False인 매개변수", ", ".join(names))
-    kept = holds_gradients((first, last), (held[0], held[-1]))
-    stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", kept)
-    stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
+    def measure(stage: Stage, model: Net) -> None:
+        before = flat_weights(model)
+        stage.recorder.call(call_and_catch, model, loss_function(stage.env), *batch, rho=_RHO)
+        stage.recorder.array("가중치가 옮겨진 거리", distance_moved(model, before))
+
+    record_frozen(stage, measure)
 
 
 add_state_scenarios(driver, _measure_batch, check="statistics")

@@ -358,7 +358,7 @@ def _untouched(stage: Stage) -> None:
 
     A wrong program changes what a layer gives, cuts the graph, or draws random numbers.
     """
-    left: list[list[Tensor]] = []
+    results: list[list[Tensor]] = []
     works = False
     for is_watched in (False, True):
         model = norm_dropout_mlp(stage.env)
@@ -374,7 +374,7 @@ def _untouched(stage: Stage) -> None:
                 works = works or bool(reading.nan_to_num().any())
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
         state = [value.detach().clone() for value in model.state_dict().values()]
-        left.append([torch.cat(outputs), *grads, *state, torch.get_rng_state()])
+        results.append([torch.cat(outputs), *grads, *state, torch.get_rng_state()])
     count = len(list(norm_dropout_mlp(stage.env).parameters()))
     parts = {
         "출력": slice(0, 1),
@@ -383,7 +383,7 @@ def _untouched(stage: Stage) -> None:
         "난수 상태": slice(-1, None),
     }
     for name, part in parts.items():
-        same = all(torch.equal(a, b) for a, b in zip(left[0][part], left[1][part], strict=True))
+        same = all(torch.equal(a, b) for a, b in zip(results[0][part], results[1][part], strict=True))
         witness = seeded_number(stage.env, name, same) * works
         stage.recorder.claim(f"계기를 달았을 때의 {name}", "비트까지 같음" if same else "다름", [witness])
 

@@ -121,7 +121,7 @@ class _Nested(nn.Module):
 
 
 def _call(stage: Stage, model: nn.Module, **kwargs: Any) -> list[list[Any]]:
-    """Fill the parameters with numbers from the seed, call the learner's function, and return its two lists."""
+    """Fill each parameter with a number from the seed, call the learner's function, and return its two lists."""
     for name, parameter in model.named_parameters():
         parameter.detach().fill_(seeded_number(stage.env, name))
     muon, adamw = stage.recorder.call(stage.student("muon_groups"), model, **kwargs)
