@@ -12,7 +12,7 @@ Promises of the exercise, and the scenarios that check them:
 
 Returned losses show all updates but the last, because each is computed with the weights that the earlier updates made.
 The updates themselves are not recorded, because a program may train a copy of model and optimizer. What is left behind
-does not depend on them, and is judged in scenarios of its own.
+does not depend on them; most of it is judged in scenarios that do not record the losses.
 """
 
 from collections.abc import Callable, Sequence

@@ -158,7 +158,7 @@ def _together(stage: Stage) -> None:
     """Make whole updates over SGD.
 
     A wrong program clears gradients before it has used them, does not share its groups with the base optimizer, or has
-    any of the mistakes above.
+    most of the mistakes above.
     """
     _update_on_batches(stage, torch.optim.SGD, lr=0.3)
 
@@ -167,7 +167,7 @@ def _together(stage: Stage) -> None:
 def _adaptive(stage: Stage) -> None:
     """Make whole updates of ASAM over momentum.
 
-    A wrong program ignores `adaptive`, or has any of the mistakes above.
+    A wrong program ignores `adaptive`, or has most of the mistakes above.
     """
     _update_on_batches(stage, torch.optim.SGD, lr=0.3, momentum=0.9, adaptive=True)
 

@@ -70,7 +70,7 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("ones", "마이크로 배치가 하나인 구간", check="sgd")
 def _ones(stage: Stage) -> None:
-    """Update on windows of one micro-batch, where only mistakes show that have nothing to do with accumulation.
+    """Update on windows of one micro-batch, where most mistakes of accumulation make no difference.
 
     A wrong program makes one pass only, or keeps the gradient of the first one.
     """
@@ -158,7 +158,8 @@ def _adamw(stage: Stage) -> None:
 def _together(stage: Stage) -> None:
     """Update over momentum with clipping, short windows and a generator; the last layer is in eval mode.
 
-    A wrong program does not clip the short window, or has any of the mistakes above.
+    A wrong program does not clip the short window, or has most of the mistakes above. Mistakes that only scale a
+    gradient are hidden by the clip.
     """
     case = _case(stage, [_SIZE] * 10, momentum_sgd)
     last_layer_to_eval(case.model)

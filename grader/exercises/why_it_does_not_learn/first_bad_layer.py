@@ -201,7 +201,7 @@ def _call(stage: Stage, model: nn.Module, batch: Tensor | None = None) -> Any:
 
 
 def _record_name(stage: Stage, model: Net, batch: Tensor | None = None) -> None:
-    """Call the learner's function, and record what it returned; the witness is that the model was called."""
+    """Call the learner's function, and add what it returned to a fact; the witness is that some call used the model."""
     name = _call(stage, model, batch)
     stage.recorder.append_fact("돌려준 이름", _name_as_fact(name))
     stage.recorder.array("모델을 부름", _called_witness(stage))
