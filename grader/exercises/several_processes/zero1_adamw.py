@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
 The contract of all exercises adds: nothing is printed (`quiet`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -72,7 +72,7 @@ def _train(
     """
     all_ranks = [_RankObjects(stage, shapes) for _ in range(ranks)]
 
-    def around(number: int, make: Any) -> None:
+    def around(number: int, make: Callable[[], Any]) -> None:
         rank = all_ranks[number]
         rank.optimizer = make()
         for step in range(steps):

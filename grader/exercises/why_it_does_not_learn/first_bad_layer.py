@@ -230,20 +230,20 @@ def _flat_buffers(model: nn.Module) -> Tensor:
 
 @driver.scenario("nan", "NaN을 내는 계층", check="name")
 def _nan(stage: Stage) -> None:
-    """One layer makes a NaN. A wrong program returns the layer itself, its block, or another name."""
+    """Let one layer make a NaN. A wrong program returns the layer itself, its block, or another name."""
     _record_name(stage, _net_with_spoiling_layer(stage.env, math.nan))
 
 
 @driver.scenario("infinite", "무한대를 내는 계층", check="kinds")
 def _infinite(stage: Stage) -> None:
-    """One layer makes an infinity, which the next ones make finite again. A wrong program looks for NaN only."""
+    """Let one layer make an infinity, which the next one makes finite again. A wrong program looks for NaN only."""
     for value in (math.inf, -math.inf):
         _record_name(stage, _net_with_spoiling_layer(stage.env, value))
 
 
 @driver.scenario("large", "유한하지만 아주 큰 값", check="kinds")
 def _large(stage: Stage) -> None:
-    """All values are finite, but not their sum. A wrong program sums before it looks."""
+    """Let all values be finite, but not their sum. A wrong program sums before it looks."""
     _record_name(
         stage, _net(stage.env, [*_healthy_layers(1), _NearMaximum(), _Multiply(1e-308), *_healthy_layers(1)])
     )
@@ -251,7 +251,7 @@ def _large(stage: Stage) -> None:
 
 @driver.scenario("first", "잘못된 계층 둘", check="name")
 def _first(stage: Stage) -> None:
-    """Two layers spoil a value, and the layer after each makes it finite again, so no third layer gives a bad value.
+    """Let two layers spoil a value, and the layer after each make it finite again, so that no third one spoils any.
 
     A wrong program returns the last one, or finds only the kind that the second one makes.
     """
@@ -263,7 +263,7 @@ def _first(stage: Stage) -> None:
 
 @driver.scenario("order", "등록한 순서와 다르게 불리는 계층", check="name")
 def _order(stage: Stage) -> None:
-    """Layers are called from the last to the first. A wrong program goes by the order of `named_modules()`."""
+    """Call the layers from the last to the first. A wrong program goes by the order of `named_modules()`."""
     draw = stage.env.draw("layers")
     layers = _healthy_layers(3)
     for salt, low, high in (("late", 0, 1), ("early", 4, 6)):
@@ -275,7 +275,7 @@ def _order(stage: Stage) -> None:
 
 @driver.scenario("nested", "블록 안의 블록", check="name")
 def _nested(stage: Stage) -> None:
-    """The layer lies in a block of a block. A wrong program looks at the model's own children only."""
+    """Put the layer into a block of a block. A wrong program looks at the model's own children only."""
     inner = _healthy_layers(2)
     inner.insert(stage.env.draw("layer").whole(0, 3), _Spoil(stage.env, math.nan))
     block = nn.Sequential(*_healthy_layers(1), nn.Sequential(*inner))
@@ -284,7 +284,7 @@ def _nested(stage: Stage) -> None:
 
 @driver.scenario("alone", "계층 하나뿐인 모델", check="name")
 def _alone(stage: Stage) -> None:
-    """The model is a layer, whose name is empty. A wrong program takes an empty name for none."""
+    """Give a model that is itself a layer, whose name is empty. A wrong program takes an empty name for none."""
     draw = stage.env.draw("weight")
     layer = nn.Linear(FEATURES, FEATURES, dtype=torch.float64, device=stage.env.device)
     with torch.no_grad():
@@ -297,7 +297,7 @@ def _alone(stage: Stage) -> None:
 
 @driver.scenario("container", "계층 사이에서 생긴 NaN", check="none")
 def _container(stage: Stage) -> None:
-    """A block makes the NaN, and none of its layers, and the next layer removes it. A wrong program names the block."""
+    """Let a block itself make a NaN, which the next layer removes. A wrong program names the block."""
     _record_name(
         stage,
         _net(stage.env, [*_healthy_layers(1), _LogOfNegative(), _ReplaceNonFinite(), *_healthy_layers(1)]),
@@ -306,7 +306,7 @@ def _container(stage: Stage) -> None:
 
 @driver.scenario("bad-batch", "NaN이 든 배치", check="none")
 def _bad_batch(stage: Stage) -> None:
-    """The batch holds a NaN, which one layer passes on. A wrong program names that layer."""
+    """Give a batch with a NaN in it, which one layer passes on. A wrong program names that layer."""
     batch = _Spoil(stage.env, math.nan)(_batch(stage.env))
     _record_name(
         stage,
@@ -317,7 +317,7 @@ def _bad_batch(stage: Stage) -> None:
 
 @driver.scenario("bad-batch-later", "NaN이 든 배치와 잘못된 계층", check="none")
 def _bad_batch_later(stage: Stage) -> None:
-    """The batch holds a NaN, which the first layer removes, and a later layer makes one of its own.
+    """Give a batch with a NaN in it, which the first layer removes; a later layer makes one of its own.
 
     A wrong program returns None as soon as it sees the batch.
     """
@@ -346,13 +346,13 @@ def _record_name_of_reused(stage: Stage, order: Sequence[int], factor: float) ->
 
 @driver.scenario("reused", "여러 번 불리는 계층")
 def _reused(stage: Stage) -> None:
-    """A layer overflows at its second call. A wrong program looks at each layer once."""
+    """Let a layer overflow at its second call. A wrong program looks at each layer once."""
     _record_name_of_reused(stage, (0, 1, 0, 2, 3), 1.0)
 
 
 @driver.scenario("reused-later", "나중에는 멀쩡하게 불린 계층", check="reused")
 def _reused_later(stage: Stage) -> None:
-    """A layer overflows at its first call only. A wrong program lets a later call overwrite what it knew."""
+    """Let a layer overflow at its first call only. A wrong program lets a later call overwrite what it knew."""
     _record_name_of_reused(stage, (0, 1, 2, 0, 3), _HUGE)
 
 
@@ -361,7 +361,7 @@ def _reused_later(stage: Stage) -> None:
 
 @driver.scenario("train-mode", "학습 모드에서만 생기는 NaN", check="pass")
 def _train_mode(stage: Stage) -> None:
-    """A layer divides by zero in train mode, and not in eval mode. A wrong program changes the mode."""
+    """Let a layer divide by zero in train mode, and not in eval mode. A wrong program changes the mode."""
     layers = _healthy_layers(2)
     place = 2 * stage.env.draw("layer").whole(0, 2)
     layers[place:place] = [_Multiply(0.0), _DivideBySpread()]
@@ -472,13 +472,13 @@ def _call_although_it_raises(stage: Stage) -> Net:
 
 @driver.scenario("error-before", "찾기 전에 난 오류", check="errors")
 def _error_before(stage: Stage) -> None:
-    """The model raises before anything is wrong. A wrong program swallows the error, or raises another one."""
+    """Let the model raise before anything is wrong. A wrong program swallows the error, or raises another one."""
     _call_although_it_raises(stage)
 
 
 @driver.scenario("error-after", "찾은 다음에 난 오류", check="errors")
 def _error_after(stage: Stage) -> None:
-    """The model raises after a layer made a NaN. A wrong program lets the error out, and the name is lost."""
+    """Let the model raise after a layer made a NaN. A wrong program lets the error out, and the name is lost."""
     layers = _healthy_layers(2)
     layers.insert(stage.env.draw("layer").whole(1, 3), _Spoil(stage.env, math.nan))
     stage.recorder.fact("돌려준 이름", _name_as_fact(_call(stage, _net(stage.env, [*layers, _Raise()]))))

@@ -149,7 +149,7 @@ def _decision_as_fact(decided: Any) -> Any:
 
 @driver.scenario("sequence", "기본값으로 부른 배치들", check="decide")
 def _sequence(stage: Stage) -> None:
-    """Judge batches of which some are outliers, with the default factor and window.
+    """Give batches of which some are outliers, with the default factor and window.
 
     A wrong program forgets the factor, or takes a mean, which outliers in the history pull up.
     """
@@ -163,7 +163,10 @@ def _sequence(stage: Stage) -> None:
 
 @driver.scenario("window", "노름이 크게 바뀐 history", check="decide")
 def _window(stage: Stage) -> None:
-    """The norms have become smaller, or larger. A wrong program reads the whole history, or only its last norm."""
+    """Give a norm after the usual ones have become smaller, or larger.
+
+    A wrong program reads the whole history, or only its last norm.
+    """
     draw = stage.env.draw("window")
     # What the older norms are multiplied by, and limits of a norm that is judged otherwise if they count.
     cases = [(10.0, (8.0, 9.0)), (0.1, (2.2, 2.6))] * 3
@@ -176,9 +179,10 @@ def _window(stage: Stage) -> None:
 
 @driver.scenario("short", "아직 짧은 history", check="decide")
 def _short(stage: Stage) -> None:
-    """There are too few norms to judge, and then just enough. A wrong program begins to judge too early or too late.
+    """Call with too few norms to judge by, and then with just enough.
 
-    The window is drawn, and with it the place at which the answer changes.
+    The window is drawn, and with it the place at which the answer changes. A wrong program begins to judge too early or
+    too late.
     """
     window = stage.env.draw("short").whole(3, 7)
     for count in range(9):
@@ -188,7 +192,7 @@ def _short(stage: Stage) -> None:
 
 @driver.scenario("middle", "짝수인 window", check="decide")
 def _middle(stage: Stage) -> None:
-    """The median lies between the two middle norms. A wrong program takes the lower or the upper one of them."""
+    """Let the median lie between two norms. A wrong program takes the lower or the upper one of them."""
     draw = stage.env.draw("middle")
     for low, high in _shuffled(stage.env, [(4.4, 5.4), (7.0, 8.0)] * 3):
         _record_decision(stage, [1.0, 1.2, 3.0, 3.2], [[[draw.real(low, high)]]], factor=3.0, window=4)
@@ -196,10 +200,10 @@ def _middle(stage: Stage) -> None:
 
 @driver.scenario("limit", "꼭 factor배인 노름", check="decide")
 def _limit(stage: Stage) -> None:
-    """The norm is exactly at the limit, which it does not exceed, or above it. A wrong program skips it at the limit.
+    """Give norms that are exactly at the limit, and so do not exceed it, and norms above it.
 
-    A program whose window is one too long has another limit. All numbers that decide are exact in binary, however the
-    norm of (3, 4) is computed.
+    A wrong program skips a norm at the limit. One whose window is one too long has another limit. All numbers that
+    decide are exact in binary, however the norm of (3, 4) is computed.
     """
     draw = stage.env.draw("limit")
     for above in _shuffled(stage.env, [0.0, 1.0] * 3):
@@ -210,7 +214,7 @@ def _limit(stage: Stage) -> None:
 
 @driver.scenario("groups", "매개변수 그룹 둘", check="norm")
 def _groups(stage: Stage) -> None:
-    """One of two groups has the large gradient. A wrong program looks at the first group only."""
+    """Give one of two groups a large gradient, or neither. A wrong program looks at the first group only."""
     draw = stage.env.draw("groups")
     for number, (first, second) in enumerate(
         _shuffled(stage.env, [(0.5, 15.0), (0.5, 0.5), (15.0, 0.5)] * 2)
@@ -223,7 +227,7 @@ def _groups(stage: Stage) -> None:
 
 @driver.scenario("one-norm", "여러 매개변수의 노름 하나", check="norm")
 def _one_norm(stage: Stage) -> None:
-    """The norm of all gradients together is above the limit, or a little below; none alone reaches it.
+    """Give gradients whose joint norm is above the limit, or a little below; none alone reaches the limit.
 
     A wrong program takes the largest one, or their sum.
     """
@@ -236,7 +240,7 @@ def _one_norm(stage: Stage) -> None:
 
 @driver.scenario("none", "`.grad`가 None인 매개변수", check="norm")
 def _none(stage: Stage) -> None:
-    """Some parameters have no gradient. A wrong program stops there."""
+    """Leave some parameters without a gradient. A wrong program stops there."""
     draw = stage.env.draw("none")
     for number, (low, high) in enumerate(_shuffled(stage.env, [(0.4, 0.9), (9.0, 20.0)] * 3)):
         gradients = [[None, [draw.real(low, high)]], [[0.1], None]]
@@ -247,7 +251,7 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("not-finite", "NaN과 무한대")
 def _not_finite(stage: Stage) -> None:
-    """A gradient is NaN or infinite, with a history that is full, short or empty, among usual ones.
+    """Give gradients that are NaN or infinite, among usual ones, with a history that is full, short or empty.
 
     A wrong program trusts a short history, or catches one of the two only.
     """
