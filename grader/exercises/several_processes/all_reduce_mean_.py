@@ -23,13 +23,13 @@ from grader.observe.wording import yes_or_no
 
 driver = Driver("all_reduce_mean_")
 
-Parameters = list[nn.Parameter]
+_Parameters = list[nn.Parameter]
 """The parameters of one rank."""
-Change = Callable[[list[Parameters]], None]
+_Change = Callable[[list[_Parameters]], None]
 """Changes the parameters of all ranks before the call."""
 
 
-def _parameters(stage: Stage, size: int) -> list[Parameters]:
+def _parameters(stage: Stage, size: int) -> list[_Parameters]:
     """Return parameters of three shapes for each rank: equal values, and gradients of the rank's own."""
     ranks = []
     for rank in range(size):
@@ -44,7 +44,7 @@ def _parameters(stage: Stage, size: int) -> list[Parameters]:
 
 
 def _call(
-    stage: Stage, ranks: list[Parameters], as_argument: Callable[[Parameters], Iterable[Tensor]] = list
+    stage: Stage, ranks: list[_Parameters], as_argument: Callable[[_Parameters], Iterable[Tensor]] = list
 ) -> None:
     """Call the learner's function on every rank with that rank's parameters.
 
@@ -61,7 +61,7 @@ def _call(
         call_on_ranks(stage, "all_reduce_mean_", arguments, world)
 
 
-def _record_gradients(stage: Stage, ranks: list[Parameters]) -> None:
+def _record_gradients(stage: Stage, ranks: list[_Parameters]) -> None:
     """Record every rank's gradients; where there is none, a fact says so and the array holds zeros."""
     for rank, parameters in enumerate(ranks):
         gradients = [p.grad for p in parameters]
@@ -72,7 +72,7 @@ def _record_gradients(stage: Stage, ranks: list[Parameters]) -> None:
         stage.recorder.fact(f"rank {rank}에서 `.grad`가 None인 매개변수의 번호", [*missing])
 
 
-def _call_and_record(stage: Stage, size: int, change: Change = lambda _: None) -> None:
+def _call_and_record(stage: Stage, size: int, change: _Change = lambda _: None) -> None:
     """Call the learner's function on `size` ranks, and record every rank's gradients.
 
     Args:
@@ -110,7 +110,7 @@ def _generator(stage: Stage) -> None:
 def _none_on_one(stage: Stage) -> None:
     """Take one gradient away on one rank. A wrong program skips it there, and the other rank waits without end."""
 
-    def change(ranks: list[Parameters]) -> None:
+    def change(ranks: list[_Parameters]) -> None:
         ranks[1][2].grad = None
 
     _call_and_record(stage, 2, change)
@@ -120,7 +120,7 @@ def _none_on_one(stage: Stage) -> None:
 def _none_on_all(stage: Stage) -> None:
     """Take one gradient away on every rank. A wrong program leaves it None."""
 
-    def change(ranks: list[Parameters]) -> None:
+    def change(ranks: list[_Parameters]) -> None:
         for parameters in ranks:
             parameters[1].grad = None
 
@@ -131,7 +131,7 @@ def _none_on_all(stage: Stage) -> None:
 def _frozen(stage: Stage) -> None:
     """Freeze on every rank one parameter that has no gradient. A wrong program gives it a gradient."""
 
-    def change(ranks: list[Parameters]) -> None:
+    def change(ranks: list[_Parameters]) -> None:
         for parameters in ranks:
             parameters[0].requires_grad_(False)
             parameters[0].grad = None
@@ -143,7 +143,7 @@ def _frozen(stage: Stage) -> None:
 def _frozen_with_gradient(stage: Stage) -> None:
     """Freeze on every rank one parameter that has a gradient. A wrong program averages that gradient."""
 
-    def change(ranks: list[Parameters]) -> None:
+    def change(ranks: list[_Parameters]) -> None:
         for parameters in ranks:
             parameters[0].requires_grad_(False)
 
@@ -185,7 +185,7 @@ def _values_stay(stage: Stage) -> None:
         stage.recorder.claim(f"rank {rank}의 매개변수가 그대로", yes_or_no(is_same), witness)
 
 
-def _first_gradient_if_changed(stage: Stage, parameters: Parameters, rank: int) -> Tensor:
+def _first_gradient_if_changed(stage: Stage, parameters: _Parameters, rank: int) -> Tensor:
     """Return the first gradient that a rank was given if the call changed it, else zeros."""
     gradient_before = _parameters(stage, 2)[rank][0].grad
     gradient = parameters[0].grad

@@ -25,7 +25,7 @@ from grader.observe.wording import yes_or_no
 
 driver = Driver("gather_metrics")
 
-Counts = Sequence[tuple[Any, Any]]
+_Counts = Sequence[tuple[Any, Any]]
 """For each rank, the numbers of right answers and of all answers that it has counted."""
 
 
@@ -44,7 +44,7 @@ def _draw_counts(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[
     return counts
 
 
-def _call(stage: Stage, counts: Counts, **options: Any) -> list[Any]:
+def _call(stage: Stage, counts: _Counts, **options: Any) -> list[Any]:
     """Call the learner's function on every rank, and return what each got; `options` are those of `call_on_ranks`."""
     with several_ranks(len(counts)) as world:
         arguments = [
@@ -53,7 +53,7 @@ def _call(stage: Stage, counts: Counts, **options: Any) -> list[Any]:
         return call_on_ranks(stage, "gather_metrics", arguments, world, **options)
 
 
-def _record_accuracies(stage: Stage, counts: Counts) -> None:
+def _record_accuracies(stage: Stage, counts: _Counts) -> None:
     """Call the learner's function on every rank, and record what each rank returned."""
     for value in _call(stage, counts):
         stage.recorder.returned(value)

@@ -23,7 +23,7 @@ from grader.exercises.fixtures.witnesses import seeded_number
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Env, Stage
 
-VALIDATION = 6
+_VALIDATION_SIZE = 6
 """Samples in a validation batch of every scenario that uses `NotedModes` or `ScriptedLoss`. No training batch has as
 many, so the size tells them apart."""
 
@@ -41,8 +41,8 @@ def trainer_case(
     return case
 
 
-def validation_loader(env: Env, sizes: Sequence[int] = (VALIDATION,)) -> SizedLoader:
-    """Return a loader of validation batches of these sizes; by default one of `VALIDATION` samples."""
+def validation_loader(env: Env, sizes: Sequence[int] = (_VALIDATION_SIZE,)) -> SizedLoader:
+    """Return a loader of validation batches of these sizes; by default one of `_VALIDATION_SIZE` samples."""
     return SizedLoader(batches(env, sizes, "validation"))
 
 
@@ -74,7 +74,7 @@ class NotedModes:
 
         Those over training batches without a graph do not count: a program may look at them.
         """
-        is_validation = len(inputs) == VALIDATION
+        is_validation = len(inputs) == _VALIDATION_SIZE
         words = mode_words(model)
         counts = is_validation if self._of_validation else outputs.requires_grad and not is_validation
         if counts and words not in self._seen:
@@ -98,7 +98,7 @@ class ScriptedLoss:
         """Number of the epoch, from 0 -> the model's state after it, as one vector."""
 
     def __call__(self, output: Tensor, target: Tensor) -> Tensor:
-        if len(target) != VALIDATION:
+        if len(target) != _VALIDATION_SIZE:
             self._trained += output.requires_grad  # without a graph, a program only looks at a training batch
             return self._loss_fn(output, target)
         epoch = max(self._trained // self._per_epoch - 1, 0) % len(self._script)

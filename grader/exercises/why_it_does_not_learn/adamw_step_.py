@@ -37,9 +37,9 @@ _SHAPES = ((4, 3), (3,), (), (2, 5))
 _SETTINGS: Mapping[str, Any] = {"lr": 0.05, "betas": (0.8, 0.95), "eps": 1e-12, "weight_decay": 0.4}
 """Arguments of the update, no default among them: a decay that shows after one update, and an eps that does not."""
 
-State = dict[Any, Any]
+_State = dict[Any, Any]
 """What the learner's function keeps between calls."""
-Gradients = list[Tensor | None]
+_Gradients = list[Tensor | None]
 """A gradient, or None, for each parameter."""
 
 
@@ -51,7 +51,7 @@ def _parameters(stage: Stage, shapes: Sequence[tuple[int, ...]] = _SHAPES) -> li
 
 def _gradients(
     stage: Stage, params: Sequence[nn.Parameter], number: int, without: Iterable[int] = ()
-) -> Gradients:
+) -> _Gradients:
     """Return the gradients of the update of this number; None for the parameters whose numbers are in `without`."""
     drawn = [
         _noise(p.shape, stage.env.generator(f"gradient {number} {at}")).to(p.device, p.dtype)
@@ -69,7 +69,7 @@ def _call(
     stage: Stage,
     params: Sequence[nn.Parameter],
     grads: Sequence[Tensor | None],
-    state: State,
+    state: _State,
     **settings: Any,
 ) -> None:
     """Call the learner's function with these arguments, and with `_SETTINGS` unless there are others.
@@ -96,7 +96,7 @@ def _moved_values(before: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 def _update(stage: Stage, updates: int, scale: float = 1.0, **settings: Any) -> None:
     """Record the parameters after each of several updates, with normal random gradients times `scale`."""
-    params, state = _parameters(stage), State()
+    params, state = _parameters(stage), _State()
     stage.recorder.watch(nn.ParameterList(params))
     for number in range(updates):
         gradients = [g if g is None else g * scale for g in _gradients(stage, params, number)]
@@ -106,7 +106,7 @@ def _update(stage: Stage, updates: int, scale: float = 1.0, **settings: Any) -> 
 @driver.scenario("updates", "업데이트 열두 번", check="update")
 def _updates(stage: Stage) -> None:
     """Update twelve times, with a rate that falls. A wrong program forgets a correction, or decays at another place."""
-    params, state = _parameters(stage), State()
+    params, state = _parameters(stage), _State()
     stage.recorder.watch(nn.ParameterList(params))
     for number in range(12):
         settings = {**_SETTINGS, "lr": 0.05 / (1 + number)}
@@ -143,7 +143,7 @@ def _pause(stage: Stage) -> None:
     after: list[Tensor] = []
     before = _flat(_parameters(stage))
     for has_pause in (True, False):
-        params, state = _parameters(stage), State()
+        params, state = _parameters(stage), _State()
         for number in (0, 1):
             _call(stage, params, _gradients(stage, params, number), state)
             if has_pause and number == 0:
@@ -158,8 +158,8 @@ def _late(stage: Stage) -> None:
 
     A wrong program corrects it by the count of the others.
     """
-    params, state = _parameters(stage), State()
-    alone, own_state = [_parameters(stage)[1]], State()
+    params, state = _parameters(stage), _State()
+    alone, own_state = [_parameters(stage)[1]], _State()
     before = _flat(alone)
     for number in range(5):
         _call(stage, params, _gradients(stage, params, number, without=(1,) if number < 3 else ()), state)
@@ -173,8 +173,8 @@ def _others(stage: Stage) -> None:
     """Update with the first gradient None, and update the remaining parameters alone. A wrong program stops at None."""
     params, rest = _parameters(stage), _parameters(stage)[1:]
     before = _flat(rest)
-    _call(stage, params, _gradients(stage, params, 0, without=(0,)), State())
-    _call(stage, rest, _gradients(stage, params, 0)[1:], State())
+    _call(stage, params, _gradients(stage, params, 0, without=(0,)), _State())
+    _call(stage, rest, _gradients(stage, params, 0)[1:], _State())
     record_alike(
         stage.recorder, "None 뒤의 매개변수와 혼자일 때의 매개변수", _flat(params[1:]), _flat(rest), before
     )
@@ -185,7 +185,7 @@ def _others(stage: Stage) -> None:
 
 def _record_state(stage: Stage, updates: int) -> None:
     """Update and record what the state holds."""
-    params, state = _parameters(stage), State()
+    params, state = _parameters(stage), _State()
     for number in range(updates):
         _call(stage, params, _gradients(stage, params, number), state)
     for number in range(len(params)):
@@ -216,7 +216,7 @@ def _keys(stage: Stage) -> None:
 
     A wrong program makes a state for it all the same, or finds states by something else than the number.
     """
-    params, state = _parameters(stage), State()
+    params, state = _parameters(stage), _State()
     before = _flat(params)
     for number in range(2):
         _call(stage, params, _gradients(stage, params, number, without=(2,)), state)
@@ -234,7 +234,7 @@ def _dtypes(stage: Stage) -> None:
     """
     first, second = _parameters(stage)[:2]
     params = [nn.Parameter(first.detach().float()), second]
-    before, state = _flat(params), State()
+    before, state = _flat(params), _State()
     _call(stage, params, _gradients(stage, params, 0), state)
     kept = [state[number][key] for number in range(2) for key in ("exp_avg", "exp_avg_sq")]
     described: list[Any] = [str(t.dtype).removeprefix("torch.") + str([*t.shape]) for t in (*params, *kept)]
@@ -250,7 +250,7 @@ def _resumed(stage: Stage) -> None:
     after: list[Tensor] = []
     before = _flat(_parameters(stage))
     for is_copied in (True, False):
-        params, state = _parameters(stage), State()
+        params, state = _parameters(stage), _State()
         for number in range(4):
             if is_copied and number == 2:
                 params, state = copy.deepcopy((params, state))
@@ -269,7 +269,7 @@ def _gradients_stay(stage: Stage) -> None:
     """Update once and record whether the gradients stayed. A wrong program adds the decay to them, or scales them."""
     params = _parameters(stage)
     before, gradients = _flat(params), _gradients(stage, params, 0)
-    _call(stage, params, gradients, State())
+    _call(stage, params, gradients, _State())
     pairs = zip(gradients, _gradients(stage, params, 0), strict=True)
     stays = all(now is not None and given is not None and torch.equal(now, given) for now, given in pairs)
     stage.recorder.claim("그레이디언트가 그대로", yes_or_no(stays), _moved_values(before, params))
@@ -278,7 +278,7 @@ def _gradients_stay(stage: Stage) -> None:
 @driver.scenario("graph", "계산 그래프가 붙은 그레이디언트", check="kept")
 def _graph(stage: Stage) -> None:
     """Update with gradients that have a graph, as `create_graph=True` gives. A wrong program keeps it in the state."""
-    params, state = _parameters(stage), State()
+    params, state = _parameters(stage), _State()
     before = _flat(params)
     sources = [None if g is None else g.requires_grad_() for g in _gradients(stage, params, 0)]
     _call(stage, params, [None if source is None else source * 1.0 for source in sources], state)
@@ -292,7 +292,7 @@ def _leaves(stage: Stage) -> None:
     """Update once and make another backward pass. A wrong program leaves parameters that cannot be trained."""
     params = _parameters(stage)
     before, given = _flat(params), [*params]
-    _call(stage, params, _gradients(stage, params, 0), State())
+    _call(stage, params, _gradients(stage, params, 0), _State())
     is_same = len(params) == len(given) and all(p is q for p, q in zip(params, given, strict=True))
     stage.recorder.claim("리스트에 든 텐서가 그대로", yes_or_no(is_same), _moved_values(before, given))
     stage.recorder.array("다음 역전파의 그레이디언트", gradients_of_next_backward(stage.env, given))
@@ -306,7 +306,7 @@ def _places(stage: Stage) -> None:
     """
     params = _parameters(stage)
     before, given, places = _flat(params), [*params], [p.data_ptr() for p in params]
-    _call(stage, params, _gradients(stage, params, 0), State())
+    _call(stage, params, _gradients(stage, params, 0), _State())
     is_same = all(p.data_ptr() == place for p, place in zip(given, places, strict=True))
     stage.recorder.claim("매개변수의 메모리가 그대로", yes_or_no(is_same), _moved_values(before, params))
 
@@ -316,6 +316,6 @@ def _quiet(stage: Stage) -> None:
     """Record whether the call prints anything."""
     params = _parameters(stage)
     before = _flat(params)
-    _call(stage, params, _gradients(stage, params, 0), State())
+    _call(stage, params, _gradients(stage, params, 0), _State())
     printed = yes_or_no(stage.recorder.print_count > 0)
     stage.recorder.claim("print를 부름", printed, _moved_values(before, params))
