@@ -1,4 +1,4 @@
-"""Record what a checkpoint file holds and how it is replaced, for `best_checkpoint` and the training runs."""
+"""Record what a checkpoint file holds and how it is replaced, for `BestCheckpoint` and the training runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -44,7 +44,10 @@ class NoBatches:
 
 @dataclass
 class RankCase(Case):
-    """A case on several ranks; `model`, `opt` and `data` are those of rank 0, and only its events are recorded."""
+    """A case on several ranks; `model`, `opt` and `data` are those of rank 0, and only its events are recorded.
+
+    Where the function must refuse its data, use `record_refusal`: the inherited `record_raised` knows no ranks.
+    """
 
     peers: list[Case] = field(default_factory=list)
     """The cases of the other ranks, from rank 1 on."""

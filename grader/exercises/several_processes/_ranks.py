@@ -279,7 +279,7 @@ def call_on_ranks(
 ) -> list[Any]:
     """Call the learner's function on every rank, together as one recorded call, and return the results.
 
-    Only the events of rank 0 are recorded.
+    Only the events of rank 0 are recorded; a later `Recorder.call` outside of ranks records none.
 
     Args:
         stage: the scenario's stage.
