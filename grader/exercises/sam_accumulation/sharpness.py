@@ -112,7 +112,7 @@ def _value(stage: Stage) -> None:
 
 @driver.scenario("hill", "손실이 높아졌다가 낮아지는 곳", check="value", atol=FLOAT32_ATOL)
 def _hill(stage: Stage) -> None:
-    """Record values for a loss that peaks a little uphill: far past the peak, sharpness is negative.
+    """Record values for a loss that peaks a little uphill; w + e is far past the peak, so sharpness is negative.
 
     A wrong program returns the absolute value, or never less than 0.
     """
