@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 
-from grader.exercises.fixtures.returned import record_types
 from grader.exercises.several_processes._group import groups_of
 from grader.exercises.several_processes._ranks import call_on_ranks, error_of, several_ranks
 from grader.observe.play import Driver, Stage
@@ -127,8 +126,7 @@ def _types(stage: Stage) -> None:
         (torch.tensor(right), torch.tensor(total)) for right, total in _draw_counts(stage, ((5, 9), (5, 9)))
     ]
     values = _call(stage, counts)
-    record_types(stage.recorder, values[0])
-    stage.recorder.returned(float(values[0]))
+    stage.recorder.returned(values[0])
 
 
 @driver.scenario("quiet", "화면 출력", check="edges")
