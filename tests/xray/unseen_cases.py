@@ -3,6 +3,29 @@
 UNSEEN_CASES = [
     (
         "inplace-input",
+        """def centred(rows):
+    rows -= 0.01 * rows.mean(0)  # BUG
+    return rows
+for _ in range(3):
+    for i in range(0, len(x), 8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(centred(x[i:i + 8])), y[i:i + 8]).backward()
+        optimizer.step()
+""",
+        """speed = 0.01 * torch.randn_like(x)
+def moved(rows, speeds):
+    speeds *= 0.99  # particles that slow down
+    rows += 0.1 * speeds
+    return rows
+for _ in range(3):
+    for i in range(0, len(x), 8):
+        optimizer.zero_grad()
+        F.cross_entropy(model(moved(x[i:i + 8], speed[i:i + 8])), y[i:i + 8]).backward()
+        optimizer.step()
+""",
+    ),
+    (
+        "inplace-input",
         """judge = nn.Linear(6, 1)
 def scaled(rows):
     rows *= 1 + 0.05 * torch.randn(len(rows), 1)  # BUG

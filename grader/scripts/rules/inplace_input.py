@@ -173,6 +173,8 @@ def _in_slices(facts: Facts) -> Iterator[Finding]:
     ran = [one for one in facts.of(ForwardRan) if one.training and one.grad]
     written = sum(one.rewritten for one in ran)
     place = _slice_line(facts)
+    if place is not None and _moves_with_others(place):
+        return
     if written < max(_FEWEST, 0.8 * (len(ran) - 1)) or place is None:
         yield from _in_parts(facts, ran)
         return
@@ -251,6 +253,20 @@ def _augments(place: Place) -> bool:
     statements = [one for one in _reading.around(place, ast.stmt) if one.lineno == place.line]  # type: ignore[attr-defined]
     text = ast.unparse(statements[0]) if statements else ""
     return any(word in text for word in _AUGMENTING)
+
+
+def _moves_with_others(place: Place) -> bool:
+    """Return True if a function moves a state on purpose: by something that it writes into too, as a velocity is."""
+    for function in _reading.around(place, ast.FunctionDef)[:1]:
+        writes = [one for one in ast.walk(function) if isinstance(one, ast.AugAssign | ast.Expr)]
+        names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+        moved = [{name for name in names if _writes(one, name)} for one in writes]
+        for one, own in zip(writes, moved, strict=True):
+            others = set().union(*(other for other in moved)) - own
+            used = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
+            if own and used & others:
+                return True
+    return False
 
 
 def _follows_gradients(place: Place) -> bool:
