@@ -75,6 +75,12 @@ class SchedulerObserver:
             done = original(*args, **kwargs)
         finally:
             self._scheduling -= 1
+        number = watch.schedulers.find(args[0]) if watch.over else None
+        if number is not None:  # after the watch, a step costs next to nothing: no context, no options
+            after = rates(optimizer)
+            self._count(number, before, after)
+            self._look_for_another(number, getattr(optimizer, "optimizer", optimizer), before, after)
+            return done
         with watch.working():
             number = self._scheduler(args[0])
             after = rates(optimizer)
@@ -115,7 +121,8 @@ class SchedulerObserver:
         if len(others) != 1 or self._is_held(others[0]) or not (before and after):
             facts.deserted = facts.deserted if not any(since.values()) else None
             return
-        other, now = self._watch.optimizer(others[0]), rates(others[0])
+        with self._watch.working():
+            other, now = self._watch.optimizer(others[0]), rates(others[0])
         found = facts.deserted
         if found is None or found.optimizer != other or found.rates != now:
             found = facts.deserted = Deserted(optimizer=other, rates=now, first=before[0])
