@@ -69,6 +69,8 @@ class Moment:
     """True if the event has no counterpart on the other timeline."""
     goes_before: bool = False
     """True if this is the first event that is drawn and the call has earlier ones."""
+    goes_on: bool = False
+    """True if this is the last event that is drawn and the call has later ones."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,12 @@ class Recipe:
     residual: float
     """Share of the update (0 to 1) that no combination of these gradients explains."""
     moved: tuple[bool, ...] = ()
-    """For each gradient, True if it was taken at perturbed parameters (SAM's w + e), not at w. Empty if all were taken
-    at w."""
+    """For each gradient, True if it was taken at perturbed parameters (SAM's w + e); empty if all were taken at w."""
     scenario: str = ""
     """Title of the scenario in which it was measured; empty if that is the scenario of the first difference."""
     has_unscaled_part: bool = False
-    """True if a part of the update is gradients that were not multiplied by the learning rate, such as a climb by e
-    that is never taken back. Only where parameters have different learning rates can it be told from the rest; it is
-    in no coefficient then."""
+    """True if a part of the update is gradients not multiplied by the learning rate, such as a climb by e that is never
+    taken back; it is in no coefficient then. Only parameters with different learning rates show it."""
 
     def __post_init__(self) -> None:
         if not len(self.batches) == len(self.got) == len(self.expected):

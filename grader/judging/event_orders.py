@@ -266,6 +266,8 @@ def _excerpt(events: list[Event], paired: set[int], start: int, *, with_lines: b
     drawn = moments[start : start + _MAX_MOMENTS]
     if drawn and start > 0:
         drawn[0] = replace(drawn[0], goes_before=True)
+    if drawn and start + len(drawn) < len(moments):
+        drawn[-1] = replace(drawn[-1], goes_on=True)
     return tuple(drawn)
 
 

@@ -121,6 +121,7 @@ class Recorder:
         batches: Sequence[Tensor] = (),
         at_forwards: bool = True,
         states: bool = True,
+        clears: bool = True,
     ) -> None:
         """Record from now on what happens to a model and its optimizer.
 
@@ -133,6 +134,8 @@ class Recorder:
                 state, so that the number of states counts updates; parameters that a forward pass sees in between
                 (SAM's w + e) are then kept as evidence.
             states: compare parameters. False for a scenario about something else, which a wrong update must not fail.
+            clears: record when the model clears its gradients. False where an optimizer that may clear them instead is
+                not watched: the order of events would show one program's clearing and not the other's.
         """
         self._model, self._optimizer, self._batches = model, optimizer, batches
         self._states_at_forwards, self._compares_states = at_forwards, states
@@ -145,7 +148,8 @@ class Recorder:
         if first is not None:
             hook = first.register_post_accumulate_grad_hook(lambda _: self._add_event("gradient"))
             self._hooks.append(hook)
-        shadow(model, "zero_grad", lambda: self._add_event("zero_grad"))
+        if clears:
+            shadow(model, "zero_grad", lambda: self._add_event("zero_grad"))
         if optimizer is not None:
             self.watch_optimizer(optimizer)
         if scheduler is not None:

@@ -268,7 +268,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
             for band in _timeline(pairs, width - 2 * _INDENT):
                 yield _indented(Text(band, no_wrap=True), 2)
         else:
-            yield _indented(prose(words.SAME_ORDER), 2)
+            yield _indented(prose(timeline.same_order(pairs)), 2)
     if diagnosis.recipe is not None:
         yield from _recipe(diagnosis.recipe, width)
 

@@ -12,6 +12,9 @@ _FEW_COLUMNS = 7
 MOMENT_NAMES = {"scheduler": "scheduler.step"}
 
 
+_ELLIPSIS = Moment("…", None)
+
+
 @dataclass(frozen=True)
 class Pair:
     """One column of the two timelines; None if one side has nothing there."""
@@ -25,13 +28,20 @@ class Pair:
         return self.yours is None or self.right is None
 
 
+OTHERS = Pair(_ELLIPSIS, _ELLIPSIS)
+"""A column that stands for events that are not drawn."""
+
+
 def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
     """Put both timelines in columns, so that moments that have a partner stand above each other.
 
     Each timeline is a window of a longer one. If one window is over and the other goes on with a moment whose partner
-    lies outside, the columns end: that moment is not missing in the other program.
+    lies outside, the columns end: that moment is not missing in the other program. A column of `…` stands for what the
+    call did before the windows, and for what it did after them.
     """
-    pairs: list[Pair] = []
+    before = any(side and side[0].goes_before for side in (yours, right))
+    pairs: list[Pair] = [OTHERS] if before else []
+    is_cut = any(side and side[-1].goes_on for side in (yours, right))
     i = j = 0
     while i < len(yours) or j < len(right):
         mine = yours[i] if i < len(yours) else None
@@ -43,6 +53,7 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
             pairs.append(Pair(None, theirs))
             j += 1
         elif mine is None or theirs is None:
+            is_cut = True
             break
         elif mine.kind == theirs.kind:
             pairs.append(Pair(mine, theirs))
@@ -50,7 +61,7 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
         else:  # both flags promise a partner, but the kinds differ: show each side alone
             pairs += [Pair(mine, None), Pair(None, theirs)]
             i, j = i + 1, j + 1
-    return pairs
+    return [*pairs, OTHERS] if pairs and is_cut else pairs
 
 
 def is_readable(pairs: Sequence[Pair]) -> bool:
@@ -65,7 +76,14 @@ def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
     """
     names = [moment_name(moment) for moment in moments[:limit]]
     before = ["…"] if moments and moments[0].goes_before else []
-    return " → ".join([*before, *names, *(["…"] if len(moments) > limit else [])])
+    after = ["…"] if len(moments) > limit or (moments and moments[-1].goes_on) else []
+    return " → ".join([*before, *names, *after])
+
+
+def same_order(pairs: Sequence[Pair]) -> str:
+    """Return a Korean sentence for two timelines without a difference: what was recorded, it names the kinds."""
+    drawn = dict.fromkeys(moment_name(pair.yours) for pair in pairs if pair.yours not in (None, _ELLIPSIS))
+    return f"여기에서 기록한 단계({', '.join(drawn)})의 순서는 정답과 같아요."
 
 
 def moment_name(moment: Moment) -> str:

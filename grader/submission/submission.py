@@ -21,6 +21,7 @@ MAX_STUDENT_CHARS = 5 * MAX_CODE_CHARS
 """Maximum characters of code read for one student. It bounds the time that one student's folder can take."""
 _MAX_NOTES = 10
 """Maximum number of notes about what was left out of one student's files."""
+_EMPTY = "빈 파일이에요. 저장하기 전에 냈거나 올리다 끊겼을 수 있으니, 파일을 열어 보고 다시 내 주세요."
 MAX_STUDENT_BYTES = 4 * MAX_FILE_BYTES
 """Maximum bytes read for one student. Files refused after reading count too."""
 
@@ -118,6 +119,9 @@ def read_files(
         else:
             files.append(source)
             chars_left -= source.size
+    if files and all(_is_empty(file) for _, file in found.files):
+        found.unreadable += [Unreadable(file.name, _EMPTY) for file in files]
+        files = []
     files = with_siblings(files, root)
     if not any(file.defines_or_attempts(name) for file in files for name in exercise_names):
         files += _documents_with_answers(found, exercise_names, root, taken)
@@ -172,6 +176,14 @@ def _where(file: SourceFile, practice: Practice) -> str:
     if practice.cell is None:
         return f"{file.name} {practice.line}번째 줄"
     return f"{file.name} 코드 셀 {practice.cell}"
+
+
+def _is_empty(file: Path) -> bool:
+    """Return True if a file has no byte."""
+    try:
+        return os.lstat(file).st_size == 0
+    except OSError:
+        return False
 
 
 def _size(file: Path) -> int:

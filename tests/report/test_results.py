@@ -95,9 +95,9 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
         "update": 2,
         "tensor": "0.weight",
     }
-    moment = {"kind": "forward", "line": 4, "batch": 2, "differs": False, "goes_before": False}
+    moment = {"kind": "forward", "line": 4, "batch": 2, "differs": False, "goes_before": False, "goes_on": False}
     assert found["yours"][0] == moment
-    moment = {"kind": "zero_grad", "line": None, "batch": None, "differs": True, "goes_before": False}
+    moment = {"kind": "zero_grad", "line": None, "batch": None, "differs": True, "goes_before": False, "goes_on": False}
     assert found["right"][0] == moment
     assert found["recipe"] == {
         **{"update": 2, "batches": [1, 2], "got": [1.0, 1.0], "expected": [0.0, 1.0]},
@@ -113,6 +113,10 @@ def test_results_come_back_whole() -> None:
     first, again = result.submissions[0], back.submissions[0]
     assert again.digest == first.digest
     assert again.notes == first.notes
+    clash = replace(first.feedbacks[0], source_line="    y = 1\n      z = 2", lines_above=1)
+    submissions = (replace(first, feedbacks=(clash, *first.feedbacks[1:])), *result.submissions[1:])
+    read = from_json(to_json(replace(result, submissions=submissions))).submissions[0].feedbacks[0]
+    assert (read.lines_above, feedback_html(read)) == (1, feedback_html(clash))
     for one, other in zip(first.feedbacks[1:], again.feedbacks[1:], strict=True):
         assert one == other
     for one, other in zip(first.feedbacks, again.feedbacks, strict=True):

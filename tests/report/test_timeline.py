@@ -31,7 +31,9 @@ def test_the_end_of_a_window_is_no_difference() -> None:
     yours = (Moment("step", 1, None, True), Moment("zero_grad", 2, None, True), Moment("forward", 3, 1))
     right = (Moment("forward", None, 1), Moment("backward", None), Moment("step", None))
     pairs = timeline.align(yours, right)
-    assert kinds_of(pairs) == [("step", None), ("zero_grad", None), ("forward", "forward")]
+    assert kinds_of(pairs) == [("step", None), ("zero_grad", None), ("forward", "forward"), ("…", "…")]
+    began = (replace(right[0], goes_before=True), replace(right[1], goes_on=True))
+    assert [first for first, _ in kinds_of(timeline.align(began, began))] == ["…", "forward", "backward", "…"]
     ended = (*right[:2], Moment("step", None, None, True))
     assert kinds_of(timeline.align(right[:2], ended))[-1] == (None, "step")
 
@@ -57,7 +59,7 @@ def test_timelines_that_contradict_their_flags_lose_nothing() -> None:
 def test_same_order_of_events_is_said_in_words() -> None:
     """Two equal timelines would make a learner look for a difference that is not there."""
     card = Parsed(feedback_html(samples.joined())).text
-    assert words.SAME_ORDER in card
+    assert "여기에서 기록한 단계(zero_grad, forward, backward, step)의 순서는 정답과 같아요." in card
     assert "backward()" in card
     assert "없음" not in card
 

@@ -113,6 +113,17 @@ def test_files_of_one_shown_name_are_told_apart(tmp_path):
     assert max(map(len, names(submission))) < 210
 
 
+def test_empty_files_alone_are_unreadable_and_beside_an_answer_they_are_nothing(tmp_path):
+    """An upload that broke off is no answer worth 0 points."""
+    (tmp_path / "answer.py").write_bytes(b"")
+    (tmp_path / "__init__.py").write_bytes(b"")
+    read = read_submission(tmp_path, ["train_step"])
+    assert [one.name for one in read.unreadable] == ["__init__.py", "answer.py"]
+    assert "빈 파일이에요" in read.unreadable_message()
+    (tmp_path / "answer.py").write_text("def train_step(): ...\n")
+    assert not read_submission(tmp_path, ["train_step"]).unreadable
+
+
 def test_files_that_hold_no_code_are_not_an_empty_submission(tmp_path):
     """A PDF alone is something that somebody has to look at, not zero points; an empty folder is nothing."""
     assert read_submission(tmp_path, EXERCISES).unreadable == ()
