@@ -5,6 +5,7 @@ right one (`expected`).
 """
 
 import math
+import re
 from collections.abc import Sequence
 
 from grader.course.feedback import Recipe
@@ -165,8 +166,15 @@ def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" 등 {len(names)}개" if len(names) > 4 else "")
 
 
-def residual_line(recipe: Recipe) -> str:
-    """Say which part of the update the coefficients do not hold; empty if that is negligible."""
+def residual_line(recipe: Recipe, *, is_explained: bool = False) -> str:
+    """Say which part of the update the coefficients do not hold; empty if that is negligible.
+
+    Args:
+        recipe: the recipe.
+        is_explained: the named mistakes explain everything. Then the line, which says where else to look, is empty.
+    """
+    if is_explained:
+        return ""
     if recipe.has_unscaled_part:
         return (
             "업데이트에는 그레이디언트에 학습률을 곱하지 않고 옮긴 부분도 있어요. "
@@ -179,3 +187,9 @@ def residual_line(recipe: Recipe) -> str:
         f"업데이트의 약 {share}%는 배치마다의 그레이디언트에 수 하나씩을 곱해서는 나올 수 없는 부분이에요. "
         "그레이디언트를 어디에서 구했는지, 그것을 `step()`까지 누가 바꾸는지, 가중치를 직접 옮기는 줄이 있는지 보세요."
     )
+
+
+def element_name(tensor: str) -> str:
+    """Return the name of an element: `0.weight[3]` as code; in words where a list of parameters has numbers only."""
+    alone = re.fullmatch(r"(\d+)\[(\d+)\]", tensor)
+    return f"{alone[1]}번 매개변수의 {alone[2]}번 원소(0부터)" if alone else f"`{tensor}`"

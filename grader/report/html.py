@@ -105,7 +105,7 @@ def feedback_html(
             pairs=pairs,
             order_title=words.order_title(feedback),
             same_order=bool(pairs) and not any(pair.differs for pair in pairs),
-            recipe=_bars(diagnosis.recipe),
+            recipe=_bars(diagnosis.recipe, is_explained=diagnosis.mistakes_explain_all),
             hints=tuple(hints),
             total_hints=total_hints,
             standing=tuple(standing),
@@ -281,7 +281,7 @@ class _Bars:
     rows: tuple[_Row, ...]
 
 
-def _bars(recipe: Recipe | None) -> _Bars | None:
+def _bars(recipe: Recipe | None, *, is_explained: bool) -> _Bars | None:
     """Prepare a recipe for the card; None stays None."""
     if recipe is None:
         return None
@@ -302,7 +302,7 @@ def _bars(recipe: Recipe | None) -> _Bars | None:
         got=got,
         expected=expected,
         sentence=formulas.recipe_sentence(recipe),
-        residual=formulas.residual_line(recipe),
+        residual=formulas.residual_line(recipe, is_explained=is_explained),
         explains_mistake=formulas.explains_mistake(recipe),
         zero=round(-low / span * 100, 1),
         rows=tuple(_Row(name, bar(mine), bar(right)) for name, mine, right in rows),

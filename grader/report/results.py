@@ -19,13 +19,14 @@ SCHEMA = "hanstep.results/2"
 """Current schema of `results.json`.
 
 Since 2 each value inside checks and diagnosis has a name; in 1 they were lists. All other fields are as in 1. Fields
-added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread`, `comments` and
-`unmatched` of a submission, `lines_above`, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback,
-`goes_on` of a moment, `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`,
-`ungraded` and `regrade` of a class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person. `score` is always the measured
-score; `mark` is the final one after the policy and marks given by hand, and its `score` is null for a student who is
-excused; `mark` itself is null without rules, and for a student with an exercise that is `unreadable`, whose points are
-then no mark at all. `ungraded` lists what could not be read: file, reason, and the command that grades it.
+added later are empty if absent: `extras`, `person`, `late`, `handed_in`, `mark`, `unread`, `comments` and `unmatched`
+of a submission, `lines_above`, `kind`, `because`, `other_name`, `printed` and `printed_in` of a feedback, `goes_on`
+of a moment, `source_line`, `symptom`, `difference` and `right_lines` of a mistake, `absent`, `repair`, `ungraded` and
+`regrade` of a class, `in_doubt`, `open_until` and `comments` of somebody absent, `group` of a person. `score` is
+always the measured score; `mark` is the final one after the policy and marks given by hand, and its `score` is null
+for a student who is excused; `mark` itself is null without rules, and for a student with an exercise that is
+`unreadable`, whose points are then no mark at all. `ungraded` lists what could not be read: file, reason, and the
+command that grades it.
 """
 
 _UNCOMMON = re.compile("[^\n -~가-힣]")

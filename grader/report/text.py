@@ -248,7 +248,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         for name, value in (("내 코드 ", first.got), ("정답    ", first.expected)):
             yield _indented(Text.assemble((name, _LABEL), plain_text.one_line(value)), 2)
         if first.tensor is not None:
-            what = plain_text.one_line(f"`{first.tensor}`의 값")
+            what = plain_text.one_line(f"{formulas.element_name(first.tensor)}의 값")
             yield _indented(prose(what, label="무엇이  "), 2)
     pairs = timeline.align(diagnosis.yours, diagnosis.right)
     if pairs:
@@ -270,7 +270,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         else:
             yield _indented(prose(timeline.same_order(pairs)), 2)
     if diagnosis.recipe is not None:
-        yield from _recipe(diagnosis.recipe, width)
+        yield from _recipe(diagnosis.recipe, width, is_explained=diagnosis.mistakes_explain_all)
 
 
 def _output(feedback: Feedback) -> Iterable[RenderableType]:
@@ -314,8 +314,8 @@ def _timeline(pairs: Sequence[timeline.Pair], width: int) -> Iterable[str]:
                 yield line
 
 
-def _recipe(recipe: Recipe, width: int) -> Iterable[RenderableType]:
-    residual = formulas.residual_line(recipe)
+def _recipe(recipe: Recipe, width: int, *, is_explained: bool) -> Iterable[RenderableType]:
+    residual = formulas.residual_line(recipe, is_explained=is_explained)
     if formulas.explains_mistake(recipe) or residual:
         yield _label(plain_text.without_code_marks(formulas.recipe_title(recipe)))
     if formulas.explains_mistake(recipe):

@@ -95,9 +95,23 @@ def test_each_value_of_a_diagnosis_has_a_name() -> None:
         "update": 2,
         "tensor": "0.weight",
     }
-    moment = {"kind": "forward", "line": 4, "batch": 2, "differs": False, "goes_before": False, "goes_on": False}
+    moment = {
+        "kind": "forward",
+        "line": 4,
+        "batch": 2,
+        "differs": False,
+        "goes_before": False,
+        "goes_on": False,
+    }
     assert found["yours"][0] == moment
-    moment = {"kind": "zero_grad", "line": None, "batch": None, "differs": True, "goes_before": False, "goes_on": False}
+    moment = {
+        "kind": "zero_grad",
+        "line": None,
+        "batch": None,
+        "differs": True,
+        "goes_before": False,
+        "goes_on": False,
+    }
     assert found["right"][0] == moment
     assert found["recipe"] == {
         **{"update": 2, "batches": [1, 2], "got": [1.0, 1.0], "expected": [0.0, 1.0]},
