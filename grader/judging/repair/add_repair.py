@@ -28,7 +28,7 @@ _FEW_EVENTS = 60
 _BUDGET_FOR_FEW_EVENTS = 300
 """Budget for exercises with at most `_FEW_EVENTS`."""
 _MANY_EVENTS = 330
-"""Number of events above which the budget shrinks in proportion."""
+"""Number of events above which the budget shrinks: twice as many events, half the budget."""
 _USUAL_BUDGET = 160
 """Budget for exercises in between: about a second, at 2 to 8 ms a play."""
 _MIN_BUDGET = 40

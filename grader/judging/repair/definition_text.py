@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from grader.submission.syntax import (
     assignments_of_names,
@@ -71,6 +72,13 @@ class Statement:
     def previous(self) -> "Statement | None":
         """The statement before it in its block; None for the first."""
         return self.block.statements[self.position - 1] if self.position else None
+
+
+class Assignment(NamedTuple):
+    """A statement `name = value`."""
+
+    statement: Statement
+    value: ast.expr
 
 
 @dataclass(frozen=True)
@@ -178,14 +186,15 @@ class DefinitionText:
         return {*assignments_of_names(self.node)}
 
     @cached_property
-    def sole_assignments(self) -> dict[str, ast.Assign]:
+    def sole_assignments(self) -> dict[str, Assignment]:
         """By name: the assignment of each variable that is assigned once, by `name = …`; it may be a parameter too."""
         assigned = assignments_of_names(self.node)
         found = {}
-        for node in (s.node for s in self.statements if isinstance(s.node, ast.Assign)):
-            target = node.targets[0]
-            if isinstance(target, ast.Name) and assigned.count(target.id) == 1:
-                found[target.id] = node
+        for statement in self.statements:
+            if isinstance(statement.node, ast.Assign):
+                target = statement.node.targets[0]
+                if isinstance(target, ast.Name) and assigned.count(target.id) == 1:
+                    found[target.id] = Assignment(statement, statement.node.value)
         return found
 
     def lines_of(self, statement: Statement) -> list[str]:
@@ -230,6 +239,14 @@ class DefinitionText:
         return node.lineno - 1, last_line(node), lines
 
 
+def reindent(lines: list[str], old: str, new: str) -> list[str]:
+    """Return the lines of a statement with the indentation `new` instead of `old`.
+
+    Blank lines and lines that are indented less, as some in strings, stay as they are.
+    """
+    return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]
+
+
 def _gaps_in(block: Block) -> Iterator[Gap]:
     """Yield the places of one block; none unless all its statements have their own lines."""
     if not all(s.has_own_lines for s in block.statements):
@@ -240,11 +257,3 @@ def _gaps_in(block: Block) -> Iterator[Gap]:
         previous = statement
     if previous is not None:
         yield Gap(previous.last_line, block, None, previous)
-
-
-def reindent(lines: list[str], old: str, new: str) -> list[str]:
-    """Return the lines of a statement with the indentation `new` instead of `old`.
-
-    Blank lines and lines that are indented less, as some in strings, stay as they are.
-    """
-    return [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines]

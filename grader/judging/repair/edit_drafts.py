@@ -41,7 +41,8 @@ Effect = Literal["inserts", "deletes", "moves", "guards", "rewrites"]
 """What an edit does with lines.
 
 `guards`: puts a line such as `if …:` above others, which are indented under it. `rewrites`: changes lines where they
-stand, or takes away the `if …:` above them (`no-condition`).
+stand, or takes away the `if …:` or `while …:` above them (`no-condition`). `deletes`: takes lines away, or only the
+`with …:`, `for …:` or `try:` above others.
 """
 
 Side = Literal["", "before", "after", "end"]
@@ -137,7 +138,8 @@ class Draft:
     """The code that is inserted (of a guard: its line), deleted, moved, or put in the place of a whole statement.
 
     Empty for other edits. `small_edits` reads in it which events the edit may add or remove, and compares them with
-    those that the learner's run has too few or too many of.
+    those that the learner's run has too few or too many of. It also looks there, as on the line itself, for words of
+    what differs first in the run; and drafts that insert the same code count as alike.
     """
 
     def applied_to(self, lines: Sequence[str]) -> list[str]:

@@ -2,9 +2,8 @@
 
 For each of the learner's statements there are three sources of drafts:
 
-- the solution's statement for the same step in the learner's names, its *counterpart* (`translated_solution`), or, if
-it
-  has none, the solution's statements that have no counterpart;
+- the solution's statement for the same step, in the learner's names (`translated_solution`); where there is none, the
+  solution's statements without a counterpart: those for whose step the learner seems to have no statement;
 - something that the solution has around an equal expression, as `round(…)` around `total * ratio`;
 - usual slips: `mutations` of each expression, and edits of the statement's whole value, such as `/ n` or `.item()`
   after it.
@@ -34,7 +33,7 @@ _ENCLOSING_COST = 1.6
 _WHOLE_STATEMENT_COST = 2.2
 """Cost of taking the solution's statement for the same step as a whole; more is added the less alike the two are."""
 _NO_COUNTERPART_COST = 3.0
-"""Cost of taking a statement of the solution without a counterpart: the learner seems to have none for it."""
+"""Cost of taking a statement of the solution for whose step the learner seems to have none."""
 _NOT_CALLED_COST = 0.2
 """Cost of calling a method that stands alone without `()`; such a line does nothing, so it is certainly a mistake."""
 _SLIP_COST = 3.0
@@ -42,7 +41,8 @@ _SLIP_COST = 3.0
 _SAME_WORDS_COST = 1.5
 """Added cost of a usual slip in a statement that has the solution's words, and so is probably right."""
 _COST_PER_NODE = 0.04
-"""Added cost for each node of the new expression's syntax tree, so that the smaller of two changes is tried first."""
+"""Added cost for each node of the new expression's syntax tree, so that the smaller of two changes is tried first. Of a
+larger expression that the solution has around the same one, only the nodes that are expressions count."""
 _COST_PER_PAIR = 0.25
 """Added cost for each differing pair of expressions before this one (`_differing_pairs`)."""
 _COST_PER_VERSION = 1.0
@@ -151,8 +151,7 @@ def _from_translated(
             yield _replacement_draft(definition, old, new, cost, _kind_of(old, new, statement))
             assignment = definition.sole_assignments.get(old.id) if isinstance(old, ast.Name) else None
             if assignment is not None:
-                assigning = next(s for s in definition.statements if s.node is assignment)
-                kind = _kind_of(assignment.value, new, assigning)
+                kind = _kind_of(assignment.value, new, assignment.statement)
                 yield _replacement_draft(definition, assignment.value, new, cost - _ASSIGNMENT_BONUS, kind)
         if not is_compound(statement.node) and statement.has_own_lines:
             cost = _WHOLE_STATEMENT_COST + _UNALIKE_COST * (1 - translated.likeness)
@@ -244,10 +243,10 @@ def _clause_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.Ge
 
 
 def _kind_of(old: ast.expr, new: ast.expr, statement: Statement) -> Kind:
-    """Return the kind that a learner is told if `old`, an expression in the statement, becomes `new`: the first that
-    fits.
+    """Return the kind that a learner is told if `old`, an expression in the statement, becomes `new`.
 
-    Kinds that a new kind of edit needs for what the solution has differently go here too.
+    Several kinds may fit; the first in the order below is returned. If edits of a new kind (`edit_drafts.Kind`) can put
+    something of the solution in the place of an expression, the kind needs a branch here.
     """
     kind: Kind = "expression"
     if isinstance(old, ast.Call) and ast.dump(new) in [ast.dump(argument) for argument in old.args]:
@@ -338,8 +337,8 @@ def _whole_value_edits(
 def _whole_values(node: ast.stmt) -> list[ast.expr]:
     """Return the values that a statement assigns, returns or passes on; empty if there are none.
 
-    For a returned tuple these are its entries. For a statement with calls of `_VALUE_PASSING_METHODS` it is the value
-    of the innermost such call: `loss` for `loss.backward()` and for `losses.append(loss)`.
+    For a returned tuple these are its entries. For a statement with calls of `_METHODS_ABOUT_A_VALUE` it is the value
+    that the innermost such call is about: `loss` for `loss.backward()` and for `losses.append(loss)`.
     """
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         return node.value.elts

@@ -182,13 +182,13 @@ _UNKNOWN_STEP_COST = 0.8
 _COMPOUND_MOVE_COST = 0.8
 """Added cost of moving a compound statement."""
 _RETURN_INTO_LOOP_COST = 3.0
-"""Added cost of moving a `return` into a loop. There it ends the first round, and leaving the loop out is clearer."""
+"""Added cost of moving a `return` into a loop, which it would end in the first round: then rather without the loop."""
 
 
 def _moves(definition: DefinitionText, solution: TranslatedSolution, statement: Statement) -> Iterator[Draft]:
     """Yield moves of a statement within its block or near it; to any place if the solution has the same step.
 
-    The only statement of a block is not moved.
+    A function is not moved, and neither is the only statement of a block. Nothing is moved directly into a class.
     """
     if isinstance(statement.node, ast.FunctionDef) or len(statement.block.statements) == 1:
         return

@@ -1,8 +1,8 @@
 """Propose what the learner may have meant to write instead of a single expression.
 
-For `i < n` the proposals are `i <= n`, `i > n` and `i >= n`: beginners write the one for the other in any program. Of
-the solution, only its constants and divisors are used (`EditMaterial`). `expression_edits` tries the proposals on the
-expressions of the learner's definition. A new slip goes into the `_other_…` function of its kind of expression.
+For `i < n` the proposals are `i <= n`, `i > n` and `i >= n`, because beginners confuse these. Of the solution, only its
+constants and divisors are used (`EditMaterial`). `expression_edits` drafts an edit for each proposal. A new slip goes
+into the `_other_…` function of its kind of expression, or into `mutations` itself if it is one line.
 
 The numbers in the functions below are extra costs (`Mutation.extra_cost`).
 """

@@ -9,8 +9,8 @@
 4. A draft becomes an edit only if its result parses, is new, and reads no variable before it is set, except those
    that the program already reads too early.
 
-Example: the learner has `count = len(xb)` in a loop, the solution `count += len(xb)`. The first edit proposed
-replaces the operator; inserting `count += len(xb)` before the line and deleting the line come next.
+Example: the learner's loop has the one line `count = len(xb)`, the solution's `count += len(xb)`. The first edit
+proposed replaces the operator; deleting the line and inserting `count += len(xb)` before it come next.
 """
 
 import ast
@@ -202,8 +202,8 @@ def _with_crowding_cost(drafts: Iterable[_PricedDraft]) -> Iterator[_PricedDraft
     Two drafts resemble each other if they are of the same kind and insert the same lines or, if that kind inserts
     nothing, point at the same line.
     """
+    # Number of drafts so far that resemble one another, by what they have in common.
     counts: Counter[tuple[object, ...]] = Counter()
-    """Number of drafts so far that resemble one another, by what they have in common."""
     for cost, draft, definition in drafts:
         inserts_line = KINDS[draft.kind].inserts_line
         in_common = (draft.kind, draft.changed_code if inserts_line else draft.line)
