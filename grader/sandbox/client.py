@@ -37,7 +37,7 @@ Status = Literal["ran", "timeout", "memory", "crashed", "output"]
     ran: it was played to the end, even if the submission raised an exception.
     timeout: the wall time or the processor time was used up.
     memory: the memory was used up.
-    crashed: the process died, had too many threads, or answered something that no honest child can answer.
+    crashed: the process died, had too many threads or processes, or sent what no honest child sends.
     output: it printed too much.
 """
 ONLY_WAITED = "기다리기만 함"
@@ -94,8 +94,9 @@ class Limits:
     """Resource limits of a child, which plays all exercises of a submission.
 
     Memory is limited for the child as a whole, everything else for each exercise anew. Executing a file, before its
-    exercises are played, has the same limits of time as an exercise, counted anew for each file. `isolation.Bounds`
-    tells the server the memory and the processor time of the whole child; `_send` tells it that of each request.
+    exercises are played, has the same limits of time as an exercise, counted anew for each file; what the file prints
+    then counts with the exercise that was played before it. `isolation.Bounds` tells the server the memory and the
+    processor time of the whole child; `_send` tells it the processor time of each request.
     """
 
     seconds: float = 20.0

@@ -1,4 +1,4 @@
-"""Run the exercises of submissions in isolation, and return a trace of each.
+"""Run the exercises of submissions in processes of their own, usually isolated, and return a trace of each.
 
 A `Sandbox` owns one server: a process that has imported torch (`sandbox.server_process` starts it,
 `sandbox.inside.server` runs in it). For each submission the server forks a child, to which `sandbox.client` talks. The
@@ -189,7 +189,7 @@ class Sandbox:
         self.wall_timeouts += sum(outcome.detail in (ONLY_WAITED, NO_TIME_LEFT) for outcome in outcomes)
         return outcomes
 
-    def attempts(self, seed: int, limits: AttemptLimits | None = None) -> "Attempts":
+    def attempts(self, seed: int, limits: AttemptLimits | None = None) -> Attempts:
         """Return a context manager that plays attempts, scenario by scenario.
 
         Leave it before the next `run`, because the server has only one child at a time.

@@ -70,9 +70,9 @@ class ServerProcess:
             self._errors = resources.enter_context(tempfile.TemporaryFile())
             self.control, server_end = socket.socketpair()
             resources.callback(self.control.close)
-            with (
-                server_end
-            ):  # the server has a copy; if ours stayed open, nobody would see that the server has closed its
+            # The server gets a copy of its end. Ours is closed here: as long as it is open, the grader does not see
+            # that the server has closed the copy.
+            with server_end:
                 if forked:
                     self._process: ForkedServer | subprocess.Popen[bytes] = ForkedServer(
                         server_end, self._errors, own_folder
@@ -145,9 +145,8 @@ class ServerProcess:
         The control socket alone does not show it: with bubblewrap, the process started here is not the one at the
         socket's other end, and each may be killed without the other.
         """
-        with suppress(
-            AttributeError, OSError
-        ):  # Python has no `os.pidfd_open` here, or the kernel has no such call
+        # AttributeError: Python has no `os.pidfd_open` here. OSError: the kernel has no such call.
+        with suppress(AttributeError, OSError):
             descriptor = os.pidfd_open(self._process.pid)
             resources.callback(os.close, descriptor)
             return descriptor

@@ -7,7 +7,7 @@ Bubblewrap isolates the server as a whole. In addition, these functions isolate 
 `set_limits` comes before /proc is hidden, because it reads sizes there; it runs without isolation too. `self_test`
 tries all four. Other functions end a process together with the one that it works for (`die_with_parent`,
 `exit_on_hangup`, `stop_exiting_on_hangup`), or measure what a process uses (`process_status`, `used_cpu_seconds`,
-bounded by `max_threads` and `Bounds`). Two are also called from code in strings: `exit_on_hangup` in
+bounded by `max_threads` and `Bounds`). Two are called from code in strings only: `exit_on_hangup` in
 `server_process.py`, `self_test` in `bubblewrap.py`. Nothing here imports torch.
 """
 
@@ -158,6 +158,9 @@ def die_with_parent(lifeline: int) -> None:
 
     Args:
         lifeline: the read end of a pipe whose write end only the parent holds. The parent writes nothing.
+
+    Raises:
+        OSError: the kernel refused it.
     """
     if sys.platform == "linux":
         _raise_if_failed("prctl", _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
