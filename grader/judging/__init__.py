@@ -4,4 +4,5 @@ This room knows the answers, so it runs outside the sandbox only. `assess.assess
 `judge` decides which checks pass, `explain` finds the known mistakes that behave as the submission does, `locate` finds
 the learner's line for each of them, and `gather_evidence` finds what else shows that something is wrong. If known
 mistakes do not explain everything, the package `repair` searches for an edit of the learner's code that makes it right.
+If they do, `own_edit` searches in the same way for the edit that mends the mistake named first.
 """

@@ -5,8 +5,8 @@
    `rule_out_twins` marks those of their twins that the learner's text speaks against.
 3. `locate` finds the learner's line for each of these mistakes.
 4. `gather_evidence` finds what else shows that something is wrong.
-5. `true_explanation` says which sentences about each mistake are true of this run. Where a call is written but never
-   made, `unmade_call` finds a better line and sentence.
+5. `true_explanation` says which sentences about each mistake are true of this run, and `right_lines` which lines the
+   solution has in its place. Where a call is written but never made, `unmade_call` finds a better line and sentence.
 6. If something stays unexplained, `signature_difference` says whether the function takes the arguments that it should.
 
 All steps count lines in the program that was run. The feedback, in which they end, counts them in the learner's file or

@@ -23,7 +23,7 @@ class CourseProgram:
     """An exercise's function or class as the course has it: in the solution, or with a mistake made."""
 
     definition: Definition
-    """The definition with its helpers inlined."""
+    """The definition, of a function with its helpers inlined."""
     statements: list[ComparedStatement]
     """Its statements, with the names of variables as they are."""
 

@@ -69,7 +69,7 @@ def _call_to_show(run: Run, solution: Run, update: int | None) -> int:
             call = _call_of_update(candidate, update)
             if call is not None:
                 return call
-    # The calls that have events, not all numbers up to the highest: a forged trace may claim any number.
+    # The calls that have events, not all numbers up to the highest: a forged trace may claim a high one.
     for call in sorted({event.call for event in (*run.events, *solution.events)}):
         learner_events, solution_events = _events_to_draw(run, solution, call)
         learner_paired, solution_paired = _pair_events(learner_events, solution_events)

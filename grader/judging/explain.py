@@ -8,8 +8,8 @@
 4. If scenarios stay unexplained, a mistake is named only if the explained ones are evidence enough
    (`_evidence_suffices`). Such a submission makes a mistake that is not known, and known ones may fit by chance.
 
-Example: {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios. The feedback
-names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
+Example: if {no-division, drops-leftover} and {no-division, leaks-leftover} both explain all wrong scenarios, the
+feedback names two mistakes: `no-division` and `drops-leftover|leaks-leftover`.
 """
 
 from collections import OrderedDict
@@ -236,7 +236,10 @@ def _raised_on_purpose(run: Run) -> bool:
 
 
 def _wrong_fields(scenario: str, trace: Trace, reference: Reference) -> set[str]:
-    """Return the names of the arrays and facts in which the learner's run of a scenario differs from the solution's."""
+    """Return the names of the arrays and facts in which the learner's run of a scenario differs from the solution's.
+
+    `failure` is among them if only one of the two raised (`differing_fields`).
+    """
     atol = reference.exercise.driver[scenario].atol
     return differing_fields(trace.runs[scenario], reference.solution_run(scenario), atol)
 

@@ -106,8 +106,9 @@ class _Search:
         2. All variants of likely mistakes, in sets that may leave scenarios unexplained.
         3. All variants of all mistakes.
 
-        If only unlikely mistakes are found to give the learner's run somewhere, and one of them gives most of what went
-        wrong, the third round comes first: the pairs of likely mistakes that the others try take most of the plays.
+        The third round comes first if single mistakes were found to give the learner's run somewhere (`agreeing_alone`)
+        and all of these are unlikely, and one of them gives most of what went wrong. The pairs of likely mistakes that
+        the other rounds try would take most of the plays.
 
         If scenarios stay unexplained after that, single variants are tried, and then one more mistake in the sets.
         """
@@ -179,9 +180,9 @@ class _Search:
         """
         if not candidate.mistakes:
             return ChosenSets()
-        open_ = [name for name in self.wrong if name not in candidate.explained]
+        unexplained = [name for name in self.wrong if name not in candidate.explained]
         spoilt = [name for name in self._right if not self.oracle.whole_set_agrees(candidate.mistakes, name)]
-        first = (*open_, *spoilt)
+        first = (*unexplained, *spoilt)
         others = [name for name in self._scenarios if name not in first and name not in self.without_run]
         acting = [v for v in self._variants if any(self.oracle.acts_in(v, name) for name in first)]
         # Those first that act in the fewest scenarios which are explained without them.

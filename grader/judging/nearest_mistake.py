@@ -48,9 +48,12 @@ def _distance(
 
     The distance in a scenario is |learner - mistake| / |learner - solution|, for the row of the learner's first
     difference. 0: the mistake has the learner's numbers; 1: it is as far from them as the solution is. The result is
-    infinite if a scenario's distance is `_MAX_DISTANCE` or more, or if mistake and learner do not first differ from
-    the solution in the same row, or if one of the three has a number there that is not finite, or if the learner has
-    zeros only: they are near to every mistake that makes the numbers small.
+    infinite if a scenario's distance is `_MAX_DISTANCE` or more, or cannot be computed:
+
+    - the learner has no run there, or something other than an array's numbers differs first;
+    - mistake and learner do not first differ from the solution in the same row;
+    - one of the three has a number in this row that is not finite;
+    - the learner has zeros only, which are near to every mistake that makes the numbers small.
 
     Args:
         reference: plays the mistake's program.

@@ -112,10 +112,12 @@ class _Change:
     """First line that is deleted, moved, guarded or rewritten."""
     end: int
     """The line after the last such line; `start` where lines are only inserted."""
-    below: int
+    lines_above: int
     """Number of lines above the place where something inserted or moved belongs."""
     old: Sequence[str]
+    """As in `OwnEdit`."""
     new: Sequence[str]
+    """As in `OwnEdit`."""
 
 
 def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
@@ -130,8 +132,9 @@ def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
     if effect == "guards":
         new = new[:1]  # the lines below it are the learner's, indented
     elif effect == "rewrites" and edit.old and not edit.new:
-        effect, old = "unwraps", list(edit.old)  # a condition or a loop goes, its lines stay
-    elif effect == "deletes" and new:  # `pass` stands for the only statement of a block
+        effect, old = "unwraps", list(edit.old)  # an `if` or a `while` goes, its lines stay
+    elif effect == "deletes" and new:
+        # `pass` stands for the only statement of a block; or a `for`, `with` or `try` goes, and its lines stay.
         effect = "rewrites"
     return _Change(effect, start, end, start, old, new)
 
@@ -140,14 +143,14 @@ def _move(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _Chan
     """Return the change of an edit that moves lines within `before[start:end]`; None unless they stand at one end."""
     count = len(edit.old)
     if tuple(before[start : start + count]) == edit.old:
-        first, below = start, end  # they go down
+        first, lines_above = start, end  # they go down
     elif tuple(before[end - count : end]) == edit.old:
-        first, below = end - count, start  # they go up
+        first, lines_above = end - count, start  # they go up
     else:
         return None
     # If their new place is beside the old one, they only go into a block, or out of one.
-    effect: Effect = "rewrites" if first <= below <= first + count else "moves"
-    return _Change(effect, first, first + count, below, edit.old, edit.new)
+    effect: Effect = "rewrites" if first <= lines_above <= first + count else "moves"
+    return _Change(effect, first, first + count, lines_above, edit.old, edit.new)
 
 
 def _own_edit(before: Sequence[str], change: _Change, origin: Origin) -> OwnEdit | None:
@@ -156,13 +159,13 @@ def _own_edit(before: Sequence[str], change: _Change, origin: Origin) -> OwnEdit
     None if it has more than `_MAX_LINES` lines or none, stands above the first line (as an import does), or touches a
     line that the learner's file does not have.
     """
-    below = change.below
-    while below and not before[below - 1].strip():
-        below -= 1  # what belongs below an empty line belongs below the line above it
+    lines_above = change.lines_above
+    while lines_above and not before[lines_above - 1].strip():
+        lines_above -= 1  # what belongs below an empty line belongs below the line above it
     longest = max(len(change.old), len(change.new))
-    if not below or not 0 < longest <= _MAX_LINES:
+    if not lines_above or not 0 < longest <= _MAX_LINES:
         return None
-    above = origin.place(below)
+    above = origin.place(lines_above)
     first, last = origin.place(change.start + 1), origin.place(max(change.end, change.start + 1))
     if above is None or first is None or last is None:
         return None
@@ -173,7 +176,7 @@ def _own_edit(before: Sequence[str], change: _Change, origin: Origin) -> OwnEdit
         behind=above.line,
         old=tuple(change.old),
         new=tuple(change.new),
-        line_behind=before[below - 1],
+        line_behind=before[lines_above - 1],
     )
 
 

@@ -52,8 +52,8 @@ class _WorkFingerprint:
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
     """Return those of the combinations found that work most like the submission.
 
-    Several are returned if they work alike; a mistake may be in another variant that behaves alike. None is returned if
-    all programs touch the model and the submission does not. Scenarios are compared one after the other until the
+    Several are returned if they work alike; a mistake may be in another variant that behaves alike. The list is empty
+    if all programs touch the model and the submission does not. Scenarios are compared one after the other until the
     combinations that are left all make the same mistakes.
 
     Args:

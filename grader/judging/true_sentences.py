@@ -20,9 +20,10 @@ A condition is one or more of these pieces, joined by ` and `. FIELD is the name
     returns TYPE           this type is returned more often than by the solution
     right FIELD            the array or fact is there and equals the solution's wherever it is recorded
     wrong FIELD            it differs from the solution's somewhere
-    more FIELD, less FIELD it differs, and every number that differs is larger, or smaller, than the solution's
+    more FIELD, less FIELD it differs, has the solution's shape everywhere, and every number that differs is larger, or
+                           smaller, than the solution's
     later                  parameters differ somewhere, but nowhere at the start or after the first update; scenarios
-                           that end in another exception than the solution's, or in none, are not looked at
+                           in which only one of the two raises, or they raise different exceptions, are not looked at
     only FIELD             nothing but this array or fact differs from the solution's
 
 With ` in SCENARIO` behind it, a piece looks at this scenario only. `alone`, `unmixed` and `same` cannot be limited in
@@ -293,7 +294,7 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
         if expected is None:
             continue
         if got is None or got.shape != expected.shape or got.dtype.kind not in "fiu":
-            return False  # "fiu": floats and integers; a forged trace may hold arrays of text
+            return False  # "fiu": floats and integers; a boolean or complex number is not larger than another
         excess = sign * (np.atleast_1d(got).astype(float) - np.atleast_1d(expected).astype(float))
         by_row = tolerances(field, expected, atol)
         tolerance = by_row.reshape(-1, *[1] * (excess.ndim - 1))  # the same for all elements of a row

@@ -22,9 +22,7 @@ from pathlib import Path
 from types import CodeType
 
 from grader.exercises import driver_modules
-
-_EXERCISE_PREFIX = "grader.exercises."
-"""Beginning of the names of all modules that are sent in parcels."""
+from grader.sandbox.inside.hidden_modules import EXERCISE_PREFIX
 
 ImportOrder = tuple[str, ...]
 """Names of modules, each after those of them that it imports."""
@@ -73,7 +71,7 @@ def pack_parcel(modules: ImportOrder, already_sent: Collection[str] = ()) -> byt
 
 def exercise_modules_imported_by(name: str) -> tuple[str, ...]:
     """Return the names of the modules of `grader.exercises` that a module imports at its top level."""
-    return tuple(imported for imported in _imported_modules(name) if imported.startswith(_EXERCISE_PREFIX))
+    return tuple(imported for imported in _imported_modules(name) if imported.startswith(EXERCISE_PREFIX))
 
 
 @functools.cache

@@ -23,14 +23,14 @@ from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.early_reads import early_reads
-from grader.judging.repair.edit_drafts import KINDS, Draft, Kind
+from grader.judging.repair.edit_drafts import KINDS, Draft, Kind, Side
 from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.line_edits import line_drafts
 from grader.judging.repair.surroundings import helper_names, top_level_names
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.submission.syntax import Definition, ParseError, names_in, parse
 
-_SIDE_TEXTS = {
+_SIDE_TEXTS: Mapping[Side, str] = {
     "": "",
     "before": "이 줄보다 앞에",
     "after": "이 줄보다 뒤에",
@@ -47,7 +47,8 @@ _CODE_OF_EVENTS = {
     "step": (".step(", "second_step"),
     "scheduler": ("scheduler.step",),
 }
-"""By kind of event: texts in an edit's code, each of which suggests that the edit adds or removes such an event."""
+"""By kind of event (`Event.kind`): texts in an edit's code, each of which suggests that such an event is added or
+removed."""
 _ROUND_EVENTS = {"forward", "step"}
 """Kinds of events that whole rounds of a loop have: a run with too few of both probably lacks rounds, and one with too
 many of both has extra ones."""

@@ -13,8 +13,9 @@ from typing import Any
 
 _HIDDEN_PACKAGES = ("grader.base", "grader.observe", "grader.exercises", "grader.sandbox")
 """Packages of which all modules are hidden."""
-_EXERCISE_PREFIX = "grader.exercises."
-"""Beginning of the names of the modules in parcels. A submission can import their classes (see `_ClassesOnly`)."""
+EXERCISE_PREFIX = "grader.exercises."
+"""Beginning of the names of all modules that are sent in parcels. A submission can import their classes (see
+`_ClassesOnly`)."""
 
 
 class HiddenModules:
@@ -80,7 +81,7 @@ class HiddenModules:
             if not isinstance(module, _ClassesOnly):
                 self._hidden_modules[name] = module
         for name, module in self._hidden_modules.items():
-            if name.startswith(_EXERCISE_PREFIX):
+            if name.startswith(EXERCISE_PREFIX):
                 sys.modules[name] = _ClassesOnly(module)
         for name in _HIDDEN_PACKAGES:  # an import also makes a package an attribute of `grader`
             vars(grader).pop(name.removeprefix("grader."), None)
