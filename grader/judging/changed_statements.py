@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
-from grader.judging.compared_statements import ComparedStatement, Words, inlined_definition, statements_of
+from grader.judging.compared_statements import (
+    ComparedStatement,
+    Words,
+    changed_words,
+    inlined_definition,
+    statements_of,
+    words_of_all,
+)
 from grader.submission.syntax import Definition
 
 _RANK_OF_TAG = {"insert": 0, "replace": 1, "delete": 2}
@@ -89,20 +96,21 @@ class ChangedStatements:
         Of changes with equally many, replacements and removals come before insertions. Changes that only initialise
         variables come last, because such a line tells little about a mistake.
         """
-        solution_words = _distinct_words(self._solution)
+        solution_words = words_of_all(self._solution).keys()
 
         def order(change: Change) -> tuple[bool, int, bool]:
             only_initialises = bool(change.new) and all(s.is_initialisation for s in change.new)
-            return only_initialises, -len(_distinct_words(change.new) - solution_words), not change.old
+            return only_initialises, -len(words_of_all(change.new).keys() - solution_words), not change.old
 
         return sorted(self.changes, key=order)
 
     @property
     def changed_words(self) -> Words:
-        """The words that the changes add or remove, not counting those that a change has in both `old` and `new`."""
-        old = sum((s.words for change in self.changes for s in change.old), Words())
-        new = sum((s.words for change in self.changes for s in change.new), Words())
-        return (new - old) + (old - new)
+        """The words that all changes together add or remove, without those that only move from one place to another."""
+        return changed_words(
+            (statement for change in self.changes for statement in change.old),
+            (statement for change in self.changes for statement in change.new),
+        )
 
     @property
     def first_removed_position(self) -> int | None:
@@ -123,8 +131,3 @@ class ChangedStatements:
     def first_changed_position(self) -> int:
         """Index in the solution of the statement at which the first change begins; 0 if nothing changes."""
         return min((change.position for change in self.changes), default=0)
-
-
-def _distinct_words(statements: Sequence[ComparedStatement]) -> set[str]:
-    """Return all words of these statements, each once."""
-    return {word for statement in statements for word in statement.words}

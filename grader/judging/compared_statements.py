@@ -12,7 +12,7 @@ import ast
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from grader.judging.inlined_helpers import inline_helpers, inline_methods
@@ -180,6 +180,17 @@ def words_of(text: str) -> Words:
     except (tokenize.TokenError, SyntaxError):
         pass  # one line of a longer statement may break off: the words read so far count
     return words
+
+
+def words_of_all(statements: Iterable[ComparedStatement]) -> Words:
+    """Return the words of all the statements together."""
+    return sum((statement.words for statement in statements), Words())
+
+
+def changed_words(old: Iterable[ComparedStatement], new: Iterable[ComparedStatement]) -> Words:
+    """Return the words that are more frequent in one of the two lists, as often as they are more frequent."""
+    before, after = words_of_all(old), words_of_all(new)
+    return (after - before) + (before - after)
 
 
 def _is_identifier_string(token: tokenize.TokenInfo) -> bool:

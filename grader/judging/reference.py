@@ -250,7 +250,7 @@ def _unload(programs: Mapping[str, Program]) -> None:
 
 
 def _memory(program: Program, definition: str) -> dict[str, object]:
-    """Return what shows that a definition remembers something: after it has done so, the returned value is another one.
+    """Return a snapshot of where a definition can remember something: if two snapshots differ, it has done so.
 
     Looked at are global variables, and attributes and default arguments of the function or class: the value of a number
     or text, the length of a container, the identity of another object. Callables and modules are left out, since torch

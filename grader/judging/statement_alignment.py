@@ -14,7 +14,7 @@ from collections.abc import Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
 
-from grader.judging.compared_statements import ComparedStatement, Words
+from grader.judging.compared_statements import ComparedStatement, Words, changed_words, words_of_all
 
 # All numbers below were set by hand, so that the lines of the sample programs in `tests/first_tries` and
 # `tests/unlisted` are found. The alignment may be generous, because a pair also has to fit between its neighbours;
@@ -171,8 +171,8 @@ class StatementAlignment:
         """
         added = [self.course[position] for position in positions]
         unchanged = [statement for i, statement in enumerate(self.course) if i not in positions]
-        changed = _changed_words(replaced, added)
-        new_words = _words_of_all(added).keys() - _words_of_all(replaced).keys()
+        changed = changed_words(replaced, added)
+        new_words = words_of_all(added).keys() - words_of_all(replaced).keys()
         scores = [
             self._score(
                 learner_position,
@@ -209,7 +209,7 @@ class StatementAlignment:
         self, statement: ComparedStatement, old: Sequence[ComparedStatement], new: Sequence[ComparedStatement]
     ) -> float:
         """Return the weight of a learner's statement's words that a change from `old` to `new` adds or removes."""
-        return self._weight(statement.words & _changed_words(old, new))
+        return self._weight(statement.words & changed_words(old, new))
 
     def line_of_changed_words(self, statement: ComparedStatement, changed: Words) -> int:
         """Return the line of a statement of several lines that has the most and rarest of the changed words.
@@ -316,17 +316,6 @@ class StatementAlignment:
             self._rarity.get(word, 1.0) * count * (2 if word in counted_twice else 1)
             for word, count in words.items()
         )
-
-
-def _words_of_all(statements: Sequence[ComparedStatement]) -> Words:
-    """Return the words of all the statements together."""
-    return sum((statement.words for statement in statements), Words())
-
-
-def _changed_words(old: Sequence[ComparedStatement], new: Sequence[ComparedStatement]) -> Words:
-    """Return the words that are more frequent in one of the two lists, as often as they are more frequent."""
-    before, after = _words_of_all(old), _words_of_all(new)
-    return (after - before) + (before - after)
 
 
 def _is_name(word: str) -> bool:

@@ -77,6 +77,13 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
     return similar | {solution_name: [learner_name] for solution_name, learner_name in parameters.items()}
 
 
+def word_likeness(one: Counter[str], other: Counter[str]) -> float:
+    """Return the number of common words as a share of all words, from 0 to 1; 0 if there are no words."""
+    shared = (one & other).total()
+    total = one.total() + other.total() - shared
+    return shared / total if total else 0.0
+
+
 def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
     """Return the parameters' matches: the learner's parameter of the same name, else the one at the same position.
 
@@ -242,10 +249,4 @@ def _score(
 ) -> float:
     """Return the likeness of two variables, plus the bonus if they have the same spelling."""
     bonus = _SAME_SPELLING_BONUS if solution_name == learner_name else 0.0
-    return _likeness(solution_words[solution_name], learner_words[learner_name]) + bonus
-
-
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Return the number of common words as a share of all words, from 0 to 1; 0 if there are no words."""
-    total = sum((one | other).values())
-    return sum((one & other).values()) / total if total else 0.0
+    return word_likeness(solution_words[solution_name], learner_words[learner_name]) + bonus

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from grader.observe.trace import Run, TraceError, from_bytes
+from grader.observe.trace import Run, TraceError
 from grader.sandbox.attempts_spent import AttemptsSpent
 from grader.sandbox.client import Child, Limits, NoAnswer, ServerGone, UnexpectedFrame
-from grader.sandbox.trace_bounds import refuse_implausible
+from grader.sandbox.trace_bounds import read_bounded
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,7 @@ class Attempts:
         if trace_bytes is None:
             return None
         try:
-            trace = from_bytes(trace_bytes)
-            refuse_implausible(trace)
+            trace = read_bounded(trace_bytes)
         except TraceError:
             return None
         return trace.runs.get(scenario)

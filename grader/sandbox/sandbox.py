@@ -14,7 +14,7 @@ from itertools import takewhile
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from grader.observe.trace import Trace, TraceError, from_bytes
+from grader.observe.trace import Trace, TraceError
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain_probe, probe
@@ -23,7 +23,7 @@ from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.protocol import ServerSettings
 from grader.sandbox.parcels import ParcelContents
 from grader.sandbox.server_process import SandboxUnavailable, ServerProcess
-from grader.sandbox.trace_bounds import refuse_implausible
+from grader.sandbox.trace_bounds import read_bounded
 
 
 @dataclass(frozen=True)
@@ -324,8 +324,7 @@ def _with_suspicious_acts(outcomes: Sequence[Outcome], tasks: Sequence[_Task], c
 def _read_outcome(exercise: str, trace_bytes: bytes, seconds: float) -> Outcome:
     """Read a trace into an outcome; its status is `crashed` if the trace is refused as forged."""
     try:
-        trace = from_bytes(trace_bytes)
-        refuse_implausible(trace)
+        trace = read_bounded(trace_bytes)
     except TraceError:
         return Outcome(exercise, "crashed", None, seconds, "읽을 수 없는 기록")
     failures = [trace.load_failure, *(run.failure for run in trace.runs.values())]

@@ -22,6 +22,7 @@ from grader.observe.trace import (
     Run,
     Trace,
     TraceError,
+    from_bytes,
 )
 
 _MAX_SCENARIOS = 100
@@ -47,6 +48,17 @@ _MAX_AXES = 4
 """Maximum number of axes of an array."""
 _NUMBER_KINDS = "biuf"
 """Allowed `dtype.kind` of an array: booleans, signed and unsigned integers, floats."""
+
+
+def read_bounded(trace_bytes: bytes) -> Trace:
+    """Return the trace that a child sent, if it is one that a recorder may have written.
+
+    Raises:
+        TraceError: the bytes are no trace (`from_bytes`), or the trace exceeds a bound (`refuse_implausible`).
+    """
+    trace = from_bytes(trace_bytes)
+    refuse_implausible(trace)
+    return trace
 
 
 def refuse_implausible(trace: Trace) -> None:

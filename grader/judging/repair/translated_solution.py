@@ -25,7 +25,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
-from grader.judging.variable_roles import VariableMatches, match_variables
+from grader.judging.variable_roles import VariableMatches, match_variables, word_likeness
 from grader.judging.variables import rename_variables, variables_in
 from grader.submission.syntax import is_compound
 
@@ -137,7 +137,7 @@ class TranslatedSolution:
                     similar_position = abs(learner_index - index) <= _MAX_POSITION_DIFFERENCE
                     depth_bonus = _SAME_LOOP_DEPTH_BONUS * same_depth
                     position_bonus = _SIMILAR_POSITION_BONUS * similar_position
-                    likeness = _likeness(words, learner_words[learner_index])
+                    likeness = word_likeness(words, learner_words[learner_index])
                     # Negative, so that the best pairs come first; equally good ones are in the order of the text.
                     scores.append(
                         (-(likeness + depth_bonus + position_bonus), index, learner_index, likeness)
@@ -262,9 +262,3 @@ def _renamed(node: ast.stmt, new_names: dict[str, str]) -> ast.stmt:
 def _words(node: ast.stmt) -> Counter[str]:
     """Return the words of a statement's first line, and its type twice, to give it weight. Cached; do not mutate."""
     return Counter(_WORD.findall(header_text(node))) + Counter([type(node).__name__] * 2)
-
-
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Return the number of common words as a share of all words, from 0 to 1."""
-    shared = (one & other).total()
-    return shared / max(1, one.total() + other.total() - shared)
