@@ -8,7 +8,8 @@ the target: the failing scenario with the fewest events in the wanted run, becau
    the other failing scenarios too, which it may repair, and in the passing ones, which it must not break.
 2. The best edit found within a limited number of plays is made. If no edit repairs the target, the one that brings it
    nearest to the wanted run is made; it is kept only if it or a later edit repairs a scenario.
-3. The search goes on with the edited program, until nothing fails, no edit helps, or `_MAX_EDITS` edits are made.
+3. The search goes on with the edited program, until nothing fails, no edit helps, `_MAX_EDITS` edits are made, or the
+   budget of plays is spent.
 
 Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program checks `accum_steps < 0` instead of
 `< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
@@ -27,10 +28,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Protocol
 
-import numpy as np
-
 from grader.course.course import Exercise
-from grader.judging.compare_runs import Difference, find_difference
+from grader.judging.compare_runs import Difference, differing_fields, find_difference
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
 from grader.judging.repair.surroundings import import_statements
 from grader.judging.solution import exercise_source, solution_source
@@ -292,7 +291,8 @@ class _RepairSearch:
         - No run: `(-1,)`.
         - Only one run raised, or the exceptions differ: `(0, number of parameter states that were recorded)`.
         - Something else differs: `(1, states of the parameters that agree, from the start on; minus the difference in
-          the number of states; number of arrays and facts that agree)`.
+          the number of states; number of arrays and facts that agree)`. An array that bears witness to a fact has the
+          fact's name (`Recorder.claim`), so that the two count as one.
         """
         wanted = self._wanted_run(scenario)
         if run is None:
@@ -308,7 +308,8 @@ class _RepairSearch:
             row = first_difference.index[:1] if first_difference.name == _STATES else ()
             same_states = row[0] if row else min(len(states), len(wanted_states))
             count_difference = abs(len(states) - len(wanted_states))
-        same_fields = _count_same_fields(run, wanted, self._exercise.driver[scenario].atol)
+        differing = differing_fields(run, wanted, self._exercise.driver[scenario].atol)
+        same_fields = len({*wanted.arrays, *wanted.facts} - differing)
         return (1.0, float(same_states), -float(count_difference), float(same_fields))
 
     def _raise_if_spent(self) -> None:
@@ -320,20 +321,6 @@ class _RepairSearch:
         """Play a program in a scenario and return its run, or None (see `Runner.run`)."""
         self._plays += 1
         return self._runner.run(text, scenario)
-
-
-def _count_same_fields(run: Run, wanted: Run, atol: float) -> int:
-    """Return the number of the wanted run's arrays and facts that are the same in the run.
-
-    All arrays are compared within `atol`; `find_difference` allows more where rounding grows with the updates.
-    """
-    same_arrays = sum(
-        name in run.arrays
-        and run.arrays[name].shape == array.shape
-        and np.allclose(run.arrays[name], array, rtol=0.0, atol=atol, equal_nan=True)
-        for name, array in wanted.arrays.items()
-    )
-    return same_arrays + sum(run.facts.get(name, "") == fact for name, fact in wanted.facts.items())
 
 
 def _focus(run: Run | None, wanted: Run, atol: float) -> Focus:
