@@ -18,12 +18,19 @@ from grader.submission.cells import as_python
 from grader.submission.practice_cells import practised
 from grader.submission.syntax import DEFINED_NAME, DEFINITIONS, SYNTAX_ERROR, ParseError, parse, top_level
 from grader.submission.syntax_errors import tell_syntax_error
-from grader.submission.unindented import unindented_line, unindented_message
+from grader.submission.unindented import (
+    left_outside_message,
+    line_left_outside,
+    unindented_line,
+    unindented_message,
+)
 
 _DEFINITION = re.compile(rf"^{DEFINED_NAME}", re.MULTILINE)
 """Finds definitions by their text: a cell with a syntax error has no tree."""
 _EMPTY = "함수 안이 비어 있어요"
 """Title for a cell that defined an empty function, because its lines are not indented."""
+_OUTSIDE = "함수의 줄이 함수 밖에 있어요"
+"""Title for a cell in which a line right below the function was meant to be in it."""
 _AGAIN = "오류를 고치고 그 셀을 다시 실행한 다음 확인하세요 (셀을 누르고 Shift+Enter)."
 
 
@@ -70,8 +77,8 @@ def older_than_its_cell(exercise: str, function: Callable[..., Any]) -> OlderTha
     failed = _failed.get(exercise)
     if failed is None or failed.earlier is not function:
         return None
-    if failed.title == _EMPTY:
-        return OlderThanItsCell(_EMPTY, (failed.why, _AGAIN))
+    if failed.title in (_EMPTY, _OUTSIDE):
+        return OlderThanItsCell(failed.title, (failed.why, _AGAIN))
     subject = with_particle(f"`{exercise}`", "은/는")
     told = f"그래서 지금 있는 {subject} 고치기 전의 것이고, 확인하지 않았어요."
     return OlderThanItsCell(failed.title, (told, failed.why, _AGAIN))
@@ -79,11 +86,14 @@ def older_than_its_cell(exercise: str, function: Callable[..., Any]) -> OlderTha
 
 def unindented_in_running_cell(missing: str) -> str | None:
     """Return what to say of a missing name that is a parameter of the empty function above it in the cell, or None."""
-    statements = top_level(as_python(_running[-1])) if _running else ()
+    source = as_python(_running[-1]) if _running else ""
+    statements = top_level(source)
     for exercise in load_course().exercises:
         found = unindented_line(statements, exercise)
         if found is not None and missing in found.parameters:
             return unindented_message(exercise, found.line)
+        if (line := line_left_outside(source, exercise)) is not None:
+            return left_outside_message(exercise, line)
     return None
 
 
@@ -130,6 +140,8 @@ class _Observer:
             if outside is not None:
                 why = unindented_message(name, outside.line)
                 _failed[name] = _Failed(self._names.get(name), why, _EMPTY)
+            elif (line := line_left_outside(as_python(source), name)) is not None:
+                _failed[name] = _Failed(self._names.get(name), left_outside_message(name, line), _OUTSIDE)
             elif error is not None and self._names.get(name) is earlier:
                 _failed[name] = _Failed(earlier, problem or f"오류: {_in_one_line(error)}")
             else:

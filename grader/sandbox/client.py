@@ -134,7 +134,7 @@ class Child:
         self._sent_modules: set[str] = set()
         """Names of the modules of `grader.exercises` that the child has received."""
         self._printed = 0
-        """Bytes printed since the last request to play."""
+        """Bytes printed since the last request to load or to play."""
         self._attempt_count = 0
         """Number of attempts sent so far."""
         self._last_output = b""
@@ -200,6 +200,7 @@ class Child:
             NoAnswer: the child has ended, or must be closed.
         """
         self.source, self._running_source = None, source
+        self._printed = 0
         self._send({"op": "load"}, _encoded(source), executes_submission=True)
         self._wait_for({"event": "loaded"}, self._limits.seconds)
         self.source = source

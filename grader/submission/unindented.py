@@ -11,6 +11,7 @@ from grader.submission.syntax import (
     first_line,
     has_empty_body,
     names_read,
+    top_level,
 )
 
 
@@ -50,6 +51,39 @@ def unindented_line(statements: Sequence[ast.stmt], name: str) -> Unindented | N
         if parameters & read:
             return Unindented(first_line(statement), frozenset(parameters & read))
     return None
+
+
+def line_left_outside(source: str, name: str) -> int | None:
+    """Return the line right below a function, without a blank one between, that was meant to be in it; None if none is.
+
+    It is a `return`, or it reads parameters of the function to which the program itself gives no value. A call of the
+    function is a trial of it. `unindented_line` tells of a function that has no lines of its own.
+
+    Args:
+        source: text of the cell; it need not parse.
+        name: name of the function.
+    """
+    statements = top_level(source)
+    places = [
+        at for at, one in enumerate(statements) if isinstance(one, ast.FunctionDef) and one.name == name
+    ]
+    if not places or places[-1] + 1 == len(statements):
+        return None
+    definition, below = statements[places[-1]], statements[places[-1] + 1]
+    assert isinstance(definition, ast.FunctionDef)
+    between = source.splitlines()[definition.end_lineno : first_line(below) - 1]
+    if has_empty_body(definition) or not all(line.strip() for line in between):
+        return None
+    given = {bound for statement in statements for bound in assignments_of_names(statement)}
+    parameters = {argument.arg for argument in arguments_of(definition.args)} - given
+    read = set(names_read(below))
+    is_meant = isinstance(below, ast.Return) or (parameters & read and name not in read)
+    return first_line(below) if is_meant else None
+
+
+def left_outside_message(name: str, line: int) -> str:
+    """Return the Korean sentences on a line meant to be in a function; arguments as of `unindented_message`."""
+    return f"{line}번째 줄이 `{name}` 밖에 있어요. 함수 안의 줄이라면 위의 줄과 첫 칸을 맞춰 들여 쓰세요."
 
 
 def unindented_message(name: str, line: int) -> str:

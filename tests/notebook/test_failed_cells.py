@@ -104,6 +104,31 @@ def test_an_answer_in_another_cell_is_judged_whatever_the_exercises_own_cell_hol
     assert result(shell, "check(train_step)").passed
 
 
+@pytest.mark.parametrize("outside", ["opt.step()", "return loss.item()"])
+def test_a_line_that_slipped_out_of_the_function_is_told_by_cell_and_check(
+    shell: Any, capsys: pytest.CaptureFixture[str], outside: str
+) -> None:
+    """The check would say that the line is missing, which the learner sees in the cell."""
+    cell = RIGHT["train_step"].rstrip().replace(f"    {outside}", outside)
+    cell = "\n".join(
+        line for line in cell.split("\n") if line.strip() != "return loss.item()" or line == outside
+    )
+    shell.run_cell(cell)
+    line = 1 + cell.split("\n").index(outside)
+    assert f"{line}번째 줄" in capsys.readouterr().out
+    shown = result(shell, "check(train_step)")
+    assert shown.feedback is None
+    assert f"{line}번째 줄이 `train_step` 밖에 있어요" in shown.text
+
+
+def test_a_trial_below_the_function_is_no_line_of_it(shell: Any) -> None:
+    """Neither a call of it, nor a line further down."""
+    shell.run_cell("model = 1")
+    for trial in ("print(train_step)", "\nprint(model)"):
+        result(shell, RIGHT["train_step"].rstrip() + f"\n{trial}\n")
+        assert result(shell, "check(train_step)").passed
+
+
 def test_a_return_at_the_left_margin_is_told_in_korean(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
