@@ -200,21 +200,25 @@ class Watch:
                 self._leave()
             else:
                 self._skip()
-        elif key == "t" and self._current is not None:
-            self._messages = [code_of(task_text(self._current), numbers=False)]
+        elif key == "t" and (task := self._task) is not None:
+            self._messages = [code_of(task_text(task), numbers=False)]
             self._draw()
         elif key == "d" and self._feedback is not None:
             self._shown = self._shown % len(_parts(self._feedback)) + 1
             self._draw()
-        elif key == "h" and self._current is not None:
-            again, self._asked = self._asked == self._current.name, ""
-            hints = next_hints(
-                self._current, answer=again, again="h를 누르세요.", ask="h를 한 번 더 누르세요."
-            )
+        elif key == "h" and (task := self._task) is not None:
+            again, self._asked = self._asked == task.name, ""
+            hints = next_hints(task, answer=again, again="h를 누르세요.", ask="h를 한 번 더 누르세요.")
             if hints is not None and hints.confirm:
-                self._asked = self._current.name
+                self._asked = task.name
             self._messages = ["보너스 문제라 정해 둔 힌트가 없어요." if hints is None else hints.text]
             self._draw()
+
+    @property
+    def _task(self) -> Exercise | None:
+        """The exercise to write now: the current one, or else the first warm-up or bonus task that was not begun."""
+        own = () if self._own is None else self._own.exercises
+        return self._current or next((one for one in own if one.name in self._not_begun), None)
 
     def _read(self) -> bool:
         """Read the file; return False if there is nothing to check.
@@ -376,7 +380,7 @@ class Watch:
             rest = _parts(self._feedback)[self._shown :]
             more = (_KEYS_OF_PARTS[rest[0]] if rest else "d 접기",)
         onward = "n 다음 파일" if self._current is None else "n 다음 문제"
-        asked = ("t 문제", "h 힌트") if self._current is not None else ()
+        asked = ("t 문제", "h 힌트") if self._task is not None else ()
         return "  ".join((onward, *asked, *more, "r 다시 확인", "q 끝내기"))
 
     def _draw_feedback(self, feedback: Feedback) -> None:

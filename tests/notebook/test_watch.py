@@ -266,8 +266,13 @@ def test_a_warm_up_in_which_nothing_is_written_is_no_success(tmp_path: Path) -> 
     file = tmp_path / part.notebook.name
     file.write_bytes(part.notebook.read_bytes())
     console = Console(record=True, width=120, file=StringIO())
-    Watch(file, COURSE, console).look()
+    watch = Watch(file, COURSE, console)
+    watch.look()
     said = console.export_text()
     assert "1문제 가운데 0문제 통과" in said
     assert "모두 통과했어요" not in said
     assert "아직 쓰지 않은 것: add_gradient" in said
+    assert "t 문제" in watch._keys()
+    for key, told in (("t", "def add_gradient("), ("h", "힌트 1/")):
+        watch.press(key)
+        assert told in console.export_text()

@@ -94,10 +94,10 @@ def _padded(stage: Stage) -> None:
 def _few(stage: Stage) -> None:
     """Share fewer items than there are ranks. A wrong program pads only once, so some ranks read nothing.
 
-    There are two items or three: one alone fills every place.
+    There are two items or three: one alone fills every place. The seed is the default, 0.
     """
     n, world = stage.env.draw("n").whole(2, 3), 8
-    _record_shares(stage, n, _shards(stage, n, world, seed=_draw_seed(stage)))
+    _record_shares(stage, n, _shards(stage, n, world))
 
 
 @driver.scenario("none", "데이터가 없을 때", check="shares")
@@ -109,16 +109,19 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("dropped", "drop_last", check="drop")
 def _dropped(stage: Stage) -> None:
-    """Share with `drop_last`, then share two items among five ranks, none of which reads any.
+    """Share with `drop_last` one item less than could be shared equally, then as many, then two among five ranks.
 
-    A wrong program ignores `drop_last`, or lets two ranks read the same item.
+    A wrong program ignores `drop_last`, lets two ranks read the same item, or rounds the number to the wrong multiple.
     """
-    n = _draw_indivisible_count(stage)
+    even = _draw_divisible_count(stage)
+    n = even - 1
     shards = _shards(stage, n, seed=_draw_seed(stage), drop_last=True)
     read = [as_number(index) for shard in shards for index in shard]
     stage.recorder.fact("rank마다 읽는 개수", [len(shard) for shard in shards])
     stage.recorder.fact("되풀이해 읽은 횟수", len(read) - len(set(read)))
     stage.recorder.fact("없는 번호의 수", sum(not 0 <= index < n for index in read))
+    equal = _shards(stage, even, seed=_draw_seed(stage), drop_last=True)
+    stage.recorder.fact("나누어떨어지는 데이터를 rank마다 읽는 개수", [len(shard) for shard in equal])
     fewer_than_ranks = _shards(stage, 2, 5, seed=_draw_seed(stage), drop_last=True)
     stage.recorder.fact(
         "데이터 2개를 rank 5개가 나눌 때 읽는 개수", [len(shard) for shard in fewer_than_ranks]

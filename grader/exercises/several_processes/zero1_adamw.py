@@ -1,11 +1,11 @@
 """Driver of `Zero1AdamW`, which shares AdamW's state among the ranks.
 
 Promises of the exercise, and the scenarios that check them:
-    every update is that of `torch.optim.AdamW`, and on every rank the same to the bit: `updates`, `defaults`,
+    every update is that of `torch.optim.AdamW`, and on every rank the same to the bit: `updates`, `defaults`, `tiny`,
         `three-ranks`
     a parameter without gradient stays, and its state with it: `none`
     there may be fewer parameters than ranks: `few`
-    each rank holds the state of its own parameters only: `shares`; in fair shares: `turns`
+    each rank holds the state of its own parameters only: `shares`; in fair shares: `turns`, `equal`
     `zero_grad` clears every gradient: `cleared`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
@@ -43,12 +43,14 @@ class _RankObjects:
         self.optimizer: Any = None
         """The learner's optimizer; None until the rank has made it."""
 
-    def fill_gradients(self, stage: Stage, step: int, without: Sequence[int] = ()) -> None:
-        """Set every gradient, as averaged over the ranks; those numbered in `without` become None."""
+    def fill_gradients(
+        self, stage: Stage, step: int, without: Sequence[int] = (), scale: float = 1.0
+    ) -> None:
+        """Set every gradient, as averaged over the ranks, times `scale`; those numbered in `without` become None."""
         for number, parameter in enumerate(self.parameters):
             generator = stage.env.generator(f"gradient {step} {number}")
             noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-            parameter.grad = None if number in without else noise
+            parameter.grad = None if number in without else scale * noise
 
 
 def _train(
@@ -58,6 +60,7 @@ def _train(
     shapes: Sequence[tuple[int, ...]] = _SHAPES,
     steps: int = 3,
     without: Sequence[int] = (),
+    scale: float = 1.0,
     **settings: Any,
 ) -> list[_RankObjects]:
     """Make the learner's optimizer on every rank and let it step; return the ranks.
@@ -68,6 +71,7 @@ def _train(
         shapes: shapes of the parameters.
         steps: number of updates.
         without: numbers of the parameters that have no gradient in the first update.
+        scale: standard deviation of the gradients' elements.
         settings: passed on to the learner's class.
     """
     all_ranks = [_RankObjects(stage, shapes) for _ in range(ranks)]
@@ -76,7 +80,7 @@ def _train(
         rank = all_ranks[number]
         rank.optimizer = make()
         for step in range(steps):
-            rank.fill_gradients(stage, step, without if step == 0 else ())
+            rank.fill_gradients(stage, step, without if step == 0 else (), scale)
             rank.optimizer.step()
 
     with several_ranks(ranks) as world:
@@ -109,6 +113,12 @@ def _defaults(stage: Stage) -> None:
     _record_parameters(stage, _train(stage))
 
 
+@driver.scenario("tiny", "아주 작은 그레이디언트와 기본값", check="update")
+def _tiny(stage: Stage) -> None:
+    """Update with the default arguments and gradients as small as the default `eps`, which shows only then."""
+    _record_parameters(stage, _train(stage, scale=1e-8))
+
+
 @driver.scenario("three-ranks", "rank 세 개", check="update")
 def _three_ranks(stage: Stage) -> None:
     """Update on three ranks. A wrong program shares the state among two ranks only."""
@@ -123,8 +133,10 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("few", "rank보다 적은 매개변수", check="edges")
 def _few(stage: Stage) -> None:
-    """Share two parameters among three ranks. A wrong program fails on the rank that has none."""
-    _record_parameters(stage, _train(stage, ranks=3, shapes=_SHAPES[:2], **_SETTINGS))
+    """Share two parameters among three ranks. A wrong program fails on the rank that has none, or has no state there."""
+    ranks = _train(stage, ranks=3, shapes=_SHAPES[:2], **_SETTINGS)
+    _record_parameters(stage, ranks)
+    stage.recorder.fact("상태가 있는 매개변수", sum(len(rank.optimizer.state) for rank in ranks))
 
 
 def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
@@ -167,6 +179,15 @@ def _turns(stage: Stage) -> None:
     A wrong program deals them out by turns, and one rank gets all large ones.
     """
     _record_shares(stage, ((4, 3), (1,), (3, 4), (1,), (2, 6), (1,)))
+
+
+@driver.scenario("equal", "크기가 같은 매개변수 여섯 개", check="state")
+def _equal(stage: Stage) -> None:
+    """Count what each rank holds of equal parameters.
+
+    A wrong program compares the ranks by their last parameter instead of by the sum, and rank 0 gets nearly all.
+    """
+    _record_shares(stage, ((2, 3),) * 6)
 
 
 def _has_moments(state: Any, parameter: Tensor) -> bool:

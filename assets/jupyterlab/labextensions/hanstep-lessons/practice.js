@@ -77,6 +77,7 @@
     const marking = await cellBelow(app, notebook, cell, POINTS);
     const call = symptom ? `clinic(line=${line}, symptom="${symptom}")` : `clinic(line=${line})`;
     await answer(app, notebook, cell, marking, call);
+    return outputText(marking);
   };
 
   // Run a call in the cell below the card; where it closes the case, the button leads on to the next one.
@@ -113,6 +114,8 @@
   const offerNext = (app, notebook, cell) => offer(app, notebook, cell, "다음 코드", GETS, "clinic()");
   const offerAnswer = (app, notebook, cell) => offer(app, notebook, cell, "답 보기", POINTS, "clinic(answer=True)");
 
+  const LINE_IS_RIGHT = "줄은 맞았어요";
+
   // A card whose case is over, or was handed out again further below, answers no click: it would go to another case.
   const close = (cell) => {
     for (const card of cell.node.querySelectorAll("[data-hanstep-clickable]")) {
@@ -133,6 +136,16 @@
     offerAnswer(app, notebook, cell);
     const kinds = ["line", "symptom"].map((kind) => [...card.querySelectorAll(`[data-hanstep-${kind}]`)]);
     const chosen = kinds.map(() => null); // some cases have no symptoms to choose from
+    const release = (kind) => {
+      chosen[kind] = null;
+      for (const item of kinds[kind]) item.setAttribute("aria-pressed", "false");
+    };
+    // Both are chosen anew after a wrong answer: the next click must not hand in what was just called wrong.
+    const handIn = async () => {
+      const told = await point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1]?.dataset.hanstepSymptom);
+      release(1);
+      if (!told.includes(LINE_IS_RIGHT)) release(0);
+    };
     kinds.forEach((items, kind) => {
       for (const item of items) {
         item.setAttribute("role", "button");
@@ -145,8 +158,7 @@
           event.stopPropagation();
           chosen[kind] = item;
           for (const one of items) one.setAttribute("aria-pressed", String(one === item));
-          if (kinds.every((all, at) => !all.length || chosen[at]))
-            point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1]?.dataset.hanstepSymptom);
+          if (kinds.every((all, at) => !all.length || chosen[at])) handIn();
         };
         item.addEventListener("click", act);
         item.addEventListener("keydown", act);
