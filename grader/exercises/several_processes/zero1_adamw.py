@@ -133,7 +133,7 @@ def _none(stage: Stage) -> None:
 
 @driver.scenario("few", "rank보다 적은 매개변수", check="edges")
 def _few(stage: Stage) -> None:
-    """Share two parameters among three ranks. A wrong program fails on the rank that has none, or has no state there."""
+    """Share two parameters among three ranks. A wrong program fails where a rank has none, or has no state there."""
     ranks = _train(stage, ranks=3, shapes=_SHAPES[:2], **_SETTINGS)
     _record_parameters(stage, ranks)
     stage.recorder.fact("상태가 있는 매개변수", sum(len(rank.optimizer.state) for rank in ranks))
