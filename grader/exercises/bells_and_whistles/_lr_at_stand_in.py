@@ -40,8 +40,8 @@ _SHORT_SCHEDULE: dict[str, Any] = {
 def replace_lr_at(stage: Stage, train_gpt: Callable[..., Any]) -> Iterator[None]:
     """Replace the `lr_at` that the learner's `train_gpt` calls by the stand-in inside this context.
 
-    If the stand-in was called and the learner has written an `lr_at` that is wrong or empty, add a note to the
-    program's warnings. A note costs no points.
+    Afterwards, unless an exception ends the context, add a note to the program's warnings if the stand-in was called
+    and the learner has written an `lr_at` that is wrong or empty. A note costs no points.
     """
     learner_globals = globals_of(train_gpt)
     learner_lr_at = learner_globals.get(_LR_AT, _MISSING)

@@ -84,8 +84,8 @@ def _small(stage: Stage) -> None:
     """Call with limits above the norm, where the gradients must stay; then with one below it.
 
     A wrong program scales the gradients up to the limit, or measures a norm that exceeds it. The limits above are far
-    enough from the norm that an epsilon added to the norm makes no difference. The last one lies less than 1 above it,
-    so that a limit that is off by one shows.
+    enough from the norm that an epsilon added to the norm makes no difference. The last of them lies less than 1 above
+    it, so that a limit that is off by one shows.
 
     At the limit below the norm, any change counts as right: a program that never changes anything must fail here.
     """

@@ -319,13 +319,11 @@ def _modes(stage: Stage) -> None:
 
 
 @driver.scenario("callback-modes", "on_epoch_end가 평가 모드로 바꿔 놓을 때", check="modes")
-def _train_modes_after_callback(stage: Stage) -> None:
+def _callback_modes(stage: Stage) -> None:
     """Let the callback leave the model in eval mode after each of two epochs, as one that writes a sample may.
 
     A wrong program trains the second epoch in eval mode, or ends in it.
     """
-    # Not named like its scenario: if a program calls the lambda below without the model, its author reads this
-    # function's name in Python's message, so renaming it changes the text (`tests/golden/train_gpt.txt`).
     training = _Training(stage, dropout=0.4)
     witness = ForwardWitness(stage.env, training.model)
     training.train(
@@ -357,7 +355,8 @@ def _graphs(stage: Stage) -> None:
 def _log(stage: Stage) -> None:
     """Record the rates and the tokens of a training with all defaults.
 
-    A wrong program counts batches, samples or targets, starts anew each epoch, or notes rates at evaluations only.
+    A wrong program counts batches or samples, counts targets too, starts anew each epoch, or notes rates at evaluations
+    only.
     """
     history = _Training(stage).train(n_epochs=2, eval_freq=3, eval_iter=1)
     _record_history(stage.recorder, history, "lrs", "tokens_seen")

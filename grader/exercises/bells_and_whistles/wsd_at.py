@@ -203,7 +203,7 @@ def _equal_rates(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입", atol=FLOAT32_ATOL)
 def _types(stage: Stage) -> None:
-    """Record the types of the rates in each part and after it, and whether the first two differ.
+    """Record the types of the rates in each part and after the end, and whether the first two rates differ.
 
     A wrong program returns a tensor or an int in some part. One that returns the same float always has the right types:
     that the rates differ keeps it from passing.

@@ -1,4 +1,4 @@
-"""Make what `train_step` and `train_step_extras` are called with: a model, batches, a loss and an optimizer."""
+"""Make what `mend_step`, `train_step` and `train_step_extras` are called with: model, batches, loss and optimizer."""
 
 from grader.exercises.fixtures.classifiers import (
     Batch,
@@ -11,10 +11,10 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.fixtures.usual import Case
 from grader.observe.play import Env, Problem, Stage
 
-STEP_SIZES = (4, 3, 5, 2, 4)
+_STEP_SIZES = (4, 3, 5, 2, 4)
 """Samples in each batch. They differ, so that a loss that is divided by a fixed batch size shows."""
 
-LARGE_BATCH = 1
+_LARGE_BATCH = 1
 """Index of the batch whose size follows from the seed instead: 9 to 40 samples. A function that reads only the first
 few samples, as in `xb[:8]`, differs there. No scenario clips at this batch: a larger batch has a smaller gradient,
 which may stay below the limit.
@@ -23,8 +23,8 @@ which may stay below the limit.
 
 def _step_batches(env: Env) -> list[Batch]:
     """Return five batches of uneven sizes, one of them large."""
-    sizes = list(STEP_SIZES)
-    sizes[LARGE_BATCH] = 9 + env.number("large") % 32
+    sizes = list(_STEP_SIZES)
+    sizes[_LARGE_BATCH] = 9 + env.number("large") % 32
     return batches(env, sizes)
 
 

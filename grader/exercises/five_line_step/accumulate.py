@@ -42,9 +42,9 @@ from grader.observe.wording import called_with, yes_or_no
 # `cost`: a play takes longer than its number of events says.
 driver = Driver("accumulate", cost=1.15)
 
-MICRO_BATCH_SIZE = 5
+_MICRO_BATCH_SIZE = 5
 """Samples in every micro-batch. All micro-batches have the same size, so that the mean of their means is the mean of
-all samples. No window has MICRO_BATCH_SIZE micro-batches, so that dividing by the batch size is never the same as
+all samples. No window has _MICRO_BATCH_SIZE micro-batches, so that dividing by the batch size is never the same as
 dividing by the window's size.
 """
 
@@ -54,7 +54,7 @@ _CLIPS, _NEVER_CLIPS = 0.15, 50.0
 
 def _case(stage: Stage, micro_batches: int, make_optimizer: MakeOptimizer = sgd) -> Case:
     """Return a case with this number of micro-batches."""
-    return classifier_case(stage, "accumulate", [MICRO_BATCH_SIZE] * micro_batches, make_optimizer)
+    return classifier_case(stage, "accumulate", [_MICRO_BATCH_SIZE] * micro_batches, make_optimizer)
 
 
 def _call_in_twos(case: Case, data: Iterable[Batch]) -> Any:
@@ -69,7 +69,7 @@ def _norm_of_first_window(case: Case) -> float:
 
 def _problem(env: Env) -> Problem:
     """Return model, batches and loss, for the recipe of an update."""
-    return Problem(mlp(env), batches(env, [MICRO_BATCH_SIZE] * 9), loss_function(env))
+    return Problem(mlp(env), batches(env, [_MICRO_BATCH_SIZE] * 9), loss_function(env))
 
 
 @driver.scenario("sgd", "꽉 찬 구간 (SGD)", problem=_problem)

@@ -34,15 +34,15 @@ from grader.observe.wording import yes_or_no
 
 driver = Driver("add_gradient")
 
-SIZES = (4, 3, 9)
+_SIZES = (4, 3, 9)
 """Samples in each micro-batch."""
 
 
 def _case(stage: Stage, model: Net | None = None) -> Case:
     """Return a case whose batches are (inputs, targets, weight): three different eighths below 1, by the seed."""
     number = stage.env.number("weight")
-    weights = [(1 + (number + 2 * i) % 7) / 8 for i in range(len(SIZES))]
-    data = [(*batch, weight) for batch, weight in zip(batches(stage.env, SIZES), weights, strict=True)]
+    weights = [(1 + (number + 2 * i) % 7) / 8 for i in range(len(_SIZES))]
+    data = [(*batch, weight) for batch, weight in zip(batches(stage.env, _SIZES), weights, strict=True)]
     return Case(stage, "add_gradient", model or mlp(stage.env), None, loss_function(stage.env), data)
 
 
@@ -57,7 +57,7 @@ def _weight(stage: Stage) -> None:
 
     A program that ignores the weight, or divides by it, leaves another gradient on each of the fresh models.
     """
-    for number in range(len(SIZES)):
+    for number in range(len(_SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
         stage.recorder.watch(case.model)
         case.call(*case.data[number])
@@ -148,7 +148,7 @@ def _returns(stage: Stage) -> None:
 
     A program that returns the weighted loss, or a tensor, differs. Each call gets a fresh model.
     """
-    for number in range(len(SIZES)):
+    for number in range(len(_SIZES)):
         case = _case(stage, mlp(stage.env, f"model {number}"))
         stage.recorder.returned(case.call(*case.data[number]))
 

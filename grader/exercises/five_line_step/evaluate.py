@@ -1,7 +1,8 @@
 """Driver of `evaluate`, which returns the mean loss over all samples and the accuracy.
 
 Promises of the exercise, and the scenarios that check them:
-    the mean loss over samples, and the accuracy between 0 and 1: `values`, `accuracy`; their dtypes: `float32`
+    the mean loss over samples, and the accuracy between 0 and 1: `values`, `accuracy`
+    a float32 model stays one, and is evaluated in float32: `float32`
     any loader, also one that can be read only once: `once`
     eval mode: `eval-mode`, `mixed`; BatchNorm's running statistics as before: `eval-mode`
     no graph, and training can go on afterwards: `no-graph`, `trains-on`

@@ -2,7 +2,8 @@
 
 Promises of the exercise, and the scenarios that check them:
     one update for each batch, with cleared gradients: `sgd`, `adamw`, `float32`
-    train mode at the start of each epoch, and at the end: `modes`, `modes-after`, `modes-never-clears`
+    train mode at the start of each epoch: `modes`, `modes-never-clears`; a model that came in train mode is left in
+        it: `modes-after`
     a list of each epoch's loss, weighted by samples: `losses`, `types`
     a loader without a length is enough: `length`; nothing is printed: `quiet`
     `zero_grad=False` never clears: `never-clears`
@@ -30,9 +31,9 @@ from grader.exercises.fixtures.classifiers import (
     loss_function,
     mlp,
     norm_dropout_mlp,
-    scale_rates,
     set_modes,
     sgd,
+    zero_rate_sgd,
 )
 from grader.exercises.fixtures.memory import record_loop_memory
 from grader.exercises.fixtures.returned import FLOAT32_ATOL, record_sequence, record_types
@@ -132,9 +133,9 @@ def _modes_without_clearing(stage: Stage) -> None:
 
 @driver.scenario("modes-after", "끝난 뒤의 모드", check="modes")
 def _modes_after(stage: Stage) -> None:
-    """Record the modes after a call.
+    """Hand over a model in train mode, and record the modes after the call.
 
-    A program that restores the mode it found, or ends with `model.eval()`, does not leave train mode.
+    A program that ends with `model.eval()` does not leave train mode. One that restores the mode it found does.
     """
     case = _case(stage, (4,)).watch_model()
     witness = ForwardWitness(stage.env, case.model)
@@ -170,8 +171,7 @@ def _losses_without_updates(stage: Stage) -> Any:
     """
     env, recorder = stage.env, stage.recorder
     model = mlp(env)
-    opt = sgd(model)
-    scale_rates(opt, 0.0)
+    opt = zero_rate_sgd(model)
     recorder.watch(model, opt, states=False)
     epochs = [batches(env, _SIZES, f"epoch {number}") for number in range(3)]
     epochs_asked = 2 + env.number() % 2  # the number of losses follows from the seed

@@ -21,7 +21,7 @@ from grader.observe.wording import true_or_false, yes_or_no
 driver = Driver("sgd_update")
 
 _LARGE = 300.0
-"""Factor on gradients of ordinary size, which takes their components far beyond ±1."""
+"""Factor on gradients of ordinary size, which takes nearly all of their components beyond ±1, most of them far."""
 
 
 def _update_twice(

@@ -77,8 +77,8 @@ def _adamw(stage: Stage) -> None:
     _step_on_each_batch(stage, adamw)
 
 
-# Decides `adamw` and not `modes`, because it also compares the updates: a wrong update must not cost the points of
-# `modes`. Its scenario `given-modes` compares a program's updates with each other only.
+# Decides the check `adamw` and not the check `modes`, because it also compares the updates: a wrong update must not
+# cost the points of `modes`. For that check, `given-modes` compares a program's updates with each other only.
 @driver.scenario("modes", "배치 정규화와 드롭아웃이 있는 모델", check="adamw")
 def _norm_and_dropout(stage: Stage) -> None:
     """Train models with batch normalization and dropout in several modes, and record the running statistics.
@@ -101,7 +101,7 @@ def _norm_and_dropout(stage: Stage) -> None:
 def _random_state(stage: Stage) -> None:
     """Set two different random states, make a call after each, and record whether both leave the same state.
 
-    A program that sets a seed of its own leaves the same state.
+    A program that sets a seed of its own leaves the same state both times.
     """
     left = []
     for number in range(2):
