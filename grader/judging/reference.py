@@ -195,9 +195,9 @@ class Reference:
         order.
         """
         program = self._program(source)
-        before = _memory(program, self.exercise.name)
+        before = _remembered(program, self.exercise.name)
         run = self._play_scenario(program, scenario, against)
-        if source == _SOLUTION or _memory(program, self.exercise.name) == before:
+        if source == _SOLUTION or _remembered(program, self.exercise.name) == before:
             return run
         self._programs.pop(source).unload()
         fresh = self._program(source)
@@ -249,8 +249,8 @@ def _unload(programs: Mapping[str, Program]) -> None:
         program.unload()
 
 
-def _memory(program: Program, definition: str) -> dict[str, object]:
-    """Return a snapshot of where a definition can remember something: if two snapshots differ, it has done so.
+def _remembered(program: Program, definition: str) -> dict[str, object]:
+    """Return what shows that a definition remembers something: after it has done so, the returned value is another one.
 
     Looked at are global variables, and attributes and default arguments of the function or class: the value of a number
     or text, the length of a container, the identity of another object. Callables and modules are left out, since torch

@@ -163,8 +163,8 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
         return _OTHER_ORDER
     # A negative `missing_count` means that the learner has extra positional parameters.
     missing_count = 0 if yours.has_varargs else len(right_required) - len(yours_renamed)
-    # A parameter after `*` cannot be passed by position. With a default it does
-    # no harm, unless positional parameters are missing.
+    # A parameter after `*` cannot be passed by position. With a default it does no harm, unless positional parameters
+    # are missing.
     keyword_only = zip(translated[len(yours_renamed) :], yours.keyword_only.values(), strict=True)
     after_star = [
         name

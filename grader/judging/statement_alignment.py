@@ -127,8 +127,8 @@ class StatementAlignment:
 
         The one before is the partner of the last course statement before `start` that has one, the one after that of
         the first course statement from `end` on that has one; None where none has. But if the course statement at `end`
-        has no partner, and the learner has it or the one before `start` in another order (`_moved_statement`), the
-        place beside these is returned.
+        has no partner or does not exist, and the learner has it or the one before `start` in another order
+        (`_moved_statement`), the place beside these is returned.
         """
         partners = self.learner_positions
         if end not in partners:
@@ -140,23 +140,6 @@ class StatementAlignment:
         before = self.learner[earlier[-1]] if earlier else None
         after = self.learner[later[0]] if later else None
         return before, after
-
-    def _moved_statement(self, position: int) -> ComparedStatement | None:
-        """Return the learner's statement that is the course statement at `position`, but in another order.
-
-        It is the most like it of those in the same method that have no partner. None if the course statement has a
-        partner or does not exist, or if no such statement is much like it.
-        """
-        if position in self.learner_positions or not 0 <= position < len(self.course):
-            return None
-        one = self.course[position]
-        likeness = {
-            j: self._likeness(one.words, other.words)
-            for j, other in enumerate(self.learner)
-            if j not in self._course_positions and other.method == one.method
-        }
-        best = max(likeness, key=lambda j: likeness[j], default=None)
-        return self.learner[best] if best is not None and likeness[best] >= _MIN_LIKENESS_ELSEWHERE else None
 
     def best_match(self, positions: Sequence[int], replaced: Sequence[ComparedStatement]) -> BestMatch:
         """Return the learner's statement most like one of the given course statements.
@@ -219,6 +202,23 @@ class StatementAlignment:
         weights = [(self._weight(words & changed), line) for line, words in statement.words_by_line]
         weight, line = max(weights, key=lambda pair: pair[0], default=(0.0, statement.line))
         return line if weight > 0 else statement.line
+
+    def _moved_statement(self, position: int) -> ComparedStatement | None:
+        """Return the learner's statement that is the course statement at `position`, but in another order.
+
+        It is the most like it of those in the same method that have no partner. None if the course statement has a
+        partner or does not exist, or if no such statement is much like it.
+        """
+        if position in self.learner_positions or not 0 <= position < len(self.course):
+            return None
+        one = self.course[position]
+        likeness = {
+            j: self._likeness(one.words, other.words)
+            for j, other in enumerate(self.learner)
+            if j not in self._course_positions and other.method == one.method
+        }
+        best = max(likeness, key=lambda j: likeness[j], default=None)
+        return self.learner[best] if best is not None and likeness[best] >= _MIN_LIKENESS_ELSEWHERE else None
 
     def _gain(self, one: ComparedStatement, other: ComparedStatement) -> float:
         """Return the gain of pairing two statements; 0 or less if they are not to be paired."""

@@ -285,7 +285,8 @@ class _LineFinder:
 
         Args:
             near_text: a statement of the solution, for which `is_line_of` is true.
-            side: the side of the learner's statement at which something is missing; empty: as the mistake says.
+            side: the side of the learner's statement at which something is missing; empty: as what the mistake removes
+                says (`_place_at`).
             replacement: what `replacement_of` returns.
         """
         positions = (i for i, statement in enumerate(self._base) if is_written_as(statement, near_text))
@@ -363,7 +364,8 @@ class _LineFinder:
     def _condition_of_step(self) -> Location | None:
         """Return the line of the learner's first `if` in a loop that decides whether `step()` is called; None without.
 
-        The solution of `accumulate` cuts its input into windows before the loop; a learner's counter decides in it.
+        The solution of `accumulate` has no such `if`, because its loop takes one window after the other. Learners often
+        take one micro-batch after the other, and decide by a counter.
         """
         for statement in self._learner:
             in_loop = {"For", "While"} & set(statement.outer_blocks.split(" "))
@@ -457,9 +459,10 @@ def _operators(statement: ComparedStatement) -> set[str]:
 
 
 def _course_name_of_each(learner: Definition, course: Definition) -> dict[str, str]:
-    """Return the course program's name of each of the learner's variables that has a match.
+    """Return a name of the course program for each learner's variable that a list of `VariableMatches` begins with.
 
-    Empty if one definition is a class and the other a function.
+    This is its match's name, unless the list of an unmatched variable of the course's begins with it too: then the name
+    that comes first in the alphabet counts. Empty if one definition is a class and the other a function.
     """
     if type(learner) is not type(course):
         return {}

@@ -52,8 +52,9 @@ class _WorkFingerprint:
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
     """Return those of the combinations found that work most like the submission.
 
-    Several are returned if they work alike; a mistake may be in another variant that behaves alike. The list is empty
-    if all programs touch the model and the submission does not. Scenarios are compared one after the other until the
+    Several are returned if they work alike. One of them may hold another variant of a mistake than the combination that
+    was found, which behaves alike but works more like the submission. The list is empty if the programs of all
+    combinations touch the model and the submission does not. Scenarios are compared one after the other until the
     combinations that are left all make the same mistakes.
 
     Args:
@@ -96,7 +97,7 @@ def _add_equivalent_variants(combinations: Sequence[Combination], reference: Ref
 
 
 def _with_equivalent_variants(combination: Combination, reference: Reference) -> Iterator[Combination]:
-    """Yield the combination with one mistake made in another variant that behaves alike in every scenario."""
+    """Yield the combination once for each other variant of one of its mistakes that behaves alike everywhere."""
     for index, variant in enumerate(combination):
         for other in reference.equivalent_variants(variant):
             yield (*combination[:index], other, *combination[index + 1 :])

@@ -14,8 +14,8 @@ A condition is one or more of these pieces, joined by ` and `. FIELD is the name
     unmixed                the learner's run equals the usual program's in each scenario in which the usual program's
                            run differs from the solution's; anything else that is wrong shows in other scenarios
     same SCENARIO          the learner's run of this scenario equals the usual program's
-    still                  no parameter ever moves, although the solution moves them; scenarios whose parameters also
-                           change between updates, or belong to several models, are not looked at
+    still                  no parameter ever moves, although the solution moves them; scenarios in which anything but
+                           a `step` changes the solution's parameters, or which use several models, are not looked at
     raises [TYPE]          an exception (of this type) ends a scenario in which the solution raises none
     returns TYPE           this type is returned more often than by the solution
     right FIELD            the array or fact is there and equals the solution's wherever it is recorded
@@ -306,7 +306,8 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
 
 def _is_later(runs: ComparedRuns, _: str) -> bool:
     differences = (find_difference(*pair) for pair in runs.pairs_with_solution())
-    # Rows of `theta`: 0 is the start, 1 comes after the first update. A wrong shape counts as wrong from the start.
+    # Rows of `theta`: 0 is the start, 1 comes after the first update. A wrong shape counts as wrong from the start, and
+    # so does another number of updates if all that both programs made agree.
     first_wrong_rows = [
         difference.index[0] if difference.kind == "array" else 0
         for difference in differences

@@ -20,8 +20,8 @@ from grader.submission.syntax import Definition, blocks, methods
 _MIN_LIKENESS = 0.5
 """Two statements are partners only if their likeness (`_likeness`), from 0 to 1, is above this."""
 _MIN_PARTNERS = 2
-"""Two blocks are similar if they have this many pairs of partners; one is enough for two blocks of one statement, such
-as the branches of an `if`.
+"""Two blocks are similar if they have this many pairs of partners. One is enough if both belong to one compound
+statement, as the branches of an `if` do.
 """
 
 
@@ -74,8 +74,8 @@ class TwinBlocks:
     def missing_place(self, statement: ast.stmt) -> MissingPlace | None:
         """Return the place at which a block similar to the statement's own lacks it; None if no similar block does.
 
-        Of several such blocks, the one with most partners counts. Only blocks of the same function or method are
-        compared, because two methods of a class do different things.
+        Of several such blocks, the one with most partners counts, then the first. Only blocks of the same function or
+        method are compared, because two methods of a class do different things.
 
         Args:
             statement: a statement of the definition. If it is alone in its block, the compound statement around it is

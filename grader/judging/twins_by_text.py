@@ -1,7 +1,7 @@
 """Rule out twins by the learner's text.
 
 Twins are known mistakes that behave alike in the scenarios that they explain. Each has a program: the solution with
-the mistake made in it. The learner's text contradicts a twin in two cases:
+the mistake made in it, in its usual variant. The learner's text contradicts a twin in two cases:
 
 - The twin's program calls a function of the solution whose name the learner's file never mentions. Each such name is
   one contradiction.

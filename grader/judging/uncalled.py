@@ -17,7 +17,7 @@ from grader.judging.origin import Origin
 from grader.judging.right_lines import changed_lines
 from grader.submission.syntax import Definition, definition_of
 
-_CALLED = re.compile(r"\.(\w+)\(")
+_METHOD_CALL = re.compile(r"\.(\w+)\(")
 """Matches a method call in a line of code; the group is the method's name."""
 _LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
 """Statements behind which nothing of the same block is reached, with their keywords."""
@@ -48,7 +48,7 @@ def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -
     definition = definition_of(origin.source, exercise.name)
     if definition is None:
         return None
-    missing_calls = set(_CALLED.findall("\n".join(changed_lines(exercise, mistake))))
+    missing_calls = set(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))
     for node in ast.walk(definition):
         if (
             isinstance(node, ast.Expr)

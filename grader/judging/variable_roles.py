@@ -42,8 +42,9 @@ _MAX_CANDIDATES = 2
 VariableMatches = dict[str, list[str]]
 """By each of the solution's variables, at most `_MAX_CANDIDATES` of the learner's that are like it, the best first.
 
-If it was matched, the first is its match. The list is empty if the learner has no variable like it. Variables are named
-as `judging.variables` names them.
+If it was matched, the first is its match. If not, the list may still begin with a variable that was matched elsewhere:
+the lists do not tell the two apart. The list is empty if the learner has no variable like it. Variables are named as
+`judging.variables` names them.
 """
 _Matches = dict[str, str]
 """The learner's variable by the solution's."""

@@ -21,7 +21,7 @@ def variables_in(node: ast.AST) -> set[str]:
 
 
 def rename_variables(node: ast.AST, new_names: dict[str, str]) -> ast.AST:
-    """Return a copy of a tree in which variables have new names.
+    """Return a copy of a tree in which variables have new names. The nodes of renamed ones have no line numbers.
 
     Args:
         node: the tree; it is not modified.
