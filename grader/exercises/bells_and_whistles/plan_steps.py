@@ -124,7 +124,7 @@ def _number_or_type(value: Any) -> Fact:
 def _plain(stage: Stage) -> None:
     """Plan trainings with one update for each batch.
 
-    A wrong program adds a window that is not there, forgets the epochs, or returns a fraction.
+    A wrong program adds a window that is not there, or forgets the epochs.
     """
     draw = stage.env.draw("plans")
     for fraction in (_ROUNDS_UP, _ROUNDS_DOWN):
@@ -135,7 +135,8 @@ def _plain(stage: Stage) -> None:
 def _accum(stage: Stage) -> None:
     """Plan with whole windows only; with a last window less than half full; with one more than half full.
 
-    A wrong program counts micro-batches, drops or rounds the short window, or lets windows cross epochs.
+    A wrong program counts micro-batches, drops or rounds the short window, lets windows cross epochs, or returns a
+    fraction.
     """
     draw = stage.env.draw("plans")
     windows = ((4, 0, _ROUNDS_UP), (5, 1, _ROUNDS_DOWN), (8, 6, _ROUNDS_UP))
