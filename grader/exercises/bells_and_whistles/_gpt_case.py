@@ -59,8 +59,8 @@ def _data_and_norms(
     targets, the last one those that the model finds most likely (a small gradient), and those in between the least
     likely ones (large gradients).
 
-    The result is cached, so do not write to the tensors. A diagnosis plays a scenario many times, and making
-    the data anew would add a sixth to that time (about half where norms are needed).
+    The result is cached, so do not write to the tensors. A diagnosis plays a scenario many times, and making the data
+    anew would add about a tenth to that time (a quarter to a half where norms are needed).
     """
     # Making a model draws initial weights from the global generator, here in the first play only. The random state is
     # put back, so that the learner's function finds the same one in later plays, whose data come from the cache.
