@@ -5,8 +5,8 @@ all others by name. So a parameter that is passed by position may have another n
 are in another order, if one is missing, or if one that is passed by name has another name, and the exception then says
 little of the cause.
 
-Example: for `train_step(model, opt, xb, yb)`, a learner's `train_step(net, optim, x, y)` is right. Of
-`train_step(opt, model, xb, yb)`, the learner reads 「매개변수의 순서가 문제와 달라요」.
+Example: for `train_step(model, opt, loss_fn, xb, yb)`, a learner's `train_step(net, optim, criterion, x, y)` is right.
+Of `train_step(opt, model, loss_fn, xb, yb)`, the learner reads 「매개변수의 순서가 문제와 달라요」.
 """
 
 import ast
@@ -47,9 +47,9 @@ class SignatureDifference:
     sentence: str
     """Korean sentence that says what differs, without a full stop."""
     yours: str
-    """The learner's parameters, as in `train_step(model, opt, xb, yb)`."""
+    """The learner's name and parameters, as in `train_step(net, optim, criterion, x, y)`."""
     right: str
-    """The exercise's parameters, in the same form."""
+    """Those of the exercise, in the same form."""
     line: int
     """Line of the `def`, counted from 1 in the `source` given to `signature_difference`."""
 

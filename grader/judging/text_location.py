@@ -105,6 +105,7 @@ def locate_in_text(
         at: what the mistake is about (see `Mistake.at`). Only `return` and `step` make a difference, and only in the
             fourth way.
         near: line of the solution at whose counterpart the mistake is found, if the edits do not tell that; else empty.
+            `is_line_of` must hold for it (`grader build` checks that).
         only_near: True: use `near` even if the learner wrote one of the new statements almost word for word.
         side: where beside `near` something is missing (see `Mistake.side`).
         with_other_mistakes: source of the solution with the learner's other mistakes made, one of which may have
