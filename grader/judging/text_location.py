@@ -40,7 +40,7 @@ from grader.judging.compared_statements import (
 )
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
-from grader.judging.variable_roles import match_variables
+from grader.judging.variable_roles import matches_of_variables
 from grader.submission.syntax import Definition, is_compound, methods
 
 _MIN_LIKENESS_OF_CHANGE = 0.25
@@ -460,15 +460,10 @@ def _operators(statement: ComparedStatement) -> set[str]:
 
 
 def _course_name_of_each(learner: Definition, course: Definition) -> dict[str, str]:
-    """Return a name of the course program for each learner's variable that a list of `VariableMatches` begins with.
+    """Return the name of the course program for each learner's variable that is the match of one of its variables.
 
-    This is its match's name, unless the list of an unmatched variable of the course's begins with it too: then the name
-    that comes first in the alphabet counts. Empty if one definition is a class and the other a function.
+    Empty if one definition is a class and the other a function.
     """
     if type(learner) is not type(course):
         return {}
-    found: dict[str, str] = {}
-    for course_name, learner_names in match_variables(learner, course).items():
-        if learner_names:
-            found.setdefault(learner_names[0], course_name)
-    return found
+    return {own: name for name, own in matches_of_variables(learner, course).items()}

@@ -61,10 +61,7 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
         learner: the learner's definition.
         solution: the solution's.
     """
-    parameters = _match_parameters(learner, solution)
-    first_matches = _match_best_first(_similar_pairs(learner, solution, parameters, parameters), parameters)
-    pairs = _similar_pairs(learner, solution, parameters, first_matches)
-    matches = _match_best_first(pairs, parameters)
+    parameters, pairs, matches = _matched(learner, solution)
     # Sorted, because a set has another order in each process.
     similar: VariableMatches = {name: [] for name in sorted(variables_in(solution) - set(parameters))}
     for solution_name, learner_name in pairs:
@@ -76,6 +73,20 @@ def match_variables(learner: Definition, solution: Definition) -> VariableMatche
             learner_names.insert(0, matches[solution_name])
         del learner_names[_MAX_CANDIDATES:]
     return similar | {solution_name: [learner_name] for solution_name, learner_name in parameters.items()}
+
+
+def matches_of_variables(learner: Definition, solution: Definition) -> dict[str, str]:
+    """Return the learner's variable that is the match of each of the solution's, parameters included."""
+    parameters, _, matches = _matched(learner, solution)
+    return matches | parameters
+
+
+def _matched(learner: Definition, solution: Definition) -> tuple[_Matches, list[tuple[str, str]], _Matches]:
+    """Return the parameters' matches, the similar pairs of other variables, the likest first, and their matches."""
+    parameters = _match_parameters(learner, solution)
+    first_matches = _match_best_first(_similar_pairs(learner, solution, parameters, parameters), parameters)
+    pairs = _similar_pairs(learner, solution, parameters, first_matches)
+    return parameters, pairs, _match_best_first(pairs, parameters)
 
 
 def word_likeness(one: Counter[str], other: Counter[str]) -> float:
