@@ -28,6 +28,8 @@ from tests.sample_programs import Sample, samples
 
 TRIES = samples("first_tries")
 QUICK = ("evaluate", "lr_at", "clip_global_norm", "TrainConfig")
+NEWEST = "y_"
+"""Beginning of the names of the programs that came last; they do not move which of the others CI examines."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def counted(only: tuple[str, ...], tries: tuple[Sample, ...] = TRIES) -> Counter
 
 
 def test_each_program_says_what_it_is() -> None:
-    assert len(TRIES) > 490
+    assert len(TRIES) > 640
     for sample in TRIES:
         told = read(sample)
         known = {m.id for m in load_course().exercise(sample.exercise).mistakes}
@@ -119,14 +121,15 @@ def test_first_tries_are_named_quickly() -> None:
 def test_first_tries_are_named() -> None:
     """The bars are what was measured when they were set, less one or two programs: none may be lost unseen.
 
-    Of 496 first tries (2 to 5 mistakes) 463 were named whole, of their 1,615 mistakes 1,567; two had no name at
-    all, one name was false (`accumulate/no_backward`, mended since), and 1,364 of 1,589 lines are within one of
-    the label's. (Of the 24 that came last but for those of `weight_decay_groups`, `x_`, when nobody here had
-    looked at them: 18 whole, 50 of 59 mistakes, 45 of 50 lines; of the 72 before, `w_` and `w2_`: 60 whole, 240
-    of 255, 192 of 237.) All take three to ten minutes; every fourth is examined here, to keep the whole run
-    below its limit: of these 126, 117 are named whole, 399 of 410 mistakes, 349 of 404 lines.
+    Of 600 first tries (2 to 5 mistakes) 571 are named whole, of their 1,890 mistakes 1,846; two had no name at
+    all, and 1,602 of 1,885 lines are within one of the label's. (When nobody here had looked at them: of the 68
+    that came last, `y_`, some 84 % whole and 90 % of 147 mistakes; of the 24 before, `x_`, 18 whole and 50 of
+    59; of the 72 before those, `w_` and `w2_`, 60 whole and 240 of 255.) All take ten minutes; every fourth is
+    examined here, to keep the whole run below its limit.
     """
-    counts = counted(tuple(load_course().exercises), TRIES[::4])
+    newest = tuple(one for one in TRIES if one.name.startswith(NEWEST))
+    others = tuple(one for one in TRIES if not one.name.startswith(NEWEST))
+    counts = counted(tuple(load_course().exercises), others[::4] + newest[::4])
     assert counts["whole"] >= 0.92 * counts["tries"], counts
     assert counts["named"] >= 0.97 * counts["mistakes"], counts
     assert counts["unknown"] <= 0.01 * counts["tries"], counts
