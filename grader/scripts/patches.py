@@ -10,7 +10,7 @@ import inspect
 import os
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -117,6 +117,9 @@ What no release of torch has, an attribute that is often mistaken for one, is ob
 LATE = frozenset({"state_loaded", "file_loaded", "scheduler_built", "scheduled", "flag_set", "went_on"})
 """Handlers that go on after the watch: they are called seldom or cost little, and what they see needs no update."""
 
+_WITHOUT_TENSORS = frozenset({"gradient_taken"})
+"""Handlers that look at no tensor."""
+
 _MISSING = object()
 _MISTAKEN = ("requires_grad",)
 """Attributes that modules do not have."""
@@ -152,7 +155,7 @@ class Patches:
 
     def __init__(self, handlers: dict[str, Handler], hooks: dict[str, Callable[..., Any]]) -> None:
         self.failures: list[Exception] = []
-        """Errors of observers; the script never sees them."""
+        """Errors of observers, and of what is done with what they saw; the script never sees them."""
         self._handlers = handlers
         self._hooks = hooks
         self._replaced: list[tuple[Any, str, Any, str]] = []
@@ -194,6 +197,14 @@ class Patches:
             ),
         ]
 
+    @contextlib.contextmanager
+    def surviving(self) -> Iterator[None]:
+        """Keep an error of our own, and go on behind the block."""
+        try:
+            yield
+        except Exception as error:
+            self.failures.append(error)
+
     def hook_steps(self) -> None:
         """Observe the steps from now on, also after the watch: who trains what was loaded, frozen or is scheduled."""
         if self._late is None:
@@ -220,7 +231,11 @@ class Patches:
 
     def _observed(self, handler: str = "") -> bool:
         here = self._where == (os.getpid(), threading.get_ident())
-        return here and (self._active or handler in self._kept) and torch._C._get_tracing_state() is None
+        if not here or not (self._active or handler in self._kept):
+            return False
+        # Tracing, and transforms of torch.func, run with tensors that are good for nothing outside of them.
+        transforming = torch._C._functorch.peek_interpreter_stack() is not None
+        return torch._C._get_tracing_state() is None and (not transforming or handler in _WITHOUT_TENSORS)
 
     def _replacement(self, original: Any, handler: str) -> Any:
         """Return what is put in the place of a function, or of an attribute that is computed."""
@@ -255,9 +270,7 @@ class Patches:
     def _quiet(self, hook: Callable[..., Any], name: str = "") -> Callable[..., None]:
         def called(*args: Any) -> None:
             if self._observed(name):
-                try:
+                with self.surviving():
                     hook(*args)
-                except Exception as error:
-                    self.failures.append(error)
 
         return called

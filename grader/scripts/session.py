@@ -10,7 +10,7 @@ import torch
 from rich.console import Console
 
 from grader.scripts import card, crashes, rules
-from grader.scripts.findings import Language
+from grader.scripts.findings import Language, Told
 from grader.scripts.observers import patches
 from grader.scripts.patches import LATE
 from grader.scripts.report import Report, as_json
@@ -65,7 +65,7 @@ class Session:
         self.report.script_status = status
         if error is not None and told_before:
             self.report.crash = shown(error)
-            explained = crashes.explained(error, self.watch.facts)
+            explained = self._explained(error)
             if explained is not None:
                 self.report.told = [explained]
                 self._write()
@@ -82,22 +82,35 @@ class Session:
         return self.report
 
     def _tell(self, error: BaseException | None = None) -> None:
-        self.watch.finish()
+        self.watch.finish(self.patches.surviving)
         found = rules.findings(self.watch.facts, self.patches.failures)
         crash = None
         if error is not None:
             crash = shown(error)
-            explained = crashes.explained(error, self.watch.facts)
+            explained = self._explained(error)
             if explained is not None:
                 found.insert(0, explained)
         self.report = Report(self.watch.facts, found, crash, None, self.patches.failures)
         self._write()
 
+    def _explained(self, error: BaseException) -> Told | None:
+        with self.patches.surviving():
+            return crashes.explained(error, self.watch.facts)
+        return None
+
     def _write(self) -> None:
         assert self.report is not None
-        self._files()
         if self.options.json != "-":
-            card.show(self.report, self.options.language, Console(stderr=True))
+            self._show(self.report)
+        self._files()
+
+    def _show(self, report: Report) -> None:
+        """Print the card, or one line for each finding if it cannot be drawn."""
+        console, language = Console(stderr=True), self.options.language
+        with self.patches.surviving():
+            card.show(report, language, console)
+            return
+        console.print(card.reminder(report, language))
 
     def _files(self) -> None:
         assert self.report is not None

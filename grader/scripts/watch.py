@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import torch
@@ -160,23 +161,28 @@ class Watch:
             self._moved[number] = not torch.equal(_sample(tensor), sample)
         return self._moved.get(number)
 
-    def finish(self) -> None:
-        """Complete the facts with what is known only at the end."""
+    def finish(self, surviving: Callable[[], AbstractContextManager[None]]) -> None:
+        """Complete the facts with what is known only at the end; a look that fails costs only itself."""
         with self.working():
-            for look in self.at_end:
-                look()
-            self._finish_parameters()
-            groups = {}
-            for number, optimizer in enumerate(self.optimizers.references):
-                self.read_groups(number)
-                one = optimizer()
-                if one is not None:
-                    groups[number] = {id(p) for group in one.param_groups for p in group["params"]}
-            for number, ids in groups.items():
-                others = frozenset(k for k, other in groups.items() if k != number and ids & other)
-                self.facts.optimizers[number].shares_groups_with = others
+            for look in (*self.at_end, self._look_at_tree, self._look_at_optimizers):
+                with surviving():
+                    look()
+            for facts in self.facts.parameters:
+                with surviving():
+                    self._look_at_parameter(facts)
 
-    def _finish_parameters(self) -> None:
+    def _look_at_optimizers(self) -> None:
+        groups = {}
+        for number, optimizer in enumerate(self.optimizers.references):
+            self.read_groups(number)
+            one = optimizer()
+            if one is not None:
+                groups[number] = {id(p) for group in one.param_groups for p in group["params"]}
+        for number, ids in groups.items():
+            others = frozenset(k for k, other in groups.items() if k != number and ids & other)
+            self.facts.optimizers[number].shares_groups_with = others
+
+    def _look_at_tree(self) -> None:
         tree = set()
         for number in range(len(self.modules.references)):
             module = self.modules.thing(number)
@@ -186,10 +192,12 @@ class Watch:
                 tree |= self.facts.modules[number].parameters
         for facts in self.facts.parameters:
             facts.in_tree = facts.number in tree
-            facts.moved = self.moved(facts.number)
-            tensor = self.parameters.thing(facts.number)
-            facts.alive = tensor is not None
-            facts.frozen = tensor is not None and not tensor.requires_grad
+
+    def _look_at_parameter(self, facts: ParameterFacts) -> None:
+        tensor = self.parameters.thing(facts.number)
+        facts.alive = tensor is not None
+        facts.frozen = tensor is not None and not tensor.requires_grad
+        facts.moved = self.moved(facts.number)
 
     def steps_seen(self, optimizer: int) -> int:
         """Return how often an optimizer stepped."""

@@ -20,6 +20,7 @@ from grader.scripts.findings import Finding
 from grader.scripts.patches import LATE, TABLE
 from grader.scripts.rules import all_rules
 from grader.scripts.scope import course_of
+from grader.scripts.watch import Watch
 from tests.places import ROOT
 from tests.xray.running import plain, watched
 
@@ -150,6 +151,59 @@ def test_rule_that_raises_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> 
     assert look.report is not None
     assert [type(one) for one in look.report.failures] == [KeyError]
     assert "missing-zero-grad" in [told.rule.id for told in look.report.told]
+
+
+ENSEMBLE = (
+    HEAD
+    + """from torch.func import functional_call, grad, stack_module_state, vmap
+members = [nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 2)) for _ in range(3)]
+weights, buffers = stack_module_state(members)
+weights = {name: one.detach() for name, one in weights.items()}
+def loss_of(w, b, a, target):
+    return F.cross_entropy(functional_call(members[0], (w, b), (a,)), target)
+for _ in range(3):
+    found = vmap(grad(loss_of), in_dims=(0, 0, None, None))(weights, buffers, x, y)
+    weights = {name: one - 0.1 * found[name] for name, one in weights.items()}
+"""
+)
+
+
+def test_tensors_inside_a_transform_are_not_looked_at(script: Any) -> None:
+    alone = watched(script(ENSEMBLE))  # which also asks that no observer failed
+    assert [one for one, _ in alone.ids] == ["no-update"]
+    assert watched(script(ENSEMBLE + LOOP)).ids == []
+
+
+@pytest.mark.parametrize("method", ["moved", "_look_at_tree", "_look_at_optimizers"])
+def test_look_at_the_end_that_fails_costs_only_itself(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    def stumble(*given: object) -> None:
+        raise RuntimeError("a tensor nobody has thought of")
+
+    monkeypatch.setattr(Watch, method, stumble)
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with xray(updates=4) as look:
+        for _ in range(4):
+            model(torch.randn(5, 3)).square().mean().backward()
+            optimizer.step()
+    assert look.report is not None
+    assert {type(one) for one in look.report.failures} == {RuntimeError}
+    assert "missing-zero-grad" in [told.rule.id for told in look.report.told]
+
+
+def test_findings_are_told_where_the_card_cannot_be_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("grader.scripts.card.timeline", lambda facts: 1 / 0)
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with xray(lang="en") as look:
+        for _ in range(4):
+            model(torch.randn(5, 3)).square().mean().backward()
+            optimizer.step()
+    assert look.report is not None
+    assert [type(one) for one in look.report.failures] == [ZeroDivisionError]
+    assert look.report.told[0].rule.title.en in capsys.readouterr().err
 
 
 def test_library_draws_no_random_number() -> None:
