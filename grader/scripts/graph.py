@@ -17,7 +17,9 @@ from grader.scripts.things import Producer
 MOST_NODES = 20_000
 _MARK = "hanstep.xray"
 _FORWARD, _KEPT = "hanstep.forward", "hanstep.kept"
-_MOST_FORWARDS, _NEAR_ROOT = 4, 8
+_MOST_FORWARDS, _NEAR_ROOT, _MOST_SCALARS = 4, 8, 32
+_TERMS = ("Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Sqrt")
+"""Operations between a loss and the differences that its terms are made of."""
 _LOOKED_THROUGH = (
     *("View", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Alias", "Slice", "Select"),
     *("Clone", "ToCopy", "Expand", "Contiguous"),
@@ -199,18 +201,62 @@ def spread_difference(root: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]] |
     for node in _chain(root, _NEAR_ROOT):
         name = operation(node)
         if name == "Sub" and before in ("Pow", "Abs"):
-            sides = [_shape(after) for after, _ in node.next_functions if after is not None]
-            whole = _shape(node)
-            grown = len(sides) == 1 and sides[0] is not None and whole is not None and sides[0] != whole
-            return (sides[0], whole) if grown and sides[0] is not None and whole is not None else None
+            return _spread(node)
         before = name
-    return None
+    found = map(_spread, _differences(root.grad_fn))
+    return next((one for one in found if one is not None), None)
+
+
+def _differences(root: Any) -> Iterator[Any]:
+    """Iterate over the differences whose squares or absolute values are the terms of a loss."""
+    todo = [root] if root is not None and _shape(root) == () else []
+    for _ in range(_MOST_SCALARS):
+        if not todo:
+            return
+        node = todo.pop()
+        name = operation(node)
+        behind = [
+            after
+            for after, _ in node.next_functions
+            if after is not None and getattr(after, "variable", None) is None
+        ]
+        if name in ("Pow", "Abs"):
+            yield from (one for one in behind if operation(one) == "Sub")
+        elif name in _TERMS:
+            todo += behind
+
+
+def _spread(node: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return the shapes of a difference's one side that has a graph, and its own, if a broadcast made it larger."""
+    sides = [_shape(after) for after, _ in node.next_functions if after is not None]
+    whole = _shape(node)
+    if len(sides) != 1 or sides[0] is None or whole is None or sides[0] == whole:
+        return None
+    return sides[0], whole
 
 
 def _shape(node: Any) -> tuple[int, ...] | None:
     """Return the shape of what an operation made, where this release of torch tells it."""
     about = getattr(node, "_input_metadata", None)
     return tuple(about[0].shape) if about else None
+
+
+def scalars(root: Any) -> Iterator[Any]:
+    """Iterate over the operations that made a root's parts of one number each: `rec` and `kl` of `rec + beta * kl`."""
+    todo, seen = [root], {root}
+    while todo and len(seen) < _MOST_SCALARS:
+        for after, _ in todo.pop().next_functions:
+            if after is None or after in seen or getattr(after, "variable", None) is not None:
+                continue
+            if _shape(after) == ():
+                seen.add(after)
+                todo.append(after)
+                yield after
+
+
+def has_token(node: Any) -> bool:
+    """Return True if a token was attached to an operation before."""
+    return f"{_MARK}.token" in node.metadata
 
 
 def attach_token(node: Any) -> "weakref.ref[Token] | None":

@@ -550,4 +550,128 @@ for _ in range(2):
         optimizer.step()
 """,
     ),
+    (
+        "loss-graph-kept",
+        """penalties = {"weights": []}
+for step in range(30):
+    optimizer.zero_grad()
+    penalty = sum(p.square().sum() for p in model.parameters())
+    (F.cross_entropy(model(x), y) + 1e-4 * penalty).backward()
+    optimizer.step()
+    penalties["weights"].append(penalty)  # BUG
+""",
+        """penalties, scale = {"weights": []}, torch.zeros((), requires_grad=True)
+factor = scale.exp()  # one graph for all updates, kept on purpose
+for step in range(30):
+    optimizer.zero_grad()
+    penalty = sum(p.square().sum() for p in model.parameters())
+    (F.cross_entropy(model(x), y) + 1e-4 * factor * penalty).backward(retain_graph=True)
+    optimizer.step()
+    penalties["weights"].append(penalty.detach())
+""",
+    ),
+    (
+        "mse-broadcast",
+        """heights = x.sum(1)
+def learn(rows, wanted):
+    both = model(rows)
+    spread = both[:, 1].square().mean()
+    miss = (wanted - both[:, :1]).abs().mean()  # BUG
+    optimizer.zero_grad()
+    (0.1 * spread + miss).backward()
+    optimizer.step()
+for _ in range(8):
+    learn(x, heights)
+""",
+        """heights = x.sum(1)
+def learn(rows, wanted):
+    both = model(rows)
+    pairs = (both[:, :1] - both[:, 1]).abs().mean()  # each with each, both of the model
+    optimizer.zero_grad()
+    ((wanted - both[:, 0]).square().mean() + 0.1 * pairs).backward()
+    optimizer.step()
+for _ in range(8):
+    learn(x, heights)
+""",
+    ),
+    (
+        "mean-of-batch-means",
+        """from torch.utils.data import DataLoader, TensorDataset
+held = DataLoader(TensorDataset(x[:38], y[:38]), batch_size=16)
+for epoch in range(3):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x[38:]), y[38:]).backward()
+    optimizer.step()
+    scores = {"right": [], "margin": []}
+    with torch.no_grad():
+        for a, b in held:
+            out = model(a)
+            scores["right"].append((out.argmax(1) == b).float().mean())
+            scores["margin"].append(torch.mean(out[:, 0] - out[:, 1]))
+    for name, values in scores.items():
+        print(name, float(sum(values) / len(values)))  # BUG
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+held = DataLoader(TensorDataset(x[:38], y[:38]), batch_size=16)
+for epoch in range(3):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x[38:]), y[38:]).backward()
+    optimizer.step()
+    scores = {"right": [], "margin": []}
+    with torch.no_grad():
+        for a, b in held:
+            out = model(a)
+            scores["right"].append((out.argmax(1) == b).float())
+            scores["margin"].append(out.softmax(1).mean(1))
+    for name, values in scores.items():
+        values = torch.cat(values)
+        print(name, float(sum(values) / len(values)))
+""",
+    ),
+    (
+        "sched-other-optimizer",
+        """class Pair:
+    def __init__(self):
+        self.judge = nn.Linear(6, 1)
+        self.first = optimizer
+        self.second = torch.optim.SGD(self.judge.parameters(), lr=0.1)
+        self.falling = {}
+        for name in ("first", "second"):
+            self.falling[name] = torch.optim.lr_scheduler.ExponentialLR(self.first, 0.9)  # BUG
+pair = Pair()
+for epoch in range(5):
+    for part in torch.randperm(64).split(4):
+        for one, loss in ((pair.first, F.cross_entropy(model(x[part]), y[part])),
+                          (pair.second, pair.judge(x[part]).square().mean())):
+            one.zero_grad()
+            loss.backward()
+            one.step()
+    for one in pair.falling.values():
+        one.step()
+    with torch.no_grad():
+        model(x)
+""",
+        """class Pair:
+    def __init__(self):
+        self.judge = nn.Linear(6, 1)
+        self.first = optimizer
+        self.second = torch.optim.SGD(self.judge.parameters(), lr=0.1)
+        self.falling = {}
+        for name in ("first", "second"):
+            one = getattr(self, name)
+            self.falling[name] = torch.optim.lr_scheduler.ExponentialLR(one, 0.9)
+pair = Pair()
+for epoch in range(5):
+    for part in torch.randperm(64).split(4):
+        for one, loss in ((pair.first, F.cross_entropy(model(x[part]), y[part])),
+                          (pair.second, pair.judge(x[part]).square().mean())):
+            one.zero_grad()
+            loss.backward()
+            one.step()
+    for one in pair.falling.values():
+        one.step()
+    with torch.no_grad():
+        model(x)
+""",
+    ),
 ]

@@ -134,6 +134,11 @@ class UpdateObserver:
             token = graph.attach_token(node)
             if token is not None:
                 self._tokens.append((event.number, token))
+        terms = [node for root in roots if root.grad_fn is not None for node in graph.scalars(root.grad_fn)]
+        for node in terms:  # one that was there before is kept on purpose
+            token = None if graph.has_token(node) else graph.attach_token(node)
+            if token is not None:
+                self._tokens.append((event.number, token))
         found.loss_nodes = []
         return event, found
 

@@ -21,9 +21,32 @@ def _is_mean(value: ast.expr) -> bool:
         return False
     if any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in ast.walk(value)):
         return False
-    numbers = _reading.calls(value, "item", "float")
+    numbers = _reading.calls(value, "item") or _is_whole_mean(value) or _is_number(value)
     counted = _reading.calls(value, "sum") and not _reading.calls(value, "mean") and _reading.compares(value)
     return bool(numbers) and not counted
+
+
+def _is_number(value: ast.expr) -> bool:
+    """Return True if a value is made by `float(x)`; `x.float()` may have many entries."""
+    return any(isinstance(one.func, ast.Name) for one in _reading.calls(value, "float"))
+
+
+def _is_whole_mean(value: ast.expr) -> bool:
+    """Return True if a value is `x.mean()` or `torch.mean(x)`, over all dimensions; also if it is then moved."""
+    while isinstance(value, ast.Call) and _reading.called(value) in ("detach", "cpu", "numpy"):
+        assert isinstance(value.func, ast.Attribute | ast.Name)
+        if isinstance(value.func, ast.Name):
+            return False
+        value = value.func.value
+    if not isinstance(value, ast.Call) or _reading.called(value) != "mean" or value.keywords:
+        return False
+    assert isinstance(value.func, ast.Attribute | ast.Name)
+    module = isinstance(value.func, ast.Attribute) and ast.unparse(value.func.value) in (
+        "torch",
+        "np",
+        "numpy",
+    )
+    return len(value.args) == int(module)
 
 
 def _gathered(loop: ast.For) -> Iterator[tuple[str, bool]]:
@@ -39,6 +62,8 @@ def _gathered(loop: ast.For) -> Iterator[tuple[str, bool]]:
                 yield one.target.id, False
         elif isinstance(one, ast.Call) and _reading.called(one) == "append" and one.args:
             holder = one.func.value if isinstance(one.func, ast.Attribute) else None
+            if isinstance(holder, ast.Subscript):  # a list for each of several metrics
+                holder = holder.value
             if isinstance(holder, ast.Name) and _is_mean(one.args[0]):
                 yield holder.id, True
 
@@ -58,8 +83,11 @@ def _counters(loop: ast.For) -> set[str]:
 def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | None:
     """Return the expression after a loop that divides by the number of batches."""
     end = loop.end_lineno or loop.lineno
+    names = {name, *_parts(file, end, name)} if listed else {name}
     for one in _reading.nodes(file, ast.BinOp, ast.Call):
-        if not end < one.lineno <= end + 12 or not _reading.reads(one, name):  # type: ignore[attr-defined]
+        if not end < one.lineno <= end + 12:  # type: ignore[attr-defined]
+            continue
+        if not any(_reading.reads(one, each) for each in names):
             continue
         if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div):
             below = one.right
@@ -68,13 +96,29 @@ def _divided(file: str, loop: ast.For, name: str, listed: bool) -> ast.expr | No
                 over = {
                     ast.unparse(x) for x in ast.walk(loop.iter) if isinstance(x, ast.Name | ast.Attribute)
                 }
-                if given == name if listed else given in over:
+                if given in names if listed else given in over:
                     return one
             if not listed and isinstance(below, ast.Name) and below.id in _counters(loop):
                 return one
         elif listed and isinstance(one, ast.Call) and _is_plain_mean(one):
             return one
     return None
+
+
+def _parts(file: str, end: int, name: str) -> set[str]:
+    """Return the names that a loop right after a line gives to the lists which a dictionary holds."""
+    found: set[str] = set()
+    for one in _reading.nodes(file, ast.comprehension, ast.For):
+        assert isinstance(one, ast.comprehension | ast.For)
+        over = one.iter
+        if (
+            end < one.target.lineno <= end + 12
+            and _reading.called(over) in ("items", "values")
+            and _reading.reads(over, name)
+        ):
+            last = one.target.elts[-1] if isinstance(one.target, ast.Tuple) else one.target
+            found |= {last.id} if isinstance(last, ast.Name) else set()
+    return found
 
 
 def _is_plain_mean(call: ast.Call) -> bool:

@@ -62,13 +62,13 @@ def _is_square(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
 
 
 def _difference(place: Place | None) -> Place | None:
-    """Return the only line that squares a difference, in the innermost loop around a backward."""
+    """Return the only line that squares a difference, in the innermost loop or function around a backward."""
     if place is None:
         return None
-    for loop in _reading.around(place, *_reading.LOOPS)[:1]:
+    for block in _reading.around(place, *_reading.LOOPS, ast.FunctionDef)[:1]:
         squared = [
             one
-            for one in ast.walk(loop)
+            for one in ast.walk(block)
             if (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow) and _subtracts(one.left))
             or (_reading.called(one) in ("pow", "abs", "square") and _subtracts(one))
         ]

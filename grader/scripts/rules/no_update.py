@@ -25,8 +25,8 @@ def _reason(facts: Facts) -> tuple[Place | None, Said, Said]:
             Said(
                 "이런 스크립트에서는 `torch.func` 밖의 순전파와 손실만 살펴봐요. 업데이트까지 보려면 "
                 "`backward()`와 `torch.optim`으로 쓴 작은 스크립트를 보여 주세요.",
-                "Of such a script only forwards and losses outside of torch.func are looked at; to have updates watched, "
-                "show a small one that uses backward() and torch.optim.",
+                "Of such a script only forwards and losses outside of torch.func are looked at; to have updates "
+                "watched, show a small one that uses backward() and torch.optim.",
             ),
         )
     if backwards:

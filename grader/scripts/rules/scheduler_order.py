@@ -61,7 +61,8 @@ def _too_early(facts: Facts) -> Iterator[Finding]:
 
 def _other(facts: Facts) -> Iterator[Finding]:
     stepping = {one.number for one in facts.optimizers if len(facts.steps(one.number)) >= _FEWEST}
-    live = [one for one in facts.schedulers if len(_calls(facts, one)) >= _FEWEST and one.built is not None]
+    live = [one for one in facts.schedulers if one.steps >= _FEWEST and one.built is not None]
+    live = [one for one in live if _calls(facts, one)]
     scheduled = {one.optimizer: _calls(facts, one)[0].serial for one in live}
     last = {one.optimizer: one.serial for one in facts.of(Stepped)}  # the inner one of SAM steps inside
     partners = {
@@ -70,7 +71,8 @@ def _other(facts: Facts) -> Iterator[Finding]:
         if one.number in scheduled and last.get(one.number, -1) > scheduled[one.number]
         for other in one.shares_groups_with
     }
-    without = sorted(stepping - scheduled.keys() - partners)
+    bound_to = {one.optimizer for one in facts.schedulers if one.steps}
+    without = sorted(one for one in stepping - bound_to - partners if _is_steady(facts, one))
     if not without:
         return
     for number, scheduler in enumerate(live):
@@ -85,7 +87,6 @@ def _other(facts: Facts) -> Iterator[Finding]:
         if idle and last[lonely.number] < first:
             continue  # nobody steps any more
         line, other = bound.built.line if bound.built else 0, lonely.built.line if lonely.built else 0
-        calls = len(_calls(facts, scheduler))
         why = (
             ("그 옵티마이저에는 이미 다른 스케줄러가 있고", "which has a scheduler already, while")
             if same
@@ -100,16 +101,21 @@ def _other(facts: Facts) -> Iterator[Finding]:
                 f"{other} never changes.",
             ),
             evidence=Said(
-                f"스케줄러가 {calls}번 움직이는 동안 {other}번째 줄의 옵티마이저({lonely.kind})는 "
-                f"{len(facts.steps(lonely.number))}번 업데이트했고 스케줄러가 없었어요.",
-                f"{calls} scheduler steps; the optimizer of line {other} ({lonely.kind}) made "
-                f"{len(facts.steps(lonely.number))} updates without a scheduler.",
+                f"스케줄러가 {scheduler.steps}번 움직였어요. {other}번째 줄의 옵티마이저({lonely.kind})는 지켜보는 "
+                f"동안 {len(facts.steps(lonely.number))}번 업데이트했고, 스케줄러가 없어 학습률이 그대로였어요.",
+                f"{scheduler.steps} scheduler steps; the optimizer of line {other} ({lonely.kind}) made "
+                f"{len(facts.steps(lonely.number))} updates while watched, without a scheduler and at one rate.",
             ),
             mend=Said(
                 "스케줄러를 만들 때 그 옵티마이저를 넘기세요.",
                 "Pass the optimizer that is meant when the scheduler is built.",
             ),
         )
+
+
+def _is_steady(facts: Facts, optimizer: int) -> bool:
+    """Return True if all steps of an optimizer had the same rates: nobody sets them by hand."""
+    return len({step.rates for step in facts.steps(optimizer)}) == 1
 
 
 def _deserted(facts: Facts) -> Iterator[Finding]:
