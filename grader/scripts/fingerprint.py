@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 _MOST_ROWS, _MOST_ENTRIES = 512, 1024
+_ARRANGED, _MOST_SORTED, _SIDE = 16, 1 << 16, 5
 _LOOKED_AT = 64
 """Rows of a dataset that are compared from pass to pass."""
 _factors: dict[torch.device, Tensor] = {}
@@ -95,6 +96,25 @@ def marks(thing: Any, depth: int = 3) -> Tensor | None:
     if depth and isinstance(thing, dict):
         thing = list(thing.values())
     return marks(thing[-1], depth - 1) if depth and isinstance(thing, list | tuple) and thing else None
+
+
+def arrangement(thing: Any, depth: int = 3) -> Tensor | None:
+    """Return two hashes of the first rows of a batch's last tensor: as they stand, and with their entries sorted.
+
+    Only of pictures and the like, with two dimensions or more a row: of two rows with one sorted hash, one is the other
+    in another arrangement, such as its mirror image.
+    """
+    if isinstance(thing, Tensor):
+        if thing.ndim < 3 or thing.is_complex() or min(thing.shape[-2:]) < _SIDE:
+            return None  # sets of points or boxes may come in any order
+        if thing[:1].numel() > _MOST_SORTED:
+            return None
+        rows = thing.detach()[:_ARRANGED].flatten(1)
+        plain, ordered = row_hashes(rows), row_hashes(rows.sort(1).values)
+        return None if plain is None or ordered is None else torch.stack([plain, ordered], 1)
+    if depth and isinstance(thing, dict):
+        thing = list(thing.values())
+    return arrangement(thing[-1], depth - 1) if depth and isinstance(thing, list | tuple) and thing else None
 
 
 def is_continuous(batch: Tensor, least: int = 8) -> bool:

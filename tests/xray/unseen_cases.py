@@ -674,4 +674,52 @@ for epoch in range(5):
         model(x)
 """,
     ),
+    (
+        "augment-in-val",
+        """from torch.utils.data import DataLoader, Dataset, Subset
+class Plates(Dataset):
+    def __init__(self):
+        self.plates = torch.randn(48, 1, 6, 6)
+    def __len__(self):
+        return len(self.plates)
+    def __getitem__(self, number):
+        plate = self.plates[number]
+        if random.random() < 0.4:
+            plate = plate.rot90(1, (1, 2))
+        return plate + 0.1, (plate > 0).float()
+import random
+net = nn.Conv2d(1, 1, 3, padding=1)
+plates = Plates()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+held = DataLoader(Subset(plates, range(32, 48)), batch_size=8)  # BUG
+for epoch in range(4):
+    for a, b in DataLoader(Subset(plates, range(32)), batch_size=8, shuffle=True):
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(net(a), b).backward()
+        optimizer.step()
+    with torch.no_grad():
+        print(sum(((net(a) > 0) == b).float().sum().item() for a, b in held) / (16 * 36))
+""",
+        """from torch.utils.data import DataLoader, Dataset
+class Plates(Dataset):
+    def __init__(self, drawn):
+        self.plates, self.drawn = torch.randn(32, 1, 6, 6), drawn
+    def __len__(self):
+        return len(self.plates)
+    def __getitem__(self, number):
+        plate = torch.randn(1, 6, 6) if self.drawn else self.plates[number]
+        return plate + 0.3 * torch.randn_like(plate), plate  # the noise is the task
+net = nn.Conv2d(1, 1, 3, padding=1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+held = DataLoader(Plates(False), batch_size=8), DataLoader(Plates(True), batch_size=8)
+for epoch in range(4):
+    for a, b in DataLoader(Plates(False), batch_size=8, shuffle=True):
+        optimizer.zero_grad()
+        F.mse_loss(net(a), b).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for loader in held:
+            print(sum((net(a) - b).square().sum().item() for a, b in loader) / (32 * 36))
+""",
+    ),
 ]

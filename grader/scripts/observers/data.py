@@ -4,7 +4,15 @@ import weakref
 from typing import Any
 
 from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, Seeded
-from grader.scripts.fingerprint import contents, first_tensor, is_continuous, labels, marks, row_hashes
+from grader.scripts.fingerprint import (
+    arrangement,
+    contents,
+    first_tensor,
+    is_continuous,
+    labels,
+    marks,
+    row_hashes,
+)
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -100,6 +108,8 @@ class DataObserver:
         self._iterators[id(args[0])] = (reference, loader, count, index + 1)
         with watch.working():
             given = first_tensor(batch)
+            known = labels(batch)
+            in_order = watch.facts.loaders[loader].sampler == "SequentialSampler"
             watch.add(
                 BatchLoaded(
                     loader=loader,
@@ -107,7 +117,8 @@ class DataObserver:
                     index=index,
                     size=0 if given is None else len(given),
                     rows=None if given is None else row_hashes(given),
-                    labels=labels(batch),
+                    labels=known,
+                    arranged=arrangement(batch) if known is None and in_order else None,
                     marks=marks(batch),
                     continuous=given is not None and is_continuous(given),
                 )

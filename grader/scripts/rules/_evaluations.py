@@ -91,6 +91,28 @@ def changed_passes(facts: Facts) -> Iterator[tuple[LoaderFacts, int, int]]:
 
     Several passes within one evaluation are left out: they are averaged on purpose.
     """
+    for loader, first, second in _repeated(facts):
+        if not _same_labels(first, second):
+            continue
+        before, after = _in_order(first), _in_order(second)
+        if before:
+            yield loader, len(before), sum(one != other for one, other in zip(before, after, strict=False))
+
+
+def rearranged_passes(facts: Facts) -> Iterator[tuple[LoaderFacts, int, int]]:
+    """Iterate over evaluation loaders whose targets come again with the same entries: those looked at, and rearranged.
+
+    Targets are pictures; rearranged is one whose entries stand elsewhere, as in its mirror image.
+    """
+    for loader, first, second in _repeated(facts):
+        before, after = _arranged(first), _arranged(second)
+        same = [ordered for _, ordered in before] == [ordered for _, ordered in after]
+        if same and len(set(before)) > 1:
+            yield loader, len(before), sum(one != other for one, other in zip(before, after, strict=True))
+
+
+def _repeated(facts: Facts) -> Iterator[tuple[LoaderFacts, list[BatchLoaded], list[BatchLoaded]]]:
+    """Iterate over loaders that evaluate in a fixed order: their first two passes."""
     used = batches(facts)
     trained = {one.loader for one in used.trained}
     for loader in facts.loaders:
@@ -100,12 +122,14 @@ def changed_passes(facts: Facts) -> Iterator[tuple[LoaderFacts, int, int]]:
                 passes.setdefault(one.pass_, []).append(one)
         if loader.number in trained or loader.sampler != "SequentialSampler" or len(passes) < 2:
             continue
-        first, second, *_ = passes.values()
-        if len({one[0].update for one in passes.values()}) < len(passes) or not _same_labels(first, second):
-            continue
-        before, after = _in_order(first), _in_order(second)
-        if before:
-            yield loader, len(before), sum(one != other for one, other in zip(before, after, strict=False))
+        if len({one[0].update for one in passes.values()}) == len(passes):
+            first, second, *_ = passes.values()
+            yield loader, first, second
+
+
+def _arranged(found: list[BatchLoaded]) -> list[tuple[int, int]]:
+    rows = [row for one in found if one.arranged is not None for row in one.arranged.tolist()]
+    return [(plain, ordered) for plain, ordered in rows]
 
 
 def _in_order(found: list[BatchLoaded]) -> list[int]:

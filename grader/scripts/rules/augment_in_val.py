@@ -7,7 +7,7 @@ from grader.scripts.facts import Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules._evaluations import changed_passes
+from grader.scripts.rules._evaluations import changed_passes, rearranged_passes
 from grader.scripts.rules.inplace_input import sample_write
 
 _WORDS = {
@@ -18,6 +18,8 @@ _TASKS = {"noisy", "corrupt", "perturb"}
 """Of a model that is trained to undo it, the same is asked in the evaluation."""
 _CHANGED = 0.25
 """Share of rows that differ from pass to pass; a random transformation may leave some as they are."""
+_REARRANGED = 0.1
+"""The same of targets; empty and symmetric ones look the same in the mirror."""
 
 
 def _evaluations(events: list[ForwardRan]) -> list[tuple[int, ...]]:
@@ -93,6 +95,22 @@ def _from_loader(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _from_loader_of_pictures(facts: Facts) -> Iterator[Finding]:
+    """Find the same where targets are pictures that are transformed with the inputs."""
+    for loader, targets, moved in rearranged_passes(facts):
+        if loader.built is None or moved < _REARRANGED * targets or sample_write(facts, loader.dataset_kind):
+            continue
+        yield _finding(
+            _dataset_line(loader.built),
+            Said(
+                f"검증 로더를 두 번 도는 동안 정답 {targets}개가 같은 순서로 왔는데, 그 가운데 {moved}개는 값은 "
+                "그대로이고 자리만 바뀌었어요 (뒤집거나 돌린 것처럼).",
+                f"In two passes over the validation loader the same {targets} targets came in the same order, but "
+                f"the entries of {moved} stood elsewhere, as if they had been mirrored or turned.",
+            ),
+        )
+
+
 def _dataset_line(built: Place) -> Place:
     """Return the line that made the dataset of a loader; the loader's own if it was made there."""
     for call in _reading.around(built, ast.Call):
@@ -122,6 +140,7 @@ def _finding(place: Place, evidence: Said) -> Finding:
 def _find(facts: Facts) -> Iterator[Finding]:
     yield from _in_forward(facts)
     yield from _from_loader(facts)
+    yield from _from_loader_of_pictures(facts)
 
 
 RULE = Rule(
