@@ -150,6 +150,19 @@ def hooked_before_step(file: str) -> list[Place]:
     ]
 
 
+def called_averagings(file: str) -> list[Place]:
+    """Return the lines that call an averaging function of the file: `self.ema.update(model)`, `update_ema(a, b)`."""
+    whole = tree(file)
+    if whole is None:
+        return []
+    names = _averaging_methods(whole)
+    return [
+        Place(file, node.lineno)
+        for node in ast.walk(whole)
+        if isinstance(node, ast.Call) and _last_name(node.func) in names and node.args
+    ]
+
+
 def _averaging_methods(whole: ast.Module) -> set[str]:
     """Return the functions and methods that average: those that a class hands over itself are called `self.update`."""
     return {

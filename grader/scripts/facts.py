@@ -424,6 +424,8 @@ class ModuleCopied(Event):
     """`copy.deepcopy` copied a module."""
 
     source: int
+    frozen: frozenset[int] = frozenset()
+    """Parameters of the copy that were frozen from its beginning."""
 
 
 _E = TypeVar("_E", bound=Event)

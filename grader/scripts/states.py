@@ -33,6 +33,8 @@ class StateLoaded(Event):
     """Names of the tensors that a module was given."""
     own: tuple[str, ...] = ()
     """Names of the tensors that the module has."""
+    itself: bool = False
+    """Of a module: every tensor that it was given lies in its own memory, so nothing was restored."""
     first: FirstStep | None = None
     """The step that trained a module's weights first afterwards, unless another optimizer stepped before."""
 

@@ -2,6 +2,276 @@
 
 UNSEEN_CASES = [
     (
+        "worker-same-numpy-seed",
+        """import numpy as np
+from torch.utils.data import DataLoader, Dataset
+from types import SimpleNamespace
+class Noisy(Dataset):
+    def __len__(self):
+        return len(x)
+    def __getitem__(self, i):
+        return x[i] + float(np.random.normal(0, 0.1)), y[i]
+def run(options):
+    def start(number):
+        seed = options.seed % 1000
+        np.random.seed(seed + 1)  # BUG
+    loader = DataLoader(Noisy(), batch_size=16, shuffle=True, num_workers=2, worker_init_fn=start)
+    for _ in range(2):
+        for a, b in loader:
+            optimizer.zero_grad()
+            F.cross_entropy(model(a), b).backward()
+            optimizer.step()
+run(SimpleNamespace(seed=5))
+""",
+        """import numpy as np
+from torch.utils.data import DataLoader, Dataset
+from types import SimpleNamespace
+class Noisy(Dataset):
+    def __len__(self):
+        return len(x)
+    def __getitem__(self, i):
+        return x[i] + float(np.random.normal(0, 0.1)), y[i]
+class Turn:
+    seed, epoch = 5, 0
+def run(options):
+    def start(number):
+        seed = options.seed % 1000 + number
+        np.random.seed(seed)
+    def again(number):
+        np.random.seed(Turn.epoch)
+    loaders = [DataLoader(Noisy(), batch_size=32, num_workers=2, worker_init_fn=start),
+               DataLoader(Noisy(), batch_size=32, num_workers=2, worker_init_fn=again)]
+    for epoch in range(2):
+        Turn.epoch = epoch
+        for loader in loaders:
+            for a, b in loader:
+                optimizer.zero_grad()
+                F.cross_entropy(model(a), b).backward()
+                optimizer.step()
+run(SimpleNamespace(seed=5))
+""",
+    ),
+    (
+        "pad-in-loss",
+        """PAD = 0
+model = nn.Sequential(nn.Embedding(20, 8, padding_idx=PAD), nn.Linear(8, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    ids = torch.randint(1, 20, (8, 12)) * (torch.arange(12) < torch.randint(3, 11, (8, 1)))
+    tags = ids % 5  # 0 is a tag, too
+    scores = model(ids)
+    loss = F.cross_entropy(scores.transpose(1, 2), tags)  # BUG
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+        """PAD = 0
+model = nn.Sequential(nn.Embedding(20, 8, padding_idx=PAD), nn.Linear(8, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    ids = torch.randint(1, 20, (8, 12)) * (torch.arange(12) < torch.randint(3, 11, (8, 1)))
+    tags = (ids % 5).masked_fill(ids == PAD, -100)
+    scores = model(ids)
+    loss = F.cross_entropy(scores.transpose(1, 2), tags)
+    real = ids != PAD
+    loss = loss + F.cross_entropy(scores[real], tags[real])
+    each = F.cross_entropy(scores.transpose(1, 2), ids % 5, reduction="none")
+    loss = loss + (each * real).sum() / real.sum()
+    loss = loss + 0.1 * F.cross_entropy(model(ids).transpose(1, 2), torch.randint(0, 5, (8, 12)))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+    ),
+    (
+        "pad-in-accuracy",
+        """model = nn.Sequential(nn.Embedding(20, 8, padding_idx=0), nn.Linear(8, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+ids = torch.randint(1, 20, (16, 12)) * (torch.arange(12) < torch.randint(3, 11, (16, 1)))
+tags = (ids % 5).masked_fill(ids == 0, -100)
+@torch.no_grad()
+def score(rows, wanted):
+    guess = model(rows)
+    guess = guess.argmax(-1)
+    hits = guess.eq(wanted).float()  # BUG
+    return hits.mean().item()
+for _ in range(4):
+    optimizer.zero_grad()
+    F.cross_entropy(model(ids).flatten(0, 1), tags.flatten()).backward()
+    optimizer.step()
+    print(score(ids, tags))
+""",
+        """model = nn.Sequential(nn.Embedding(20, 8, padding_idx=0), nn.Linear(8, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+ids = torch.randint(1, 20, (16, 12)) * (torch.arange(12) < torch.randint(3, 11, (16, 1)))
+tags = (ids % 5).masked_fill(ids == 0, -100)
+@torch.no_grad()
+def guessed(rows):
+    return model(rows).argmax(-1)[rows > 0]
+def score(rows, wanted, real):
+    return (guessed(rows) == real).float().mean().item()
+@torch.no_grad()
+def counted(rows, wanted):
+    hits = model(rows).argmax(-1) == wanted
+    return hits.sum().item() / (wanted != -100).sum().item()
+def padding(rows):
+    with torch.no_grad():
+        model(rows)
+    return (rows == 0).float().mean().item()
+for _ in range(4):
+    optimizer.zero_grad()
+    F.cross_entropy(model(ids).flatten(0, 1), tags.flatten()).backward()
+    optimizer.step()
+    print(score(ids, tags, (ids % 5)[ids > 0]), counted(ids, tags), padding(ids))
+""",
+    ),
+    (
+        "best-by-reference",
+        """least, saved = 1e9, None
+for _ in range(8):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    if loss.item() < least:
+        least = loss.item()
+        saved = {name: one.view_as(one) for name, one in model.state_dict().items()}  # BUG
+model.load_state_dict(saved)
+""",
+        """least, saved = 1e9, None
+for _ in range(8):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    if loss.item() < least:
+        least = loss.item()
+        saved = {name: one.detach().cpu().clone() for name, one in model.state_dict().items()}
+    state = model.state_dict()
+    state["2.bias"] = torch.zeros(2)
+    model.load_state_dict({name: one.detach() for name, one in state.items()})
+model.load_state_dict(saved)
+""",
+    ),
+    (
+        "ema-before-step",
+        """import copy
+class Follower:
+    def __init__(self, net):
+        self.net = copy.deepcopy(net).requires_grad_(False)
+    @torch.no_grad()
+    def follow(self, net):
+        for a, b in zip(self.net.parameters(), net.parameters()):
+            a.mul_(0.9).add_(b, alpha=0.1)
+class Loop:
+    def __init__(self):
+        self.mean = Follower(model)
+    def gradients(self):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        self.mean.follow(model)  # BUG
+    def run(self):
+        for _ in range(8):
+            self.gradients()
+            optimizer.step()
+Loop().run()
+""",
+        """import copy
+class Follower:
+    def __init__(self, net):
+        self.net = copy.deepcopy(net).requires_grad_(False)
+    @torch.no_grad()
+    def follow(self, net):
+        for a, b in zip(self.net.parameters(), net.parameters()):
+            a.mul_(0.9).add_(b, alpha=0.1)
+class Loop:
+    def __init__(self):
+        self.mean = Follower(model)
+        self.judge = nn.Linear(2, 1)
+        self.other = torch.optim.SGD(self.judge.parameters(), lr=0.1)
+    def finish(self):
+        optimizer.step()
+        self.mean.follow(model)
+    def run(self):
+        for _ in range(8):
+            optimizer.zero_grad()
+            self.other.zero_grad()
+            scores = model(x)
+            F.cross_entropy(scores, y).backward()
+            self.judge(scores.detach()).square().mean().backward()
+            self.finish()
+            self.other.step()
+Loop().run()
+""",
+    ),
+    (
+        "reseed-in-loop",
+        """from torch.utils.data import DataLoader, TensorDataset
+SEED, pairs = 3, TensorDataset(x, y)
+for _ in range(3):
+    order = torch.Generator()
+    order.manual_seed(SEED)  # BUG
+    for a, b in DataLoader(pairs, batch_size=16, shuffle=True, generator=order):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+""",
+        """from torch.utils.data import DataLoader, TensorDataset
+SEED, pairs = 3, TensorDataset(x, y)
+def loader(seed):
+    return DataLoader(pairs, batch_size=16, shuffle=True, generator=torch.Generator().manual_seed(seed))
+def trained(net, opt, batches):
+    for a, b in batches:
+        opt.zero_grad()
+        F.cross_entropy(net(a), b).backward()
+        opt.step()
+for epoch in range(2):
+    trained(model, optimizer, loader(SEED + epoch))
+other = nn.Linear(6, 2)
+of_other = torch.optim.SGD(other.parameters(), lr=0.1)
+for epoch in range(2):  # two models, each epoch in one order
+    trained(model, optimizer, loader(SEED + epoch))
+    trained(other, of_other, loader(SEED + epoch))
+for rate in (0.1, 0.01):  # each run sees one order
+    net = nn.Linear(6, 2)
+    trained(net, torch.optim.SGD(net.parameters(), lr=rate), loader(SEED))
+""",
+    ),
+    (
+        "accidental-freeze",
+        """import copy
+for _ in range(4):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+model.requires_grad_(False)
+pupil = nn.Sequential(copy.deepcopy(model[0]), nn.Linear(16, 2))  # BUG
+optimizer = torch.optim.SGD(pupil.parameters(), lr=0.1)
+for _ in range(8):
+    with torch.no_grad():
+        wanted = model(x)
+    optimizer.zero_grad()
+    F.mse_loss(pupil(x), wanted).backward()
+    optimizer.step()
+""",
+        """import copy
+for _ in range(4):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+model.requires_grad_(False)
+pupil = nn.Sequential(copy.deepcopy(model[0]), nn.Linear(16, 2))
+start = copy.deepcopy(pupil).requires_grad_(True)
+optimizer = torch.optim.SGD([*pupil[1].parameters(), *start.parameters()], lr=0.1)
+for _ in range(8):
+    with torch.no_grad():
+        wanted = model(x)
+    optimizer.zero_grad()
+    (F.mse_loss(pupil(x), wanted) + F.mse_loss(start(x), wanted)).backward()
+    optimizer.step()
+""",
+    ),
+    (
         "inplace-input",
         """def centred(rows):
     rows -= 0.01 * rows.mean(0)  # BUG

@@ -11,7 +11,7 @@ from grader.scripts.places import own_place
 from grader.scripts.watch import Watch
 
 _PARTS, _ENTRIES = 6, 16
-_EXACT = 1e-3
+_EXACT, _LEAST = 1e-3, 5e-4
 _NEARLY, _CLEARLY = 0.02, 0.2
 """Of a copy that moves within a step: what may be unexplained, of its move and of what the newer weights leave."""
 
@@ -26,6 +26,8 @@ class CopyObserver:
         self._before: dict[int, Tensor] = {}
         self._in_step: dict[int, tuple[Tensor, Tensor]] = {}
         """By number of a copy: where it and its source stood when the running step began."""
+        self._at_backward: dict[int, Tensor] = {}
+        """By number of a copy: where it stood when the newest backward since the step before began."""
         self._statistics: dict[int, Tensor] = {}
         """By number of a copy: its batch norms' statistics when it was copied."""
 
@@ -55,12 +57,21 @@ class CopyObserver:
         """Return True if there are copies."""
         return bool(self._pairs)
 
-    def step_begins(self) -> None:
-        """Remember where copies and their sources stand, before the optimizer's own hooks run."""
+    def step_begins(self, optimizer: int) -> None:
+        """Remember where copies and their sources stand, before the optimizer's own hooks run.
+
+        Note those that were mixed since the backward with what this optimizer is about to change.
+        """
+        held = self._watch.facts.optimizers[optimizer].parameters
         for number, (source, copy) in self._pairs.items():
-            both = source(), copy()
-            if both[0] is not None and both[1] is not None:
-                self._in_step[number] = _entries(both[1]), _entries(both[0])
+            trained, module = source(), copy()
+            if trained is None or module is None:
+                continue
+            now, target = self._in_step[number] = _entries(module), _entries(trained)
+            before = self._at_backward.get(number)
+            first = self._watch.parameters.find(next(iter(trained.parameters()), None))
+            if before is not None and first in held and _averaged(before, target, now):
+                self._watch.add(CopyUpdatedEarly(optimizer=optimizer, module=number))
 
     def step_ended(self, optimizer: int) -> None:
         """Remember where copies stand, and note those that took weights from before the step while it ran."""
@@ -73,7 +84,7 @@ class CopyObserver:
                 before, old = self._in_step[number]
                 if _took_first(before, old, _entries(trained), now):
                     self._watch.add(CopyUpdatedEarly(optimizer=optimizer, module=number))
-        self._in_step = {}
+        self._in_step, self._at_backward = {}, {}
 
     def backward_begins(self) -> None:
         """Look how copies have moved since the step before."""
@@ -85,6 +96,8 @@ class CopyObserver:
             if now.shape == before.shape == target.shape and not torch.equal(now, before):
                 self._move(number, before, now, target)
         self._before = {}
+        copies = {number: copy() for number, (_, copy) in self._pairs.items()}
+        self._at_backward = {number: _entries(one) for number, one in copies.items() if one is not None}
 
     def _move(self, number: int, before: Tensor, now: Tensor, target: Tensor) -> None:
         if float((before - target).norm()) < _EXACT * float(target.norm()):
@@ -92,6 +105,16 @@ class CopyObserver:
         found, rest = _mixed(before, target, now)
         if rest < _EXACT * float(now.norm()):
             self._watch.add(CopyUpdated(module=number, kept=float(found[0]), taken=float(found[1])))
+
+
+def _averaged(before: Tensor, target: Tensor, now: Tensor) -> bool:
+    """Return True if a copy moved some of the way to its source."""
+    if not before.shape == target.shape == now.shape or torch.equal(before, now):
+        return False
+    found, rest = _mixed(before, target, now)
+    share = float(found[1])
+    exact = rest < _NEARLY * float((now - before).norm()) and abs(float(found.sum()) - 1) < _NEARLY
+    return exact and _LEAST < share < 1 - _LEAST
 
 
 def _mixed(before: Tensor, target: Tensor, now: Tensor) -> tuple[Any, float]:

@@ -90,6 +90,7 @@ class FileObserver:
         if watch.busy or self._taking:
             return original(*args, **kwargs)
         given = args[1] if len(args) > 1 else kwargs.get("state_dict", {})
+        itself = isinstance(args[0], nn.Module) and isinstance(given, Mapping) and _is_own(args[0], given)
         self._taking = True
         try:
             done = original(*args, **kwargs)
@@ -102,7 +103,9 @@ class FileObserver:
             if taken is not None:
                 taken.restored = True
             serial = None if taken is None else taken.serial
-            event = watch.add(StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial))
+            event = watch.add(
+                StateLoaded(kind=_kind(args[0]), owner=self._number(args[0]), taken=serial, itself=itself)
+            )
             if isinstance(args[0], nn.Module):
                 self._weights_loaded(args[0], given, event)
         return done
@@ -173,6 +176,14 @@ class FileObserver:
             keys = tuple(map(str, done))[:50] if isinstance(done, dict) else ()
             self._watch.add(FileLoaded(keys=keys))
         return done
+
+
+def _is_own(module: nn.Module, given: Mapping[Any, Any]) -> bool:
+    """Return True if all parameters of a module are given, each as itself or another view of its memory."""
+    return next(module.parameters(), None) is not None and all(
+        isinstance(one := given.get(name), Tensor) and one.data_ptr() == tensor.data_ptr() and tensor.numel()
+        for name, tensor in module.named_parameters()
+    )
 
 
 def _names(state: Mapping[Any, Any]) -> tuple[str, ...]:

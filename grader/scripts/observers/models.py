@@ -328,12 +328,13 @@ class ModelObserver:
         with watch.working():
             if next(thing.parameters(), None) is not None:
                 source = self._module(thing)
-                watch.add(ModuleCopied(source=source))
+                event = watch.add(ModuleCopied(source=source))
                 copied = watch.facts.modules[self._module(done)]
                 copied.copied_from = source
                 self._copies.copied(thing, done, copied.number)
                 for number in copied.parameters:
                     watch.facts.parameters[number].loaded = True
+                event.frozen = frozenset(watch.parameter(p) for p in done.parameters() if not p.requires_grad)
         return done
 
     # ---- losses ------------------------------------------------------------------------------

@@ -305,7 +305,7 @@ class UpdateObserver:
             if not _closure(args, kwargs):
                 self._step(number, closure=False)
             if not watch.in_steps:
-                self._copies.step_begins()
+                self._copies.step_begins(number)
             watch.in_steps.append(number)
 
     def step_ended(self, optimizer: Any, args: Arguments, kwargs: Keywords) -> None:

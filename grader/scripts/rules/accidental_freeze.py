@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.facts import BackwardRan, Facts
+from grader.scripts.facts import BackwardRan, Facts, ForwardRan, ModuleCopied
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.source import freezing_lines, line_of
 from grader.scripts.states import FlagSet
 from grader.scripts.things import ParameterFacts
@@ -58,7 +59,53 @@ def _held(facts: Facts) -> Iterator[Finding]:
         return
 
 
+def _copied(facts: Facts) -> Iterator[Finding]:
+    """Ask about copies of a model that was frozen for its own sake and goes on running: an optimizer holds them."""
+    steps = [one for one in facts.optimizers if len(facts.steps(one.number)) >= _FEWEST]
+    held = frozenset[int]().union(*(one.parameters for one in steps))
+    for event in facts.of(ModuleCopied):
+        still = [
+            facts.parameters[number]
+            for number in sorted(event.frozen & held)
+            if facts.parameters[number].frozen and not facts.parameters[number].reached
+        ]
+        place, source = event.place, facts.modules[event.source].parameters
+        if not still or place is None or any(one.line > place.line for one in freezing_lines(place.file)):
+            continue
+        trained = any(facts.parameters[number].reached >= _FEWEST for number in source)
+        runs = sum(
+            bool(facts.modules[one.module].parameters & source) and one.serial > event.serial
+            for one in facts.of(ForwardRan)
+            if not one.grad
+        )
+        if trained and runs >= _FEWEST:
+            yield _told_of_copy(place, len(still), runs)
+
+
+def _told_of_copy(place: Place, count: int, runs: int) -> Finding:
+    return Finding(
+        place=place,
+        severity="warning",
+        sentence=Said(
+            "얼린 모델을 복사해서 복사본도 얼어 있어요. 옵티마이저에 들어 있지만 한 번도 학습되지 않아요. "
+            "일부러 그랬나요?",
+            "A copy of a frozen model is frozen, too: the optimizer holds it, but it never learns. Is that meant?",
+        ),
+        evidence=Said(
+            f"복사할 때 이미 `requires_grad`가 꺼져 있던 매개변수 {count}개를 옵티마이저가 가지고 있어요. 원래 모델은 "
+            f"그 뒤에 그레이디언트 없이 {runs}번 실행됐어요.",
+            f"The optimizer holds {count} parameters whose requires_grad was off when they were copied; the original "
+            f"ran {runs} times without gradients afterwards.",
+        ),
+        mend=Said(
+            "복사본에 `requires_grad_(True)`를 부르세요.",
+            "Call `requires_grad_(True)` on the copy.",
+        ),
+    )
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
+    yield from _copied(facts)
     found = list(_mixed(facts))
     if not any(one.against for one in facts.of(FlagSet)):  # that line is the cause
         yield from found or _held(facts)

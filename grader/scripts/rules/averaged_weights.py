@@ -2,7 +2,12 @@
 
 from collections.abc import Iterator
 
-from grader.scripts.averaging import averages_before_step, averaging_assignments, hooked_before_step
+from grader.scripts.averaging import (
+    averages_before_step,
+    averaging_assignments,
+    called_averagings,
+    hooked_before_step,
+)
 from grader.scripts.facts import BackwardRan, CopyUpdatedEarly, Facts, GraphKept, Stepped
 from grader.scripts.findings import Finding, Rule, Said
 
@@ -39,7 +44,8 @@ def _in_step(facts: Facts) -> Iterator[Finding]:
     early = list(facts.of(CopyUpdatedEarly))
     if len(early) < _FEWEST:
         return
-    places = hooked_before_step(facts.script)
+    calls = called_averagings(facts.script)
+    places = hooked_before_step(facts.script) or (calls if len(calls) == 1 else [])
     steps = facts.steps(early[-1].optimizer)
     yield Finding(
         place=places[-1] if places else early[-1].place,
@@ -62,8 +68,8 @@ def _in_step(facts: Facts) -> Iterator[Finding]:
 
 
 def _early(facts: Facts) -> Iterator[Finding]:
-    yield from _before(facts)
-    yield from _in_step(facts)
+    read = list(_before(facts))
+    yield from read or _in_step(facts)
 
 
 def _keeps(facts: Facts) -> Iterator[Finding]:

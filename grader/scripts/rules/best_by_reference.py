@@ -33,9 +33,23 @@ def _saved_at_once(facts: Facts, taken: StateTaken) -> bool:
 
 def _restored(facts: Facts, taken: StateTaken) -> bool:
     return any(
-        one.taken == taken.serial and one.owner == taken.owner and one.update > taken.update
+        (one.taken == taken.serial or _came_back(facts, taken, one))
+        and one.owner == taken.owner
+        and one.update > taken.update
         for one in facts.of(StateLoaded)
     )
+
+
+def _came_back(facts: Facts, taken: StateTaken, loaded: StateLoaded) -> bool:
+    """Return True if a module was given its own memory, under other tensors, where the best state was taken last."""
+    if not loaded.itself or loaded.taken is not None or taken.place is None or not _judged(taken.place):
+        return False
+    before = [
+        one
+        for one in facts.of(StateTaken)
+        if one.kind == "module" and one.owner == loaded.owner and one.serial < loaded.serial
+    ]
+    return bool(before) and before[-1] is taken
 
 
 def _mended(place: Place) -> tuple[str, str] | None:
@@ -142,4 +156,5 @@ RULE = Rule(
     title=Said("가장 좋은 가중치를 복사하지 않았어요", "The best weights are kept by reference"),
     lesson="02_loop_anatomy/6_best_checkpoint",
     find=_find,
+    late=True,
 )

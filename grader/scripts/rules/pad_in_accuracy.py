@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from grader.scripts.facts import BackwardRan, Facts, ForwardRan, LossComputed
 from grader.scripts.findings import Finding, Rule, Said
+from grader.scripts.places import Place
 from grader.scripts.rules import _reading
-from grader.scripts.rules.pad_in_loss import padded_share
+from grader.scripts.rules.pad_in_loss import padded_share, padding
 
 _LEAST = 0.05
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
@@ -95,44 +96,116 @@ def _evaluating(facts: Facts, file: str) -> Iterator[ast.AST]:
             yield function
 
 
+def _judging(facts: Facts, file: str) -> Iterator[tuple[ast.AST, ast.stmt]]:
+    """Iterate over what is made of the model's output in functions that judge padded sequences at once.
+
+    They run the model without gradients and without a loop, themselves or by a function of the file that gives the
+    answers at every position.
+    """
+    padded = [
+        one
+        for one in facts.of(ForwardRan)
+        if not one.grad and one.tokens is not None and padding(one.tokens) is not None
+    ]
+    functions = [one for one in _reading.nodes(file, ast.FunctionDef) if isinstance(one, ast.FunctionDef)]
+    trained = list(facts.of(BackwardRan))
+    running = [one for one in functions if any(_reading.runs_in(one, event, file) for event in padded)]
+    giving = {one.name for one in running if _gives_all(one)}
+    for function in functions:
+        if any(_reading.runs_in(function, one, file) for one in trained):
+            continue
+        heads = [
+            one
+            for one in _statements(function)
+            if any(_reading.runs_in(one, event, file) for event in padded)
+            or any(_reading.called(call) in giving for call in _reading.nodes_of(one, ast.Call))
+        ]
+        yield from ((function, one) for one in _made_of(function, heads))
+
+
+def _gives_all(function: ast.FunctionDef) -> bool:
+    """Return True if no returned value is a selection by a mask."""
+    returned = list(_reading.nodes_of(function, ast.Return))
+    return bool(returned) and not any(
+        (isinstance(one, ast.Subscript) and _masked(one)) or _reading.calls(one, "masked_select")
+        for node in returned
+        for one in ast.walk(node)
+    )
+
+
+def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
+    """Return the plain statements of a function that stand in no loop."""
+    looped = {id(one) for loop in _reading.nodes_of(function, *_reading.LOOPS) for one in ast.walk(loop)}
+    whole = [one for block in _reading.blocks(function) for one in block]
+    return sorted(
+        (one for one in whole if isinstance(one, _SIMPLE) and id(one) not in looped),
+        key=lambda one: one.lineno,
+    )
+
+
+def _made_of(function: ast.FunctionDef, heads: list[ast.stmt]) -> list[ast.stmt]:
+    """Return some statements of a function, and those after them that read what they bind."""
+    found: list[ast.stmt] = []
+    for one in _statements(function):
+        if one in heads or any(_reading.reads(one, name) for head in found for name in _reading.bound(head)):
+            found.append(one)
+    return found
+
+
+def _judges_rows(facts: Facts) -> bool:
+    """Return True if a loss has one target for each row of the input: not only positions are judged."""
+    batches = {one.batch for one in facts.of(ForwardRan) if one.grad}
+    return any(
+        len(one.target_shape) == 1 and not one.target_laid and one.target_shape[0] in batches
+        for one in facts.of(LossComputed)
+    )
+
+
+def _scopes(facts: Facts, file: str) -> Iterator[tuple[ast.AST, ast.stmt]]:
+    """Iterate over the plain statements of evaluations, each with the loop or function that it stands in."""
+    for scope in _evaluating(facts, file):
+        for block in _reading.blocks(scope):
+            yield from ((scope, one) for one in block if isinstance(one, _SIMPLE))
+    if not _judges_rows(facts):
+        yield from _judging(facts, file)
+
+
 def _find(facts: Facts) -> Iterator[Finding]:
     share = _ignored(facts)
     if share < _LEAST:
         return
     told: set[tuple[str, int]] = set()
     for file in _reading.files(facts):
-        for loop in _evaluating(facts, file):
-            for statement in (one for block in _reading.blocks(loop) for one in block):
-                if not isinstance(statement, _SIMPLE):
-                    continue
-                pairs = _reading.compares(statement)
-                counting = _counting(loop, statement) if len(pairs) == 1 else []
-                if not counting or any(map(_masked, [statement, *counting])):
-                    continue
-                names = _names(pairs[0][0]) | _names(pairs[0][1]) | set(_reading.bound(statement))
-                if _selected(loop, names) or not any(_counts_all(loop, one, names) for one in counting):
-                    continue
-                if (file, statement.lineno) in told:
-                    continue
-                told.add((file, statement.lineno))
-                yield Finding(
-                    place=_reading.at(file, statement),
-                    sentence=Said(
-                        "정확도를 셀 때 길이를 맞추려고 채운 자리도 세요. 진짜 토큰에서 얼마나 "
-                        "맞히는지와 다른 값이 나와요.",
-                        "The accuracy counts the padded positions too, so it is not that of the real tokens.",
-                    ),
-                    evidence=Said(
-                        f"길이를 맞추려고 채운 자리가 정답의 {share:.0%}예요. "
-                        "읽어 보니 이 줄은 그 자리를 가리지 않고 세요.",
-                        f"{share:.0%} of the targets are padded positions. From reading: this line counts them without "
-                        "a mask.",
-                    ),
-                    mend=Said(
-                        "진짜 자리만 세세요: `mask = target != pad`로 맞힌 수와 전체 수를 모두 가리세요.",
-                        "Count real positions only: `mask = target != pad` for both the hits and the total.",
-                    ),
-                )
+        for scope, statement in _scopes(facts, file):
+            pairs = _reading.compares(statement)
+            counting = _counting(scope, statement) if len(pairs) == 1 else []
+            if not counting or any(map(_masked, [statement, *counting])):
+                continue
+            names = _names(pairs[0][0]) | _names(pairs[0][1]) | set(_reading.bound(statement))
+            if _selected(scope, names) or not any(_counts_all(scope, one, names) for one in counting):
+                continue
+            if (file, statement.lineno) in told:
+                continue
+            told.add((file, statement.lineno))
+            yield _told(_reading.at(file, statement), share)
+
+
+def _told(place: Place, share: float) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            "정확도를 셀 때 길이를 맞추려고 채운 자리도 세요. 진짜 토큰에서 얼마나 맞히는지와 다른 값이 나와요.",
+            "The accuracy counts the padded positions too, so it is not that of the real tokens.",
+        ),
+        evidence=Said(
+            f"길이를 맞추려고 채운 자리가 정답의 {share:.0%}예요. 읽어 보니 이 줄은 그 자리를 가리지 않고 세요.",
+            f"{share:.0%} of the targets are padded positions. From reading: this line counts them without a mask.",
+        ),
+        mend=Said(
+            "진짜 자리만 세세요: `mask = target != pad`로 맞힌 수와 전체 수를 모두 가리세요.",
+            "Count real positions only: `mask = target != pad` for both the hits and the total.",
+        ),
+    )
 
 
 RULE = Rule(

@@ -51,6 +51,26 @@ def _laid(loss: LossComputed, forward: ForwardRan | None) -> Iterator[Tensor]:
             yield loss.targets.reshape(first, -1).T
 
 
+def _beside_tokens(loss: LossComputed, forward: ForwardRan | None) -> int | None:
+    """Return the one target at all positions where the input is padded; None if there are several, or no padding.
+
+    A target that is also a real label does not tell the ends of rows by itself: the tokens of the forward do.
+    """
+    tokens = None if forward is None else forward.tokens
+    if tokens is None or loss.targets is None or padding(tokens) is None:
+        return None
+    laid = loss.target_laid or loss.target_shape
+    width = tokens.shape[1]
+    as_rows = laid == (forward.batch, width) if forward is not None else False
+    flat = forward is not None and laid == (forward.batch * width,)
+    if not as_rows and not flat:
+        return None
+    count = min(len(tokens), loss.targets.numel() // width)
+    rows = loss.targets[: count * width].reshape(count, width)
+    beside = rows[tokens[:count] == padding(tokens)].unique()
+    return int(beside) if len(beside) == 1 and len(rows.unique()) > 1 else None
+
+
 def _padded(facts: Facts) -> Iterator[tuple[LossComputed, int | None]]:
     """Iterate over the looked-at losses of sequences that count every position, with the padding found in each."""
     last: ForwardRan | None = None
@@ -63,6 +83,8 @@ def _padded(facts: Facts) -> Iterator[tuple[LossComputed, int | None]]:
             if event.class_weights:
                 continue
             found = [value for rows in _laid(event, last) if (value := padding(rows)) is not None]
+            if not found and (value := _beside_tokens(event, last)) is not None:
+                found = [value]
             ignored = any(value == event.ignore_index for value in found)
             yield event, None if ignored or not found else found[0]
 

@@ -16,6 +16,7 @@ from grader.scripts.facts import (
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.rules._orders import same_orders
 from grader.scripts.source import in_loop
 
 _FEWEST, _FEWEST_INPUTS = 5, 3
@@ -153,6 +154,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
     yield from _generators(facts)
     passes, again = _same_passes(facts)
     seeds = [one for one in facts.of(Seeded) if one.package == "torch" and one.seed is not None]
+    alike = None if any(one.update for one in facts.of(Seeded)) else same_orders(facts)
+    if alike is not None:
+        yield _told_of_orders(*alike)
     for seed in dict.fromkeys(one.seed for one in seeds):
         these = [one for one in seeds if one.seed == seed and one.update > 0]
         places = [_repeated(one) for one in these]
@@ -182,6 +186,25 @@ def _find(facts: Facts) -> Iterator[Finding]:
             ),
             mend=Said("시드는 반복문 앞에서 한 번만 정하세요.", "Seed once, before the loop."),
         )
+
+
+def _told_of_orders(place: Place, passes: int) -> Finding:
+    return Finding(
+        place=place,
+        sentence=Said(
+            "섞는 로더의 난수 생성기에 에폭마다 같은 시드를 줘서, 에폭마다 똑같은 배치가 똑같은 순서로 나와요.",
+            "The generator of a shuffling loader gets the same seed for every epoch, so every epoch has the same "
+            "batches in the same order.",
+        ),
+        evidence=Said(
+            f"이 로더로 학습한 에폭 {passes}번이 모두 앞 에폭과 순서까지 똑같은 배치를 줬어요.",
+            f"All {passes} training passes over the loader gave the batches of the pass before, in the same order.",
+        ),
+        mend=Said(
+            "생성기를 반복문 앞에서 한 번만 만들거나, 시드에 에폭 번호를 더하세요.",
+            "Make the generator once, before the loop, or add the epoch's number to the seed.",
+        ),
+    )
 
 
 def _told_of_stretches(place: Place, seed: int | None, count: int, whole: int, repeats: int) -> Finding:

@@ -7,11 +7,16 @@ from grader.scripts.facts import Facts, LoaderBegan
 from grader.scripts.findings import Finding, Rule, Said
 from grader.scripts.places import Place
 from grader.scripts.rules import _reading
+from grader.scripts.source import in_loop
 from grader.scripts.things import LoaderFacts
 
 _GENERATORS = ("default_rng", "RandomState", "Random")
 _SEEDING = ("seed", "manual_seed", "seed_everything", "set_seed", "seed_all")
 _READERS = ("__getitem__", "__iter__", "__getitems__")
+_PLAIN = (
+    *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.UnaryOp),
+    *(ast.operator, ast.unaryop, ast.expr_context),
+)
 _TOLD_APART = ("get_worker_info", "initial_seed", "worker_id", "SeedSequence")
 
 
@@ -72,16 +77,12 @@ def _same_init(facts: Facts) -> Iterator[Finding]:
         passes = sum(one.loader == loader.number for one in facts.of(LoaderBegan))
         if not passes or loader.workers < 2 or not loader.worker_init or loader.built is None:
             continue
+        file = loader.built.file
         for function in _init_functions(loader.built):
             for call in _reading.calls(function, *_SEEDING):
-                constant = bool(call.args) and not any(
-                    isinstance(one, ast.Name | ast.Call | ast.Attribute)
-                    and not _is_constant(loader.built, one)
-                    for given in call.args
-                    for one in ast.walk(given)
-                )
+                constant = bool(call.args) and not any(_varies(file, function, one) for one in call.args)
                 if constant:
-                    yield _told_of_init(_reading.at(loader.built.file, call), loader, passes)
+                    yield _told_of_init(_reading.at(file, call), loader, passes)
                     return
 
 
@@ -100,12 +101,49 @@ def _init_functions(built: Place) -> Iterator[ast.AST]:
                     yield function
 
 
-def _is_constant(built: Place, node: ast.AST) -> bool:
-    """Return True for a name that the module binds to a literal: `SEED = 0`."""
-    return isinstance(node, ast.Name) and any(
-        node.id in _reading.bound(one) and isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)
-        for one in _reading.nodes(built.file, ast.Assign)
-    )
+def _varies(file: str, function: ast.AST, seed: ast.expr) -> bool:
+    """Return True if a seed may differ by worker or epoch: it reads a parameter, or calls anything but `int`.
+
+    What else it reads, a literal or a setting such as `CFG.seed`, was made before the workers were, alike for each.
+    """
+    if {"worker", "workers", "rank", "id"} & _reading.words(seed):
+        return True
+    parameters = {one.arg for one in _reading.nodes_of(function, ast.arg) if isinstance(one, ast.arg)}
+    for one in ast.walk(seed):
+        if not isinstance(one, _PLAIN) or (isinstance(one, ast.Call) and ast.unparse(one.func) != "int"):
+            return True
+        if isinstance(one, ast.Name) and one.id in parameters:
+            return True
+        if isinstance(one, ast.Name | ast.Attribute) and _changes(file, function, ast.unparse(one)):
+            return True
+    return False
+
+
+def _changes(file: str, function: ast.AST, name: str) -> bool:
+    """Return True if a name is bound more than once or by a loop, or within the function to what may differ."""
+    bound = [
+        one
+        for one in _reading.nodes(file, ast.Name, ast.Attribute)
+        if isinstance(one, ast.Name | ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and ast.unparse(one) == name
+    ]
+    plain = [
+        made.value
+        for made in _reading.nodes(file, ast.Assign, ast.AnnAssign)
+        if isinstance(made, ast.Assign | ast.AnnAssign) and any(one in ast.walk(made) for one in bound)
+    ]
+    if len(bound) > 1 or len(plain) < len(bound) or any(_set_later(file, one) for one in bound):
+        return True
+    own = any(one in ast.walk(function) for one in bound)
+    return own and any(value is None or _varies(file, function, value) for value in plain)
+
+
+def _set_later(file: str, bound: ast.Name | ast.Attribute) -> bool:
+    """Return True if a name is bound in a loop, or an attribute in a method other than the constructor."""
+    place = _reading.at(file, bound)
+    functions = _reading.around(place, ast.FunctionDef)[:1] if isinstance(bound, ast.Attribute) else []
+    return in_loop(place) or any(getattr(one, "name", "") != "__init__" for one in functions)
 
 
 def _told_of_init(place: Place, loader: LoaderFacts, passes: int) -> Finding:
