@@ -1,7 +1,8 @@
 """Word the hints about the mistakes that a check names: what to think of, where to look, and what to write.
 
 The answer is the step after these. A step that nothing is known for is empty and left out. Where the card has told the
-mistake's name, the first step says where to look, too: a hint has to tell more than the card.
+mistake's name, the first step says where to look, too: a hint has to tell more than the card. Where nothing is known to
+write, the place stays a step of its own, so that two hints come before the answer.
 
 What is written last is the edit of the learner's own code (`judging.own_edit`), in words and as the lines look
 afterwards; it is known for the mistake that is named first. Without one, a line of the solution stands in for it, but
@@ -52,7 +53,7 @@ def _steps(named: NamedMistake, edit: OwnEdit | None, source: str, repair: Repai
     last = "\n".join(filter(None, (name, what)))
     place = "" if last and is_told and _is_on_the_card(named, edit) else _place(named, edit)
     first = _with_print_reminder(named.hint)
-    steps = ("\n".join(filter(None, (first, place))), "", last) if is_told else (first, place, last)
+    steps = ("\n".join(filter(None, (first, place))), "", last) if is_told and last else (first, place, last)
     return steps[0][:_MOST_CHARACTERS], steps[1][:_MOST_CHARACTERS], steps[2][:_MOST_CHARACTERS]
 
 

@@ -160,14 +160,14 @@ def test_two_mistakes_have_their_hints_one_after_the_other() -> None:
     source = NO_ZERO_GRAD.replace("return loss.item()", "return loss")
     shown = checked(source)
     first, second = (mistake(id_) for id_ in shown.feedback.mistake_ids)
-    texts = [newest() for _ in range(4)]
+    texts = [newest() for _ in range(5)]
     assert plain(first.hint) in texts[0]
     assert plain(second.hint) not in "".join(texts[:2])
     assert plain(second.hint) in texts[2]
-    assert "정답을 볼까요?" in texts[3]
+    assert "정답을 볼까요?" in texts[4]
     told = hint("train_step").text
-    assert "힌트 2/4 · 고칠 줄 (실수 1/2)" in told
-    assert "힌트 3/4 · 생각할 것 (실수 2/2)" in told
+    assert "힌트 2/5 · 고칠 줄 (실수 1/2)" in told
+    assert "힌트 4/5 · 볼 곳 (실수 2/2)" in told
 
 
 def test_a_bonus_task_has_hints_for_a_named_mistake_and_no_answer() -> None:
