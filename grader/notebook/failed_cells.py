@@ -85,15 +85,16 @@ def older_than_its_cell(exercise: str, function: Callable[..., Any]) -> OlderTha
 
 
 def unindented_in_running_cell(missing: str) -> str | None:
-    """Return what to say of a missing name that is a parameter of the empty function above it in the cell, or None."""
+    """Return what to say of a missing name that is a parameter of the function above it in the cell, or None."""
     source = as_python(_running[-1]) if _running else ""
     statements = top_level(source)
     for exercise in load_course().exercises:
         found = unindented_line(statements, exercise)
         if found is not None and missing in found.parameters:
             return unindented_message(exercise, found.line)
-        if (line := line_left_outside(source, exercise)) is not None:
-            return left_outside_message(exercise, line)
+        found = line_left_outside(source, exercise)
+        if found is not None and missing in found.parameters:
+            return left_outside_message(exercise, found.line)
     return None
 
 
@@ -140,8 +141,9 @@ class _Observer:
             if outside is not None:
                 why = unindented_message(name, outside.line)
                 _failed[name] = _Failed(self._names.get(name), why, _EMPTY)
-            elif (line := line_left_outside(as_python(source), name)) is not None:
-                _failed[name] = _Failed(self._names.get(name), left_outside_message(name, line), _OUTSIDE)
+            elif (slipped := line_left_outside(as_python(source), name)) is not None:
+                why = left_outside_message(name, slipped.line)
+                _failed[name] = _Failed(self._names.get(name), why, _OUTSIDE)
             elif error is not None and self._names.get(name) is earlier:
                 _failed[name] = _Failed(earlier, problem or f"오류: {_in_one_line(error)}")
             else:

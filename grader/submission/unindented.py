@@ -38,8 +38,7 @@ def unindented_line(statements: Sequence[ast.stmt], name: str) -> Unindented | N
     definition = definitions[-1] if definitions else None
     if not isinstance(definition, ast.FunctionDef) or not has_empty_body(definition):
         return None
-    given = {bound for statement in statements for bound in assignments_of_names(statement)}
-    parameters = {argument.arg for argument in arguments_of(definition.args)} - given
+    parameters = _parameters_without_value(definition, statements)
     for statement in statements:
         if first_line(statement) <= definition.lineno:
             continue
@@ -53,8 +52,8 @@ def unindented_line(statements: Sequence[ast.stmt], name: str) -> Unindented | N
     return None
 
 
-def line_left_outside(source: str, name: str) -> int | None:
-    """Return the line right below a function, without a blank one between, that was meant to be in it; None if none is.
+def line_left_outside(source: str, name: str) -> Unindented | None:
+    """Return where a line right below a function, without a blank one between, was meant to be in it; None if none was.
 
     It is a `return`, or it reads parameters of the function to which the program itself gives no value. A call of the
     function is a trial of it. `unindented_line` tells of a function that has no lines of its own.
@@ -74,11 +73,16 @@ def line_left_outside(source: str, name: str) -> int | None:
     between = source.splitlines()[definition.end_lineno : first_line(below) - 1]
     if has_empty_body(definition) or not all(line.strip() for line in between):
         return None
-    given = {bound for statement in statements for bound in assignments_of_names(statement)}
-    parameters = {argument.arg for argument in arguments_of(definition.args)} - given
     read = set(names_read(below))
-    is_meant = isinstance(below, ast.Return) or (parameters & read and name not in read)
-    return first_line(below) if is_meant else None
+    parameters = _parameters_without_value(definition, statements) & read
+    is_meant = isinstance(below, ast.Return) or (parameters and name not in read)
+    return Unindented(first_line(below), frozenset(parameters)) if is_meant else None
+
+
+def _parameters_without_value(definition: ast.FunctionDef, statements: Sequence[ast.stmt]) -> set[str]:
+    """Return the function's parameters to whose names the program itself gives no value."""
+    given = {bound for statement in statements for bound in assignments_of_names(statement)}
+    return {argument.arg for argument in arguments_of(definition.args)} - given
 
 
 def left_outside_message(name: str, line: int) -> str:

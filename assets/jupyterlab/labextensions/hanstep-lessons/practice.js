@@ -143,6 +143,7 @@
     // Both are chosen anew after a wrong answer: the next click must not hand in what was just called wrong.
     const handIn = async () => {
       const told = await point(app, notebook, cell, chosen[0].dataset.hanstepLine, chosen[1]?.dataset.hanstepSymptom);
+      if (card.dataset.hanstepClickable !== "yes") return; // found: what was chosen stays marked
       release(1);
       if (!told.includes(LINE_IS_RIGHT)) release(0);
     };
