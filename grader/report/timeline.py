@@ -81,7 +81,7 @@ def order_in_words(moments: Sequence[Moment], limit: int = 8) -> str:
 
 
 def same_order(pairs: Sequence[Pair]) -> str:
-    """Return a Korean sentence for two timelines without a difference: what was recorded, it names the kinds."""
+    """Return a Korean sentence for two timelines without a difference; it names the kinds that were recorded."""
     drawn = dict.fromkeys(moment_name(pair.yours) for pair in pairs if pair.yours not in (None, _ELLIPSIS))
     return f"여기에서 기록한 단계({', '.join(drawn)})의 순서는 정답과 같아요."
 
