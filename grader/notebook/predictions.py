@@ -117,10 +117,10 @@ def _verdict(asked: Prediction, measured: str | None) -> _Verdict:
     gain = " · ".join(gain_since(learner, before, first=False).lines)
     other = f" 강의를 만든 컴퓨터에서는 {asked.answer}였습니다." if answer != asked.answer else ""
     if chosen == answer:
-        outcome = f"**내 예측 {chosen} → 결과 {answer}. 맞았습니다.**{other} {asked.because}"
+        outcome = f"**내 예측 {chosen} → 결과 {answer}. 맞았습니다.**{other}\n\n{asked.because}"
     else:
         reason = asked.wrong.get(chosen, "")
-        outcome = f"**내 예측 {chosen} → 결과 {answer}.**{other} {reason}".rstrip() + f"\n\n{asked.because}"
+        outcome = f"**내 예측 {chosen} → 결과 {answer}.**{other}\n\n{reason}".rstrip() + f"\n\n{asked.because}"
     return _Verdict(f"{outcome}\n\n{gain}".rstrip(), (chosen, answer))
 
 

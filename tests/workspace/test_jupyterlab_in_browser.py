@@ -269,6 +269,52 @@ def test_one_click_runs_the_experiment_and_reveals(questions: Any) -> None:
     assert questions.locator(".jp-OutputArea", has_text="experiment 2").count() == 2
 
 
+def test_after_a_choice_the_cursor_stands_behind_its_experiment(questions: Any) -> None:
+    """Also if the experiment had been run before, when it could only ask for a choice. Elsewhere, it stays there."""
+    page = questions
+    active = page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for _ in range(5):
+        page.keyboard.press("Shift+Enter")
+    page.wait_for_selector("text=아직 예측을 고르지 않아", state="attached")
+    behind = "3초쯤"
+    assert behind in text_of(active)
+    choices(page, ASKED.id).first.click()
+    page.wait_for_selector(f"text=→ 결과 {ASKED.answer} >> visible=true")
+    page.wait_for_timeout(500)
+    assert behind in text_of(active)
+    assert in_view(page, page.locator("[data-prediction]").first)
+
+    elsewhere = page.locator(".jp-Notebook .jp-CodeCell").first
+    choices(page, ALONE.id).first.click()
+    elsewhere.click()
+    page.wait_for_selector(f"[data-prediction='{ALONE.id}']")
+    page.wait_for_timeout(500)
+    assert "begun = 1" in text_of(active)
+
+
+def test_a_cell_that_the_learner_runs_again_meanwhile_keeps_the_verdict(lab: Started, page: Any) -> None:
+    """JupyterLab gives up the first run of a cell that is run twice."""
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    cells = [
+        code("from grader import predict, reveal\nimport time"),
+        text(QUESTION),
+        code(f'predict("{ALONE.id}")', metadata={"tags": ["predict"]}),
+        code("print('begins')\ntime.sleep(3)\nprint('experiment')"),
+        code(f'reveal("{ALONE.id}")'),
+        text("## 다음 절"),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "twice.ipynb")
+    page.goto(f"{lab.address}/lab/tree/twice.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    choices(page, ALONE.id).first.click()
+    page.get_by_text("begins", exact=True).wait_for()
+    page.locator(".jp-Notebook .jp-CodeCell", has_text="time.sleep(3)").click()
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_selector(f"text=→ 결과 {ALONE.answer} >> visible=true")
+
+
 def test_a_choice_made_while_another_runs_is_kept(lab: Started, page: Any) -> None:
     """Two questions share an experiment. The second is answered while what prepares it runs: both have a verdict.
 

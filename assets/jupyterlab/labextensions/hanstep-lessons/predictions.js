@@ -88,12 +88,23 @@
     }
   };
 
+  const pause = () => new Promise((again) => setTimeout(again, 100));
+  const failed = (cell) => cell.model.outputs?.toJSON().some((output) => output.output_type === "error");
+
+  // Run a cell; the cursor stays where the learner has it. False if the cell failed.
   const runCell = async (app, panel, cell) => {
     const notebook = panel.content;
+    const cursor = notebook.activeCellIndex;
     notebook.activeCellIndex = notebook.widgets.indexOf(cell);
     notebook.deselectAll();
-    return (await app.commands.execute("notebook:run-cell")) !== false;
+    const running = app.commands.execute("notebook:run-cell"); // the cell that is active at this moment
+    notebook.activeCellIndex = cursor;
+    if ((await running) !== false) return true;
+    // JupyterLab gives up a run when the learner runs the same cell again: then their run counts.
+    while (cell.prompt === "*") await pause();
+    return cell.model.type !== "code" || !failed(cell);
   };
+
 
   const RUNS = "실행하고 있어요…";
   const WAITS = "골랐어요. 다른 예측도 고르면 실행해요.";
@@ -132,13 +143,22 @@
     return end;
   };
 
+  const endOf = (notebook, group) => endOfFolded(notebook.widgets, Math.max(...group.map((one) => one.told)) + 1);
+
   // Run the experiment of these questions, and the folded figures and checks behind it.
   const experiment = async (app, panel, group) => {
-    const cells = panel.content.widgets;
     const begin = Math.max(...group.map((one) => one.asked)) + 1;
-    const end = endOfFolded(cells, Math.max(...group.map((one) => one.told)) + 1);
-    for (const cell of cells.slice(begin, end))
+    for (const cell of panel.content.widgets.slice(begin, endOf(panel.content, group)))
       if (cell.model.type === "code" && !(await runCell(app, panel, cell))) return;
+  };
+
+  // Go on behind the experiment, as Shift+Enter does, if the cursor stands on its questions or cells and not elsewhere.
+  const goOn = (notebook, group) => {
+    const asked = Math.min(...group.map((one) => one.asked));
+    const begin = notebook.widgets.findLastIndex((cell, at) => at < asked && cell.model.type === "markdown");
+    const end = endOf(notebook, group);
+    if (notebook.activeCellIndex < begin || notebook.activeCellIndex >= end) return;
+    notebook.activeCellIndex = Math.min(end, notebook.widgets.length - 1);
   };
 
   // What follows a choice, once the choices before it are done.
@@ -163,6 +183,7 @@
     }
     for (const one of group) told.delete(one.id);
     look(app, panel);
+    goOn(notebook, sharing(notebook, find()));
     notebook.widgets[find()?.told]?.node.querySelector("[data-prediction]")?.scrollIntoView({ block: "nearest" });
   };
 
