@@ -36,12 +36,10 @@ def progress(
     data_dir: DataDir = None,
 ) -> None:
     """어디까지 왔는지 보여 줘요. 레벨, 레슨, 다음에 할 것, 실수, 업적."""
-    from grader.course.reading import load_course
     from grader.learner.exchange import export_progress, import_progress
     from grader.learner.overview import overview
     from grader.learner.progress import Progress
     from grader.practice.progress_page import practice_lines, print_progress
-    from grader.practice.today import today
 
     if import_ is not None:
         new = import_progress(import_)
@@ -50,9 +48,7 @@ def progress(
         say(f"기록 {export_progress(export):,}개를 내보냈어요: {export}")
         say(f"다른 컴퓨터에서 합치는 명령: grader progress --import {export.name}")
     if export is None and import_ is None:
-        print_progress(out, overview(Progress.load()), practice_lines(date.today()))
-        if due := today(Progress.load(), load_course(), date.today()).due:
-            say(f"오늘 다시 볼 실수가 {len(due)}개 있어요: grader clinic")
+        print_progress(out, overview(Progress.load()), practice_lines(date.today(), "grader clinic"))
 
 
 def next_(

@@ -36,7 +36,7 @@ RESET_STAYS = "되돌린 연습 문제 {}개를 다시 풀 수 있어요. XP와 
 
 def progress() -> Shown:
     """Show how far the learner has come: level, lessons, next exercise, mistakes, achievements."""
-    content, practice = overview(Progress.load()), practice_lines(date.today())
+    content, practice = overview(Progress.load()), practice_lines(date.today(), "clinic()")
     return Shown(progress_html(content, practice), progress_text(content, practice))
 
 
@@ -57,10 +57,15 @@ def progress_html(content: Overview, practice: Sequence[str] = (), *, links: boo
     )
 
 
-def practice_lines(on: date) -> list[str]:
-    """Return Korean lines on the clinic and the drill: what there is today or comes next, and the best times."""
+def practice_lines(on: date, clinic: str) -> list[str]:
+    """Return Korean lines on the clinic and the drill: what there is today or comes next, and the best times.
+
+    Args:
+        on: today.
+        clinic: what opens the clinic where the lines are read.
+    """
     learner, course = Progress.load(), load_course()
-    lines = [line] if (line := opening(on)) else []
+    lines = [f"{line.rstrip('.')}. 여는 명령: {clinic}"] if (line := opening(on)) else []
     plan = today(learner, course, on)
     if not lines and plan.following is not None:
         lines.append(f"클리닉: {comes_back(plan.following, plan.coming)}")

@@ -43,7 +43,7 @@ r"""
 # 준비: 라이브러리와 이 편의 실험
 import torch
 
-from grader import drill, microscope, predict, progress, reveal
+from grader import clinic, drill, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.data import loss_fn, make_batches, make_model
 from grader.experiments.five_line_step.lines import (
     LINES,
@@ -119,7 +119,13 @@ r"""
 
 약 15분 · ★☆☆
 
-위의 몸풀기를 다시 보지 말고, 표만 보고 다섯 줄의 순서를 정해 씁니다. 몸풀기와 다른 점이 하나 있습니다. 업데이트하기 **전의** 손실을 텐서가 아니라 Python의 `float`로 돌려줍니다. 원소가 하나인 텐서의 값은 `.item()`으로 꺼냅니다. 모델의 모드는 건드리지 않습니다([모드](6_evaluation_and_switches.ipynb)는 나중에 봅니다). `model.train()`과 `model.eval()`은 이 함수를 부르는 쪽이 정합니다. 그리고 이 강의에서 쓰는 함수는 화면에 아무것도 찍지 않습니다. 값을 찍어 보며 버그를 찾았다면 그 줄은 확인하기 전에 지우세요. `check(train_step)`은 다른 옵티마이저(AdamW)로도, 배치 정규화(batch normalization, 배치의 평균과 분산으로 값을 맞추는 계층)와 드롭아웃(dropout, 값의 일부를 무작위로 0으로 만드는 계층)이 있는 모델로도 내 함수를 실행합니다.
+위의 몸풀기를 다시 보지 말고, 표만 보고 다섯 줄의 순서를 정해 씁니다. 지킬 것이 셋 있습니다.
+
+- 업데이트하기 **전의** 손실을 텐서가 아니라 Python의 `float`로 돌려줍니다. 원소가 하나인 텐서의 값은 `.item()`으로 꺼냅니다. 몸풀기와 다른 점입니다.
+- 모델의 모드는 건드리지 않습니다. `model.train()`과 `model.eval()`은 이 함수를 부르는 쪽이 정합니다([모드](6_evaluation_and_switches.ipynb)는 나중에 봅니다).
+- 화면에 아무것도 찍지 않습니다. 이 강의에서 쓰는 함수는 모두 그렇습니다. 값을 찍어 보며 버그를 찾았다면 그 줄은 확인하기 전에 지우세요.
+
+`check(train_step)`은 다른 옵티마이저(AdamW)로도, 배치 정규화(batch normalization, 배치의 평균과 분산으로 값을 맞추는 계층)와 드롭아웃(dropout, 값의 일부를 무작위로 0으로 만드는 계층)이 있는 모델로도 내 함수를 실행합니다.
 """
 
 

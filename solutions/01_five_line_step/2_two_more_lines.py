@@ -4,7 +4,7 @@ r"""
 
 실제 학습 루프에는 다섯 줄 말고 두 줄이 더 있습니다. 그레이디언트 클리핑(gradient clipping)과 스케줄러(scheduler)입니다.
 
-클리핑은 그레이디언트가 너무 크면 줄이고, 스케줄러는 스텝마다 학습률을 바꿉니다. 읽기 전에 먼저 적어 보세요. 두 줄은 다섯 줄의 어디에 끼워야 할까요?
+클리핑은 그레이디언트가 너무 크면 줄이고, 스케줄러는 스텝마다 학습률을 바꿉니다. 두 줄은 다섯 줄의 어디에 끼워야 할까요? 답을 하나 정해 두고 읽으세요.
 """
 
 # %% tags=["folded"]
@@ -13,7 +13,7 @@ import warnings
 
 import torch
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.data import make_batches, make_model, on_cpu
 from grader.experiments.five_line_step.lines import LINES, run_lines
 from grader.plots import show_table

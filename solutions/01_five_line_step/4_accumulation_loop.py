@@ -11,7 +11,7 @@ r"""
 # 준비: 라이브러리와 이 편의 실험
 import torch
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.cost import one_update, peak_saved_bytes, time_ratios, wide_setup
 from grader.experiments.five_line_step.data import cut, on_cpu
 from grader.plots import show_table

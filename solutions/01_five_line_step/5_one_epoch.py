@@ -12,7 +12,7 @@ r"""
 import torch
 import torch.nn.functional as F
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.data import digits, loss_fn, make_batches, make_model, on_cpu
 from grader.experiments.five_line_step.training import draw_curves, fifty_steps, rows_of, train_settings
 from grader.plots import show, show_table, use_course_style

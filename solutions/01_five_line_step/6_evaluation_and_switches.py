@@ -12,7 +12,7 @@ r"""
 import torch
 from torch import nn
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.data import device, digits, flat, loss_fn, make_model
 from grader.plots import show_table
 

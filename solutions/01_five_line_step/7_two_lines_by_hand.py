@@ -12,7 +12,7 @@ r"""
 import torch
 from torch import nn
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.data import loss_fn, make_batches, make_model
 from grader.experiments.five_line_step.training import idle_head_moved, sgd
 from grader.plots import show_table

@@ -11,7 +11,7 @@ r"""
 # 준비: 라이브러리와 이 편의 실험
 import torch
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.five_line_step.data import loss_fn, make_batches, make_model
 from grader.plots import draw_backward_graph, show, use_course_style
 

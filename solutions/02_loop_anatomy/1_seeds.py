@@ -19,7 +19,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch.utils.data import DataLoader
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.digits import apart, on_cpu
 from grader.experiments.loop_anatomy.seeds import (
     GlobalNoise,

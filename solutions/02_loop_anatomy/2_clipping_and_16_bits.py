@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.digits import device, loss_fn, make_batches, make_model, on_cpu
 from grader.experiments.loop_anatomy.precision import (
     OPTIMIZERS,

@@ -15,7 +15,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.digits import (
     apart,
     device,

@@ -15,7 +15,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, OneCycleLR, ReduceLROnPlateau, StepLR
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.schedules import (
     cosine_by_formula,
     rates_of,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.digits import (
     RunConfig,
     apart,

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from matplotlib import pyplot as plt
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.checkpoints import overfit_run, what_is_left
 from grader.experiments.loop_anatomy.digits import (
     device,

@@ -17,7 +17,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch.utils.data import DataLoader
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.checkpoints import (
     random_state,
     restore_random,

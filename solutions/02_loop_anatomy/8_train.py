@@ -25,7 +25,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.digits import (
     RunConfig,
     apart,

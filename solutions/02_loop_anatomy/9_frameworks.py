@@ -31,7 +31,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, clinic, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.loop_anatomy.accelerate_defaults import (
     precision_outside_autocast,
     rates_when_skipping,

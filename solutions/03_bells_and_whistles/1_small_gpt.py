@@ -22,7 +22,7 @@ from statistics import median
 import torch
 import torch.nn.functional as F
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.data import (
     alphabet,
     batch_stream,

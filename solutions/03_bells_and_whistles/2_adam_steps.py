@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from matplotlib import pyplot as plt
 from torch import nn
 
-from grader import check, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.adam import adamw, first_move, gradient_at_start, moves_of, sgd
 from grader.experiments.bells_and_whistles.data import batch_stream, short_train
 from grader.experiments.bells_and_whistles.outliers import PROGRAMS, growing_steps, memory_run, rogue_run

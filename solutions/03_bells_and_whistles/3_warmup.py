@@ -20,7 +20,7 @@ from statistics import median
 import torch
 from matplotlib import pyplot as plt
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.curvature import MARKS, curvature_run, largest_curvature
 from grader.experiments.bells_and_whistles.data import batch_stream, short_train
 from grader.experiments.bells_and_whistles.gpt import flat, make_gpt

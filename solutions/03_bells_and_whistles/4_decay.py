@@ -17,7 +17,7 @@ from statistics import mean, median
 
 import torch
 
-from grader import check, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.schedules import stranded
 from grader.experiments.bells_and_whistles.stored import each, schedule_runs, six_seeds, spelled
 from grader.experiments.bells_and_whistles.training import climb_then

@@ -23,7 +23,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.data import batch_stream, short_train
 from grader.experiments.bells_and_whistles.gpt import make_gpt, token_loss
 from grader.experiments.bells_and_whistles.stored import each, schedule_runs, spelled

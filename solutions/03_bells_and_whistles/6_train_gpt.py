@@ -23,7 +23,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.utils.data import DataLoader
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.data import (
     batch_stream,
     device,

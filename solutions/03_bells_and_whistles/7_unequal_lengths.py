@@ -22,7 +22,7 @@ from statistics import median
 import torch
 import torch.nn.functional as F
 
-from grader import check, clinic, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.clauses import (
     clause_run,
     draws,

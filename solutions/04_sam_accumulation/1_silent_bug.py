@@ -13,7 +13,7 @@ import math
 
 import torch
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.sam_accumulation.digits import loss_fn, make_batches, make_model
 from grader.experiments.sam_accumulation.loops import recipe
 from grader.experiments.sam_accumulation.pictures import amounts_in_update, valley_picture

@@ -17,7 +17,7 @@ import math
 
 import torch
 
-from grader import check, hint, microscope, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.sam_accumulation.digits import device, loss_fn, make_batches, make_model
 from grader.experiments.sam_accumulation.loops import VectorSAM
 from grader.experiments.sam_accumulation.two_passes import (

@@ -19,7 +19,7 @@ from statistics import median
 import torch
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.sam_accumulation.loops import (
     compare_gradients,
     plain_loop,

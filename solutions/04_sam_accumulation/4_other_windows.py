@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import ExponentialLR
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.sam_accumulation.cost import (
     fastest,
     one_batch_and_quarters,

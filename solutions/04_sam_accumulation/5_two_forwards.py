@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.sam_accumulation.digits import device, loss_fn, make_batches, make_model
 from grader.experiments.sam_accumulation.loops import VectorSAM, update_by_hand
 from grader.experiments.sam_accumulation.two_passes import (

@@ -20,7 +20,7 @@ from statistics import mean
 
 import torch
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.sam_accumulation.fits import CLEAN, NOISY, fit_all, spread
 from grader.experiments.sam_accumulation.landscape import (
     climb,

@@ -27,7 +27,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, clinic, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.sam_accumulation.answers import (
     exact_match,
     find_answers,

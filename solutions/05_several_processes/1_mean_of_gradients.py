@@ -18,7 +18,7 @@ import torch.distributed as dist
 from matplotlib import pyplot as plt
 from torch.nn.parallel import DistributedDataParallel
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.digits import (
     adamw,
     flat,

@@ -19,7 +19,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch.utils.data import DataLoader, DistributedSampler
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.digits import x_train
 from grader.experiments.several_processes.processes import run_ranks
 from grader.experiments.several_processes.shards import (

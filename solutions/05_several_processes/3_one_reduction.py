@@ -27,7 +27,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.digits import flat, loss_fn, make_batches, make_model, sgd
 from grader.experiments.several_processes.seeds import SEEDS, run_seeds
 from grader.experiments.several_processes.windows import (

@@ -21,7 +21,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.digits import (
     flat,
     loss_fn,

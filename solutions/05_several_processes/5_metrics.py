@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.utils.data import DistributedSampler
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.classifier import trained_classifier
 from grader.experiments.several_processes.digits import x_val, y_val
 from grader.experiments.several_processes.evaluation import (

@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.classifier import draw_batches, farthest, train, weights_of
 from grader.experiments.several_processes.digits import make_model
 from grader.experiments.several_processes.processes import RankError, run_ranks
@@ -155,7 +155,7 @@ r"""
 
 약 5분 · ★☆☆
 
-`ddp`도 `nn.Module`이라 `ddp.state_dict()`를 저장할 수 있습니다. 불러오는 쪽은 감싸지 않은 모델입니다. 이름이 맞지 않는다는 오류를 만나면 흔히 `strict=False`를 더합니다. 아래를 실행하기 전에, 매개변수(parameter) 네 개 가운데 몇 개가 읽힐지 적어 보세요.
+`ddp`도 `nn.Module`이라 `ddp.state_dict()`를 저장할 수 있습니다. 불러오는 쪽은 감싸지 않은 모델입니다. 이름이 맞지 않는다는 오류를 만나면 흔히 `strict=False`를 더합니다. 매개변수(parameter) 네 개 가운데 몇 개가 읽힐까요? 답을 하나 정해 두고 아래를 실행하세요.
 """
 
 

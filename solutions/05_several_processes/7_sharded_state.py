@@ -21,7 +21,7 @@ from matplotlib import pyplot as plt
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel as DDP
 
-from grader import check, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.classifier import draw_batches, farthest, train
 from grader.experiments.several_processes.digits import make_model
 from grader.experiments.several_processes.processes import RankError, run_ranks

@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 
-from grader import check, clinic, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.classifier import farthest, weights_of
 from grader.experiments.several_processes.climbing import (
     SmallSAM,

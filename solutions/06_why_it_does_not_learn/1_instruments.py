@@ -17,7 +17,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch import nn
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.why_it_does_not_learn.broken_runs import (
     FAULTS,
     FOUND_BY,
@@ -356,9 +356,19 @@ r"""
 
 약 60분 · ★★★
 
-지금까지는 이 노트북의 모델에만 맞춘 계기로 쟀습니다. 이번에는 어느 모델에나 달 수 있게 만듭니다. 출력은 순전파 훅(forward hook)으로 봅니다. `layer.register_forward_hook(fn)`이라고 하면 그 계층이 순전파(forward pass)를 마칠 때마다 `fn(layer, inputs, output)`을 부릅니다. `fn`이 값을 돌려주면 그것이 출력을 대신하므로, 보기만 하는 훅은 아무것도 돌려주지 않습니다. 이때 받은 핸들(handle)의 `remove()`를 부르면 훅이 떨어집니다. 반복문 안에서 훅을 만들면 훅이 불릴 때의 이름을 보게 되니, `lambda …, name=name:`처럼 기본값으로 붙들어 둡니다.
+지금까지는 이 노트북의 모델에만 맞춘 계기로 쟀습니다. 이번에는 어느 모델에나 달 수 있게 만듭니다. 출력은 순전파 훅(forward hook)으로 봅니다.
 
-죽은 유닛은 ReLU의 출력에서 보입니다. 그래서 매개변수가 없는 `nn.ReLU`도 계층으로 봅니다. 모듈이 「직접 가진」 매개변수는 하위 모듈의 것을 빼고 그 모듈에 바로 등록된 것입니다. `module.parameters(recurse=False)`가 그것을 돌려줍니다. 출력은 훅이 불린 바로 그때 읽어야 합니다. `nn.ReLU(inplace=True)` 같은 다음 계층이 그 텐서를 제자리에서 바꿀 수 있습니다. 계기를 단 학습은 달지 않은 학습과 비트까지 같아야 합니다. 계기가 학습을 바꾸면 고장이 하나 더 늘 뿐입니다.
+- `layer.register_forward_hook(fn)`이라고 하면 그 계층이 순전파(forward pass)를 마칠 때마다 `fn(layer, inputs, output)`을 부릅니다.
+- `fn`이 값을 돌려주면 그것이 출력을 대신하므로, 보기만 하는 훅은 아무것도 돌려주지 않습니다.
+- 이때 받은 핸들(handle)의 `remove()`를 부르면 훅이 떨어집니다.
+- 반복문 안에서 훅을 만들면 훅이 불릴 때의 이름을 보게 되니, `lambda …, name=name:`처럼 기본값으로 붙들어 둡니다.
+
+지킬 것은 이렇습니다.
+
+- 죽은 유닛은 ReLU의 출력에서 보입니다. 그래서 매개변수가 없는 `nn.ReLU`도 계층으로 봅니다.
+- 모듈이 「직접 가진」 매개변수는 하위 모듈의 것을 빼고 그 모듈에 바로 등록된 것입니다. `module.parameters(recurse=False)`가 그것을 돌려줍니다.
+- 출력은 훅이 불린 바로 그때 읽습니다. `nn.ReLU(inplace=True)` 같은 다음 계층이 그 텐서를 제자리에서 바꿀 수 있습니다.
+- 계기를 단 학습은 달지 않은 학습과 비트까지 같아야 합니다. 계기가 학습을 바꾸면 고장이 하나 더 늘 뿐입니다.
 """
 
 

@@ -22,7 +22,7 @@ from statistics import median
 import torch
 from matplotlib import pyplot as plt
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.why_it_does_not_learn.steps import (
     SEEDS,
     best_rate,

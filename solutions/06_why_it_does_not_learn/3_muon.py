@@ -23,7 +23,7 @@ import torch
 from matplotlib import pyplot as plt
 from torch import nn
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.bells_and_whistles.gpt import make_gpt
 from grader.experiments.bells_and_whistles.stored import each
 from grader.experiments.why_it_does_not_learn.muon_runs import CHOICES, PEAKS, best_runs, runs_at

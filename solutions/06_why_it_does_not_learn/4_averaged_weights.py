@@ -23,7 +23,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.why_it_does_not_learn.averages import (
     SEEDS,
     averaged_model_loss,

@@ -23,7 +23,7 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.digits import loss_fn, sgd
 from grader.experiments.why_it_does_not_learn.nan_hunt import (
     SEEDS,

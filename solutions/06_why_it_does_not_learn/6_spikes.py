@@ -23,7 +23,7 @@ from statistics import median
 import torch
 from matplotlib import pyplot as plt
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.why_it_does_not_learn.spikes import ROGUE, distance_of_one_gradient, spike_runs
 from grader.plots import COLORS, show, show_table, use_course_style
 

@@ -13,7 +13,7 @@ import re
 
 import torch
 
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.why_it_does_not_learn.scripts import (
     bring,
     changed,

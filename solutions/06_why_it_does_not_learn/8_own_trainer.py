@@ -18,7 +18,7 @@ from itertools import islice
 
 import torch
 
-from grader import check, clinic, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 from grader.experiments.several_processes.digits import loss_fn, make_model, x_train, y_train
 from grader.experiments.why_it_does_not_learn.averages import SEEDS, loss_and_accuracy
 from grader.plots import show_table

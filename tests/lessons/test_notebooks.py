@@ -80,6 +80,17 @@ def test_no_variable_of_a_lesson_is_called_like_an_exercise(part: Part) -> None:
     assert stored & set(COURSE.exercises) == set()
 
 
+CALLED = {"check", "clinic", "drill", "hint", "microscope", "predict", "progress", "reveal"}
+"""What a learner may call in any notebook: `progress()` and the texts speak of all of them."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_a_learner_may_call_is_imported(part: Part) -> None:
+    tree = ast.parse(part.source.read_text(encoding="utf-8"))
+    imports = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "grader"]
+    assert {alias.name for one in imports for alias in one.names} >= CALLED
+
+
 MOST_CELLS, MOST_CHARACTERS, MOST_LINES = 45, 8_000, 15
 
 

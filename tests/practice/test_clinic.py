@@ -448,4 +448,4 @@ def test_progress_says_what_is_due(
     learner.record([msgspec.structs.replace(before, at=before.at - 3 * 86_400)])
     learner.record_check("train_step", passed=True)
     assert run(["progress"]) == 0
-    assert "오늘 다시 볼 실수가 1개 있어요: grader clinic" in capsys.readouterr().out
+    assert "다시 볼 실수 1개" in capsys.readouterr().out

@@ -175,6 +175,7 @@ def test_practice_has_a_place_and_every_exercise_a_link() -> None:
     shown = progress()
     for text in (shown.text, plain(shown.html)):
         assert "오늘의 클리닉:" in text
+        assert "여는 명령: clinic()" in text
         assert "드릴에서 가장 빨랐던 기록: train_step 42.3초" in text
     for exercise in COURSE.exercises.values():
         assert section(COURSE.lesson(exercise.lesson), exercise.name).link in shown.html
