@@ -120,7 +120,9 @@ def _verdict(asked: Prediction, measured: str | None) -> _Verdict:
         outcome = f"**내 예측 {chosen} → 결과 {answer}. 맞았습니다.**{other}\n\n{asked.because}"
     else:
         reason = asked.wrong.get(chosen, "")
-        outcome = f"**내 예측 {chosen} → 결과 {answer}.**{other}\n\n{reason}".rstrip() + f"\n\n{asked.because}"
+        outcome = (
+            f"**내 예측 {chosen} → 결과 {answer}.**{other}\n\n{reason}".rstrip() + f"\n\n{asked.because}"
+        )
     return _Verdict(f"{outcome}\n\n{gain}".rstrip(), (chosen, answer))
 
 

@@ -443,9 +443,11 @@ def test_progress_says_what_is_due(
 ) -> None:
     learner = Progress.load()
     assert run(["progress"]) == 0
-    assert "grader clinic" not in capsys.readouterr().out
+    assert "다시 볼 실수" not in capsys.readouterr().out
     before = happened("check", "train_step", passed=False, mistakes=["missing-step"])
     learner.record([msgspec.structs.replace(before, at=before.at - 3 * 86_400)])
     learner.record_check("train_step", passed=True)
     assert run(["progress"]) == 0
-    assert "다시 볼 실수 1개" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "다시 볼 실수 1개" in said
+    assert "여는 명령: grader clinic" in said
