@@ -65,7 +65,7 @@ def practice_lines(on: date, clinic: str) -> list[str]:
         clinic: what opens the clinic where the lines are read.
     """
     learner, course = Progress.load(), load_course()
-    lines = [f"{line.rstrip('.')}. 여는 명령: {clinic}"] if (line := opening(on)) else []
+    lines = [line, f"여는 명령: {clinic}"] if (line := opening(on)) else []
     plan = today(learner, course, on)
     if not lines and plan.following is not None:
         lines.append(f"클리닉: {comes_back(plan.following, plan.coming)}")
