@@ -10,10 +10,10 @@ from tests.judging.examined import COURSE, quickly
 from tests.sentences.__main__ import SEED, alone, drawn, false_sentences
 from tests.sentences.claims import claims_of, opposites_in
 
-SLICE = {2: 72, 3: 36}
+SLICE = {2: 36, 3: 18}
 """Number of mistakes -> number of combinations that are tried here."""
-EVERY = 2
-"""Of the variants of single mistakes, every second one is tried here."""
+EVERY = 4
+"""Of the variants of single mistakes, every fourth one is tried here."""
 
 
 @pytest.mark.parametrize("exercise", quickly("train_step"))
