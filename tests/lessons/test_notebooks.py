@@ -67,7 +67,7 @@ def names_in(cell: Any) -> tuple[set[str], set[str]]:
 
 
 def keep_what_answers_touch(notebook: Any) -> None:
-    """Leave the exercises, the cells that use them, and what those cells need; the others do the same when it is solved."""
+    """Leave the exercises, the cells that use them, and what those need; the others do the same when it is solved."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     names = {cell["id"]: names_in(cell) for cell in code}
     answers: set[str] = set()

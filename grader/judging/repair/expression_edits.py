@@ -86,6 +86,10 @@ _METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
 """Methods whose receiver (`backward`) or first argument (the others) is the value that the statement is about."""
 
 
+_MAKE_NUMBERS = (".item", ".tolist", "float", "int", "len")
+"""Endings of what is called for plain numbers."""
+
+
 def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
     """Yield all edits of expressions, and statements rewritten.
 
@@ -106,7 +110,7 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
             if not is_function_name:
                 for extra_cost, kind, new in mutations(node, material):
                     yield _replacement_draft(definition, node, new, cost + extra_cost, kind)
-            for size, new in _enclosing_in_solution(node, solution):
+            for size, new in _enclosing_in_solution(node, statement, solution):
                 enclosing_cost = _ENCLOSING_COST + _COST_PER_NODE * size
                 yield _replacement_draft(definition, node, new, enclosing_cost, "expression")
         yield from _whole_value_edits(definition, statement, material, cost)
@@ -179,10 +183,21 @@ def _from_statements_without_counterpart(
             yield _replacement_draft(definition, test, version.test, _NO_COUNTERPART_COST, "condition")
 
 
-def _enclosing_in_solution(node: ast.expr, solution: TranslatedSolution) -> Iterator[tuple[int, ast.expr]]:
-    """Yield the larger expressions that the solution has around an equal one, each with its number of expressions."""
-    if isinstance(node, ast.BinOp | ast.Call):
-        yield from solution.enclosing_expressions.get(ast.dump(node), ())
+def _enclosing_in_solution(
+    node: ast.expr, statement: Statement, solution: TranslatedSolution
+) -> Iterator[tuple[int, ast.expr]]:
+    """Yield the larger expressions that the solution has around an equal one, each with its number of expressions.
+
+    Those that the statement has around it already are left out: `loss.item()` would become `loss.item().item()`.
+    """
+    found = (
+        solution.enclosing_expressions.get(ast.dump(node), ())
+        if isinstance(node, ast.BinOp | ast.Call)
+        else ()
+    )
+    if found:
+        written = {ast.dump(n) for part in own_parts(statement.node) for n in ast.walk(part)}
+        yield from ((size, new) for size, new in found if ast.dump(new) not in written)
 
 
 def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -380,7 +395,9 @@ def _quotients_and_products(
 def _as_number_or_detached(
     definition: DefinitionText, node: ast.stmt, value: ast.expr, cost: float
 ) -> Iterator[Draft]:
-    """Yield the statement with `.item()` or `.detach()` after its value."""
+    """Yield the statement with `.item()` or `.detach()` after its value, if that is no number already."""
+    if isinstance(value, ast.Call) and ast.unparse(value.func).endswith(_MAKE_NUMBERS):
+        return
     is_only_assigned = isinstance(node, ast.Assign | ast.AnnAssign) and value is node.value
     for name in ("item", "detach"):
         called = ast.Call(ast.Attribute(value, name, ast.Load()), [], [])

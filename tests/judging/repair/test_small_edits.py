@@ -51,6 +51,14 @@ def f(model, loader):
     assert all("return len(loader) > 1" in edit.program for edit in edits)
 
 
+def test_what_the_solution_has_around_an_expression_comes_once() -> None:
+    solution = "def f(step, x):\n    loss = step(x)\n    return step(x).item()\n"
+    edits = tried("def f(step, x):\n    y = step(x).item()\n    return y\n", solution)
+    assert all(".item().item()" not in edit.program for edit in edits)
+    missing = tried("def f(step, x):\n    y = step(x)\n    return y\n", solution)
+    assert position(missing, "y = step(x).item()") < EARLY
+
+
 def test_an_import_comes_along_with_what_needs_it() -> None:
     solution = "def f(values):\n    return sqrt(sum(values))\n"
     imports = import_statements("import os.path\nimport numpy as np\nfrom math import sqrt\n" + solution)

@@ -184,7 +184,9 @@
     if (useful.includes("hint")) row.append(hintButton(app, notebook, cell, exercise));
     if (useful.includes("microscope"))
       row.append(buttonFor("현미경", () => call(app, notebook, "microscope", exercise, cell)));
-    row.append(buttonFor("이어서 읽기", () => goOn(notebook, cell)));
+    const goingOn = buttonFor("이어서 읽기", () => goOn(notebook, cell));
+    if (useful.includes("hint")) goingOn.classList.add("hanstep-quiet"); // something is left to do here
+    row.append(goingOn);
   };
 
   // ---- a check of code that is no longer in the cell ---------------------------------------------
