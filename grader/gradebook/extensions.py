@@ -1,4 +1,7 @@
-"""Read personal deadlines and excuses: from `extensions.csv`, or from `[[extensions]]` in the policy."""
+"""Read personal deadlines and excuses from a table and from `[[extensions]]` of a policy, and find whose they are.
+
+A column of the table is a field of `base/headings.py HEADINGS`; the policy's counterpart is `policy.py ExtensionEntry`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +17,12 @@ from grader.gradebook.times import Order, read_time
 from grader.report.plain_text import one_line
 
 EXCUSED_WORDS = frozenset(("면제", "excused", "exempt", "ex"))
-"""Words that excuse a student, where a score or a deadline would stand."""
+"""What a cell says instead of a deadline, or of a score (`overrides.py`), to excuse a student."""
 _YES = EXCUSED_WORDS | {"예", "네", "o", "y", "yes", "true", "1", "v", "✓"}
-_NO = frozenset(("", "아니오", "아니요", "n", "no", "false", "0", "-"))
+_NO = frozenset(("", "아니오", "아니요", "x", "n", "no", "false", "0", "-"))
 _FIELDS = ("id", "name", "until", "excused", "reason")
-_HOW = "첫 줄을 이렇게 적어 주세요: 학번,마감,면제,까닭"
+"""Columns that are read, as fields of `HEADINGS`; the next line tells the instructor of them."""
+_HOW_TO_WRITE_THE_HEADER = "첫 줄을 이렇게 적어 주세요: 학번,마감,면제,까닭"
 _HOW_TO_WRITE_A_TIME = "이렇게 적어 주세요: 2026-03-25 23:59"
 
 
@@ -31,12 +35,13 @@ class Extension:
     """A personal deadline, or an excuse."""
 
     where: str
-    """Place in the file, for messages: `extensions.csv 3번째 줄`."""
+    """Place in the file, for messages: `extensions.csv 3번째 줄`, `policy.toml의 2번째 [[extensions]]`."""
     student: str
-    """As written: the roster's number, or the name in the results."""
+    """Number, cleaned of what spreadsheets add to it, or a name: the roster's or that in the results."""
     until: datetime | None
     """Personal deadline; None for an excuse. Without a time zone, the policy's is meant."""
     reason: str = ""
+    """What the instructor wrote; shown with an excuse only."""
 
     @property
     def excused(self) -> bool:
@@ -45,22 +50,25 @@ class Extension:
 
 
 def read_extensions(path: Path, order: Order | None) -> tuple[Extension, ...]:
-    """Read personal deadlines and excuses from a table.
+    """Read personal deadlines and excuses from a table; in a line with both, the excuse counts.
 
     Args:
         path: the table.
-        order: of day and month in dates that end with the year; None: such dates are refused if it is not clear.
+        order: whether 3/4/2026 names the day or the month first; None: dates that could be either are refused.
 
     Raises:
-        TableError: the file cannot be read.
-        ExtensionError: a column is missing, or a line gives neither a deadline that can be read nor an excuse.
+        TableError: the file cannot be read, or Excel has rounded its numbers.
+        ExtensionError: a column is missing; a line gives neither a deadline that can be read nor an excuse; or a word
+            in the column of excuses is neither a yes nor a no.
     """
     table = read_table(path, "기한을 늘려 준 학생", ("id", "until"))
     places = find_columns(table.header, _FIELDS)
+    # Where the number stands, or the only name; a line without a number may still give a name.
     student_at = places["name"] if places["id"] is None else places["id"]
     if student_at is None or (places["until"] is None and places["excused"] is None):
         raise ExtensionError(
-            f"{path}: 학번과 마감(또는 면제) 열이 있어야 해요 (있는 열: {listed(table.header)}). {_HOW}"
+            f"{path}: 학번과 마감(또는 면제) 열이 있어야 해요 (있는 열: {listed(table.header)}). "
+            f"{_HOW_TO_WRITE_THE_HEADER}"
         )
     refuse_rounded_numbers(table, student_at, "기한을 늘려 준 학생")
     found = []
@@ -68,7 +76,7 @@ def read_extensions(path: Path, order: Order | None) -> tuple[Extension, ...]:
         cells = {field: "" if at is None else row[at] for field, at in places.items()}
         where = f"{path} {number}번째 줄"
         student = student_number(cells["id"]) or cells["name"]
-        excused = _is_yes(cells["excused"], where) or cells["until"].casefold() in EXCUSED_WORDS
+        excused = _is_excused(cells["excused"], where) or cells["until"].casefold() in EXCUSED_WORDS
         until = None if excused else _deadline(cells["until"], order, where)
         found.append(Extension(where, student, until, one_line(cells["reason"])))
     return tuple(found)
@@ -76,6 +84,10 @@ def read_extensions(path: Path, order: Order | None) -> tuple[Extension, ...]:
 
 def extensions_of_policy(policy: Policy, path: str) -> tuple[Extension, ...]:
     """Return the personal deadlines and excuses that stand in a policy.
+
+    Args:
+        policy: the policy.
+        path: where it was read, for messages.
 
     Raises:
         ExtensionError: an entry gives both a deadline and an excuse, or neither.
@@ -91,21 +103,23 @@ def extensions_of_policy(policy: Policy, path: str) -> tuple[Extension, ...]:
     return tuple(found)
 
 
-def by_student(extensions: tuple[Extension, ...], known_as: Mapping[str, list[str]]) -> dict[str, Extension]:
+def extensions_by_student(
+    extensions: tuple[Extension, ...], known_as: Mapping[str, list[str]]
+) -> dict[str, Extension]:
     """Return each student's extension by the student's key.
 
     Args:
         extensions: all personal deadlines and excuses.
-        known_as: keys of the students meant by each number or name, in lower case.
+        known_as: number or name, casefolded -> keys of the students who may be meant (`marking.known_as`).
 
     Raises:
-        ExtensionError: a line names an unknown or ambiguous student, or one who has another line.
+        ExtensionError: an extension names an unknown or ambiguous student, or one who has another extension.
     """
     found: dict[str, Extension] = {}
     for one in extensions:
         meant = known_as.get(one.student.casefold(), [])
         if len(meant) != 1:
-            what = "이 학생을 찾지 못했어요" if not meant else "이 이름의 학생이 여럿이에요"
+            what = "이 학생을 찾지 못했어요" if not meant else "이 학번이나 이름의 학생이 여럿이에요"
             shown = one_line(one.student, 80)
             raise ExtensionError(f"{one.where}: {what}: '{shown}'. 명단의 학번으로 적어 주세요.")
         if (before := found.get(meant[0])) is not None:
@@ -118,6 +132,7 @@ def by_student(extensions: tuple[Extension, ...], known_as: Mapping[str, list[st
 
 
 def _deadline(text: str, order: Order | None, where: str) -> datetime:
+    """Return the time in a cell of deadlines, or raise ExtensionError."""
     when = read_time(text, order)
     if when is None:
         shown = one_line(text, 60)
@@ -126,7 +141,8 @@ def _deadline(text: str, order: Order | None, where: str) -> datetime:
     return when
 
 
-def _is_yes(text: str, where: str) -> bool:
+def _is_excused(text: str, where: str) -> bool:
+    """Return whether a cell of the column of excuses says yes, or raise ExtensionError."""
     word = text.strip().casefold()
     if word in _YES:
         return True

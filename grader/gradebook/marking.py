@@ -17,8 +17,7 @@ from grader.base.names import listed
 from grader.course.feedback import Absent, ClassResult, ExerciseMark, Feedback, Mark, SubmissionResult
 from grader.gradebook.comments import WrittenComment
 from grader.gradebook.comments import by_student as comments_by_student
-from grader.gradebook.extensions import Extension
-from grader.gradebook.extensions import by_student as extensions_by_student
+from grader.gradebook.extensions import Extension, extensions_by_student
 from grader.gradebook.judged_answers import still_meant
 from grader.gradebook.overrides import Override, OverrideError
 from grader.gradebook.overrides import by_student as overrides_by_student

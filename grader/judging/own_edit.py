@@ -1,9 +1,9 @@
-"""Find the edit of a learner's own code that mends the mistake named first; the hints of a check tell it.
+"""Find the edit of a learner's own code that mends the mistake named first; the hints on `check(…)` tell it.
 
 The known mistakes are edits of the solution, and a learner's program often has another shape. So the edit is searched
-in the learner's program (`repair.search`), and only one that was played is told. With several mistakes, the search aims
-at the runs of the solution with the *others*: an edit with which the learner's program has these runs mends the first
-mistake and nothing else.
+in the learner's program (`repair.search`), and only an edit that was played is told. With several mistakes, the search
+aims at the runs of the solution with the *others*: an edit with which the learner's program has these runs mends the
+first mistake and nothing else.
 
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 """
@@ -30,13 +30,13 @@ _BUDGET = 120
 _SECONDS = 2.0
 """Wall-clock limit of the plays, looked at before each: the learner waits for the card."""
 _MAX_LINES = 6
-"""Maximum number of lines that are told of an edit, before and after it; more would give the answer away."""
+"""Maximum number of lines of the old and of the new text of an edit that is told; more would give the answer away."""
 
 
 def wants_own_edit(feedback: Feedback) -> bool:
     """Return True if the function is begun and its named mistakes explain everything.
 
-    Where they do not, `repair.add_repair` searches instead.
+    Where something stays unexplained, `repair.add_repair` may search instead.
     """
     return feedback.begun and feedback.diagnosis.mistakes_explain_all
 
@@ -55,15 +55,15 @@ def with_own_edit(
         feedback: feedback for which `wants_own_edit` is true.
         exercise: the exercise that was judged.
         runs: the learner's runs.
-        reference: what they were judged by.
+        reference: the reference that judged the runs.
         origin: the learner's code.
         runner: plays edited versions of the learner's code where they can do no harm.
     """
     try:
         edit = _search(exercise, runs, reference, origin, runner)
         lines = origin.source.split("\n")
-        change = None if edit is None else _change(lines, edit)
-        own_edit = None if change is None else _own_edit(lines, change, origin)
+        change = None if edit is None else _lines_changed(lines, edit)
+        own_edit = None if change is None else _in_learners_file(lines, change, origin)
     except Exception:  # the check itself is done: only a hint is missing
         logging.getLogger(__name__).exception("searching an edit of %s", exercise.name)
         return feedback
@@ -73,13 +73,13 @@ def with_own_edit(
 def _search(
     exercise: Exercise, runs: Mapping[str, Run], reference: Reference, origin: Origin, runner: Runner
 ) -> SmallEdit | None:
-    """Return the single edit after which the program makes all mistakes but the first; None if none is found."""
-    # A feedback holds the mistakes' texts, not their programs: explaining again gives these, in the same order.
+    """Return an edit that alone makes the program's runs those of its other mistakes; None if none is found."""
+    # A feedback holds the mistakes' texts, not their programs: `explain`, which remembers, gives the programs.
     trace = Trace(dict(runs))
     explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
     first = explanation.mistakes[0].variant
     others = tuple(variant for variant in explanation.combination if variant != first)
-    if others and reference.source_with_mistakes(others) is None:
+    if others and reference.source_with_mistakes(others) is None:  # they cannot be put into one program
         return None
 
     def aim(scenario: str) -> Run:
@@ -104,7 +104,7 @@ class _RunnerWithDeadline:
 
 
 @dataclass(frozen=True)
-class _Change:
+class _LineChange:
     """An edit as lines of the program. Lines are counted from 0."""
 
     effect: Effect
@@ -112,23 +112,26 @@ class _Change:
     """First line that is deleted, moved, guarded or rewritten."""
     end: int
     """The line after the last such line; `start` where lines are only inserted."""
-    lines_above: int
-    """Number of lines above the place where something inserted or moved belongs."""
+    behind: int
+    """Number of lines above the place where what is inserted or moved belongs; `start` for other effects."""
     old: Sequence[str]
-    """As in `OwnEdit`."""
+    """The lines before the edit, as in `OwnEdit`."""
     new: Sequence[str]
-    """As in `OwnEdit`."""
+    """The lines after it, as in `OwnEdit`."""
 
 
-def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
-    """Return the lines that an edit changes; None if it is a move that `_move` cannot read."""
+def _lines_changed(before: Sequence[str], edit: SmallEdit) -> _LineChange | None:
+    """Return the lines that an edit changes; None if it is a move that `_lines_moved` cannot read.
+
+    Its effect is that on the lines that are shown, which may differ from the effect of the edit's kind.
+    """
     after = edit.program.split("\n")
     start = _equal_at_the_beginning(before, after)
     end = len(before) - _equal_at_the_beginning(before[start:][::-1], after[start:][::-1])
     old, new = before[start:end], after[start : end + len(after) - len(before)]
     effect: Effect = KINDS[edit.kind].effect
     if effect == "moves":
-        return _move(before, edit, start, end)
+        return _lines_moved(before, edit, start, end)
     if effect == "guards":
         new = new[:1]  # the lines below it are the learner's, indented
     elif effect == "rewrites" and edit.old and not edit.new:
@@ -136,36 +139,36 @@ def _change(before: Sequence[str], edit: SmallEdit) -> _Change | None:
     elif effect == "deletes" and new:
         # `pass` stands for the only statement of a block; or a `for`, `with` or `try` goes, and its lines stay.
         effect = "rewrites"
-    return _Change(effect, start, end, start, old, new)
+    return _LineChange(effect, start, end, start, old, new)
 
 
-def _move(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _Change | None:
+def _lines_moved(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _LineChange | None:
     """Return the change of an edit that moves lines within `before[start:end]`; None unless they stand at one end."""
     count = len(edit.old)
     if tuple(before[start : start + count]) == edit.old:
-        first, lines_above = start, end  # they go down
+        first, behind = start, end  # they go down
     elif tuple(before[end - count : end]) == edit.old:
-        first, lines_above = end - count, start  # they go up
+        first, behind = end - count, start  # they go up
     else:
         return None
     # If their new place is beside the old one, they only go into a block, or out of one.
-    effect: Effect = "rewrites" if first <= lines_above <= first + count else "moves"
-    return _Change(effect, first, first + count, lines_above, edit.old, edit.new)
+    effect: Effect = "rewrites" if first <= behind <= first + count else "moves"
+    return _LineChange(effect, first, first + count, behind, edit.old, edit.new)
 
 
-def _own_edit(before: Sequence[str], change: _Change, origin: Origin) -> OwnEdit | None:
+def _in_learners_file(before: Sequence[str], change: _LineChange, origin: Origin) -> OwnEdit | None:
     """Return the change with the line numbers of the learner's file.
 
-    None if it has more than `_MAX_LINES` lines or none, stands above the first line (as an import does), or touches a
-    line that the learner's file does not have.
+    None if it has no line or more than `_MAX_LINES`, if no line of text stands above it (as above an import), or if its
+    first line, its last or the one above it is not in the learner's file.
     """
-    lines_above = change.lines_above
-    while lines_above and not before[lines_above - 1].strip():
-        lines_above -= 1  # what belongs below an empty line belongs below the line above it
+    behind = change.behind
+    while behind and not before[behind - 1].strip():
+        behind -= 1  # name the last line with text, not an empty one
     longest = max(len(change.old), len(change.new))
-    if not lines_above or not 0 < longest <= _MAX_LINES:
+    if not behind or not 0 < longest <= _MAX_LINES:
         return None
-    above = origin.place(lines_above)
+    above = origin.place(behind)
     first, last = origin.place(change.start + 1), origin.place(max(change.end, change.start + 1))
     if above is None or first is None or last is None:
         return None
@@ -176,7 +179,7 @@ def _own_edit(before: Sequence[str], change: _Change, origin: Origin) -> OwnEdit
         behind=above.line,
         old=tuple(change.old),
         new=tuple(change.new),
-        line_behind=before[lines_above - 1],
+        line_behind=before[behind - 1],
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from grader.base.files import write_whole
 from grader.course.course import Course, Part
 from grader.course.exercise_cell import exercise_of
-from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, load
+from grader.workspace.folder import CopyRecord, Report, WorkspaceError, back_up, file_digest, load
 from grader.workspace.merge_notebooks import Digests, cell_digest
 
 _OF_COURSE = re.compile(
@@ -42,18 +42,18 @@ def bring_over(course: Course, folder: Path, copied: CopyRecord, report: Report)
             continue
         try:
             mine = load(old)
-        except StartError as error:
+        except WorkspaceError as error:
             report(str(error))
             continue
         fresh = [(part, load(part.notebook)) for part in lesson.parts]
         nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
         (folder / lesson.name).mkdir(exist_ok=True)
         for part, notebook in zip(
-            lesson.parts, split_notebook(mine, copied.began_as(old.name), fresh), strict=True
+            lesson.parts, split_notebook(mine, copied.base_cells(old.name), fresh), strict=True
         ):
             write_whole(folder / part.place, f"{nbformat.writes(notebook)}\n".encode())
-            copied.note(part.place, digest(part.notebook))
-            copied.note_start(part.place, part.notebook)
+            copied.note_edition(part.place, file_digest(part.notebook))
+            copied.note_base(part.place, part.notebook)
         backup = back_up(old)
         old.unlink()
         report(

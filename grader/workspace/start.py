@@ -25,7 +25,7 @@ from grader.learner.next_section import next_exercise
 from grader.learner.progress import Progress
 from grader.paths import asset_path, lessons_path
 from grader.workspace import update
-from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
+from grader.workspace.folder import CopyRecord, Report, WorkspaceError, back_up, file_digest, free_name, load
 from grader.workspace.split_notebook import bring_over
 
 
@@ -39,22 +39,22 @@ def prepare(folder: Path, report: Report = print) -> list[Path]:
         The learner's notebooks in the course's order.
 
     Raises:
-        StartError: the folder is a file or cannot be written.
+        WorkspaceError: the folder is a file or cannot be written.
     """
     in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
     if in_the_way is not None:
-        raise StartError(
+        raise WorkspaceError(
             f"폴더가 아니라 파일이에요: {in_the_way}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return _copy_lessons(load_course(), folder, report)
     except PermissionError as error:
-        raise StartError(
+        raise WorkspaceError(
             f"{error.filename or folder}에 쓸 권한이 없어요. 쓸 수 있는 폴더를 주세요: grader start ~/hanstep"
         ) from error
     except FileExistsError as error:
-        raise StartError(
+        raise WorkspaceError(
             f"폴더가 아니라 파일이에요: {error.filename}. 다른 폴더 이름을 적어 주세요: grader start 내폴더"
         ) from error
 
@@ -70,10 +70,12 @@ def open_lab(folder: Path, report: Report = print, *, browser: bool = True) -> N
         browser: open a browser; otherwise only print the address.
 
     Raises:
-        StartError: JupyterLab is not installed, or the folder has no lesson.
+        WorkspaceError: JupyterLab is not installed, or the folder has no lesson.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        raise StartError(f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab")
+        raise WorkspaceError(
+            f"JupyterLab이 없어요. 설치해 주세요: {sys.executable} -m pip install jupyterlab"
+        )
     course = load_course()
     running = _address_of_running(folder, _first_page(folder, course))
     if running is not None:
@@ -103,11 +105,11 @@ def _first_page(folder: Path, course: Course) -> str:
     """Return the path at which JupyterLab shows the first notebook with an exercise that is not passed.
 
     Raises:
-        StartError: the folder has no lesson.
+        WorkspaceError: the folder has no lesson.
     """
     there = [part for part in course.parts if (folder / part.place).is_file()]
     if not there:
-        raise StartError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
+        raise WorkspaceError(f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {folder}")
     here = {name for part in there for name in part.exercises}
     following = next_exercise(course, Progress.load().passed, among=here)
     part = there[0] if following is None else course.lesson(following.lesson).part_of(following.name)
@@ -118,7 +120,7 @@ def lab_command(folder: Path, course: Course) -> list[str]:
     """Return the command that opens JupyterLab on `folder`.
 
     Raises:
-        StartError: the folder has no lesson.
+        WorkspaceError: the folder has no lesson.
     """
     page = _first_page(folder, course)
     command = [
@@ -154,7 +156,7 @@ def reset(place: Path, name: str, report: Report = print) -> list[Path]:
         Paths of the backups.
 
     Raises:
-        StartError: there is no such notebook, or it has no such cell.
+        WorkspaceError: there is no such notebook, or it has no such cell.
         CourseError: there is no such exercise or lesson.
     """
     course = load_course()
@@ -168,12 +170,12 @@ def reset(place: Path, name: str, report: Report = print) -> list[Path]:
             backups.append(back_up(notebook))
             write_whole(notebook, part.notebook.read_bytes() if fresh is None else fresh)
         except PermissionError as error:
-            raise StartError(
+            raise WorkspaceError(
                 f"{error.filename or notebook}에 쓸 권한이 없어요. 파일과 폴더의 권한을 확인해 주세요."
             ) from error
         if exercise is None and notebook.parent.name == part.lesson:
             copied = CopyRecord(notebook.parent.parent)
-            copied.note_start(part.place, part.notebook)
+            copied.note_base(part.place, part.notebook)
             copied.save()
     progress = Progress.load()
     for forgotten in [name] if exercise else [one for part in parts for one in part.exercises]:
@@ -191,7 +193,7 @@ def _parts_to_reset(course: Course, name: str, place: Path) -> list[Part]:
 
     Raises:
         CourseError: the name is neither an exercise nor a notebook nor a lesson.
-        StartError: it is a lesson, and `place` is a notebook of another name than its parts.
+        WorkspaceError: it is a lesson, and `place` is a notebook of another name than its parts.
     """
     if (exercise := course.exercises.get(name)) is not None:
         return [course.lesson(exercise.lesson).part_of(name)]
@@ -202,7 +204,7 @@ def _parts_to_reset(course: Course, name: str, place: Path) -> list[Part]:
     if not place.is_file():
         return list(lesson.parts)
     if place.suffix == ".ipynb" and place.stem not in {part.name for part in lesson.parts}:
-        raise StartError(
+        raise WorkspaceError(
             f"레슨 {lesson.id}의 노트북이 아니에요: {place}. 되돌릴 노트북의 이름을 적어 주세요: "
             f"{', '.join(part.name for part in lesson.parts)}"
         )
@@ -230,11 +232,11 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
     Returns:
         True if it was not there; only what happens to a file that was there is reported.
     """
-    newest, last = digest(source), copied.last(name)
-    there = digest(target) if target.exists() else None
-    copied.note(name, newest)
+    newest, last = file_digest(source), copied.last_edition(name)
+    there = file_digest(target) if target.exists() else None
+    copied.note_edition(name, newest)
     if there in (None, newest, last):
-        copied.note_start(name, source)
+        copied.note_base(name, source)
     if there is None:
         write_whole(target, source.read_bytes())
         return True
@@ -248,7 +250,7 @@ def _copy(source: Path, target: Path, name: str, copied: CopyRecord, report: Rep
     elif source.suffix == ".ipynb" and last is not None:
         report(f"쓰던 것을 그대로 둬요: {target}")
         report(f"강의의 새 판이 있어요. 내가 쓴 셀을 지키며 합치려면: {update.command(target.parent.parent)}")
-        copied.note(name, last)  # keep reporting the new edition until it has been merged
+        copied.note_edition(name, last)  # keep reporting the new edition until it has been merged
     else:
         beside = free_name(target, "새판")
         write_whole(beside, source.read_bytes())
@@ -272,12 +274,12 @@ def _lesson_key(course: Course, name: str) -> str:
 def _find_notebook(place: Path, part: Part) -> Path:
     if place.is_file():
         if place.suffix != ".ipynb":
-            raise StartError(f"노트북(.ipynb)만 되돌릴 수 있어요: {place}")
+            raise WorkspaceError(f"노트북(.ipynb)만 되돌릴 수 있어요: {place}")
         return place
     for found in (place / part.place, place / "hanstep" / part.place, place / f"{part.name}.ipynb"):
         if found.is_file():
             return found
-    raise StartError(
+    raise WorkspaceError(
         f"{place}에 {part.place}가 없어요. 레슨이 있는 폴더를 알려 주세요: --folder 폴더 "
         "(없으면 grader start가 만들어요)"
     )
@@ -288,11 +290,13 @@ def _with_fresh_cell(notebook: Path, part: Part, exercise: Exercise) -> bytes:
     nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
     try:
         document = load(notebook)
-    except StartError as error:
-        raise StartError(f"{error} {_whole_notebook(part, notebook)}") from error
+    except WorkspaceError as error:
+        raise WorkspaceError(f"{error} {_whole_notebook(part, notebook)}") from error
     cells, starters = _cells(document, exercise), _cells(load(part.notebook), exercise)
     if not cells or not starters:
-        raise StartError(f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_notebook(part, notebook)}")
+        raise WorkspaceError(
+            f"{notebook}에 {exercise.name} 연습 셀이 없어요. {_whole_notebook(part, notebook)}"
+        )
     for cell in cells:
         cell.source = starters[0].source
         cell.outputs, cell.execution_count = [], None

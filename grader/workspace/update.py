@@ -11,7 +11,7 @@ from grader.base.menus import REOPEN
 from grader.course.course import Part
 from grader.course.exercise_cell import exercise_of
 from grader.course.reading import load_course
-from grader.workspace.folder import CopyRecord, Report, StartError, back_up, digest, free_name, load
+from grader.workspace.folder import CopyRecord, Report, WorkspaceError, back_up, file_digest, free_name, load
 from grader.workspace.merge_notebooks import Merged, can_merge, merge
 from grader.workspace.split_notebook import bring_over
 
@@ -28,13 +28,13 @@ def update(folder: Path, report: Report = print) -> None:
     """Merge each notebook found in `folder`; missing ones are left to `grader start`.
 
     Raises:
-        StartError: the folder has no lesson.
+        WorkspaceError: the folder has no lesson.
     """
     course, copied = load_course(), CopyRecord(folder)
     bring_over(course, folder, copied, report)
     parts = [part for part in course.parts if (folder / part.place).is_file()]
     if not parts:
-        raise StartError(
+        raise WorkspaceError(
             f"{folder}에 레슨이 없어요. 먼저 복사해 주세요: grader start {shlex.quote(str(folder))}"
         )
     for part in parts:
@@ -47,23 +47,23 @@ def update(folder: Path, report: Report = print) -> None:
 
 def _update_one(mine: Path, part: Part, copied: CopyRecord, report: Report) -> None:
     """Update one notebook: leave it, replace it if it was never changed, or merge it."""
-    newest, there = digest(part.notebook), digest(mine)
-    if there == newest or copied.last(part.place) == newest:
+    newest, there = file_digest(part.notebook), file_digest(mine)
+    if there == newest or copied.last_edition(part.place) == newest:
         report(f"새 판 그대로예요: {part.place}")
-    elif there == copied.last(part.place):
+    elif there == copied.last_edition(part.place):
         write_whole(mine, part.notebook.read_bytes())
         report(f"새 판으로 바꿨어요 (고친 곳이 없었어요): {part.place}")
     else:
         _merge_one(mine, part, newest, copied, report)
         return
-    copied.note(part.place, newest)
-    copied.note_start(part.place, part.notebook)
+    copied.note_edition(part.place, newest)
+    copied.note_base(part.place, part.notebook)
 
 
 def _merge_one(mine: Path, part: Part, newest: str, copied: CopyRecord, report: Report) -> None:
     """Merge one notebook; one that cannot be merged stays, with the new edition put beside it."""
     own, new = load(mine), load(part.notebook)
-    copied.note(part.place, newest)
+    copied.note_edition(part.place, newest)
     if not can_merge(own, new):
         beside = free_name(mine, "새판")
         write_whole(beside, part.notebook.read_bytes())
@@ -74,10 +74,10 @@ def _merge_one(mine: Path, part: Part, newest: str, copied: CopyRecord, report: 
         return
     nbformat: Any = importlib.import_module("nbformat")  # nbformat is only partly typed
     titles = {cell.id: _cell_title(cell) for cell in new.cells}
-    merged = merge(own, new, copied.began_as(part.place))
+    merged = merge(own, new, copied.base_cells(part.place))
     backup = back_up(mine)
     write_whole(mine, f"{nbformat.writes(merged.notebook)}\n".encode())
-    copied.note_start(part.place, part.notebook)
+    copied.note_base(part.place, part.notebook)
     report(f"합쳤어요: {part.place}. 새로 온 셀 {merged.renewed}개, 그대로 둔 내 셀 {merged.kept}개.")
     _report_behind(merged, titles, report)
     report(f"합치기 전의 노트북은 여기 있어요: {backup}")

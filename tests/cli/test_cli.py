@@ -365,7 +365,7 @@ def test_every_error_ends_in_a_line_and_its_status(
     """Whatever kind of it: the line is the error's own text, unbroken and without anything around it."""
     long = "[bold]고장[/bold]: " + "/아주/긴/경로" * 20 + ". 고쳐 주세요: grader doctor"
     kinds = {kind.__name__: kind for kind in kinds_of_error(HanstepError)}
-    assert kinds.keys() >= {"BuildError", "CommandError", "CourseError", "NothingToCheck", "StartError"}
+    assert kinds.keys() >= {"BuildError", "CommandError", "CourseError", "NothingToCheck", "WorkspaceError"}
     for kind in kinds.values():
         monkeypatch.setattr(reading, "require_exercise", failing(kind(long)))
         assert run(["hint", "train_step"]) == kind.status, kind

@@ -60,6 +60,41 @@ def train(dist: Any, wrap: Callable[[nn.Module], Any]) -> Tensor:
     return torch.cat([*seen, flat(model)])
 
 
+def collectives(dist: Any, wrap: object) -> Tensor:
+    """Call each collective once, and each reduction; return all that this rank got."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    own = torch.tensor([1.5, -2.0, 3.0, 0.25], dtype=torch.float64) * (rank + 1) - rank
+    seen = [torch.tensor([rank, size], dtype=torch.float64)]
+    for name in ("SUM", "AVG", "PRODUCT", "MIN", "MAX"):
+        everywhere, at_one = own.clone(), own.clone()
+        dist.all_reduce(everywhere, op=getattr(dist.ReduceOp, name))
+        dist.reduce(at_one, 1, op=getattr(dist.ReduceOp, name))
+        seen += (
+            [everywhere, at_one] if rank == 1 else [everywhere]
+        )  # torch leaves the others' tensors undefined
+    of_first = own.clone()
+    started = dist.broadcast(of_first, 0, async_op=True)
+    started.wait()
+    gathered = [torch.zeros_like(own) for _ in range(size)]
+    dist.all_gather(gathered, own)
+    joined = own.new_zeros(size * 4)
+    dist.all_gather_into_tensor(joined, own)
+    part = own.new_zeros(4 // size)
+    dist.reduce_scatter_tensor(part, own)
+    at_first = [torch.zeros_like(own) for _ in range(size)] if rank == 0 else None
+    dist.gather(own, at_first, dst=0)
+    seen += [of_first, *gathered, joined, part, *(at_first or [])]
+    objects: list[Any] = [None] * size
+    dist.all_gather_object(objects, {"rank": float(rank)})
+    told: list[Any] = [None] * size
+    dist.gather_object(10.0 * rank, told if rank == 1 else None, dst=1)
+    words = [float(rank), 7.0 + rank]
+    dist.broadcast_object_list(words, src=1)
+    dist.barrier()
+    numbers = [one["rank"] for one in objects] + [one for one in told if one is not None] + words
+    return torch.cat([*seen, torch.tensor(numbers, dtype=torch.float64)])
+
+
 def test_ranks_run_in_their_order_and_keep_their_own_random_numbers() -> None:
     def draw(dist: Any) -> tuple[float, float]:
         first = torch.rand(()).item()
@@ -165,7 +200,10 @@ def _real_rank(rank: int, folder: Path, run: Callable[[Any, Callable[[nn.Module]
 
 
 @pytest.mark.full
-def test_two_real_processes_with_gloo_get_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [train, collectives])
+def test_two_real_processes_with_gloo_get_the_same(
+    program: Callable[[Any, Callable[[nn.Module], Any]], Tensor], tmp_path: Path
+) -> None:
     """The same program with `torch.distributed` and `DistributedDataParallel`, in two forked processes."""
     import torch._dynamo  # the first wrap would import it in each process
 
@@ -176,13 +214,13 @@ def test_two_real_processes_with_gloo_get_the_same_weights(tmp_path: Path) -> No
             code = 1
             try:
                 torch.set_num_threads(1)
-                _real_rank(rank, tmp_path, train)
+                _real_rank(rank, tmp_path, program)
                 code = 0
             finally:
                 os._exit(code)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
-    here = on_ranks(lambda group: train(group, lambda model: Replica(model, group)))
+    here = on_ranks(lambda group: program(group, lambda model: Replica(model, group)))
     for rank in range(2):
         real = torch.load(tmp_path / f"{rank}.pt")
         assert torch.allclose(real, here[rank], rtol=0, atol=1e-12)  # float64; gloo may add in another order

@@ -12,7 +12,7 @@ from grader import paths
 from grader.course.course import Course, CourseError, Exercise, Lesson, Part
 from grader.learner.progress import Progress
 from grader.observe.play import Driver
-from grader.workspace.start import StartError, lab_command, open_lab, prepare, reset
+from grader.workspace.start import WorkspaceError, lab_command, open_lab, prepare, reset
 
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -89,7 +89,7 @@ def test_templates_come_along_and_are_kept_when_filled(course: Course, folder: P
 
 def test_a_folder_below_a_file_is_refused(course: Course, tmp_path: Path) -> None:
     (tmp_path / "hw.py").write_text("", encoding="utf-8")
-    with pytest.raises(StartError, match=r"폴더가 아니라 파일이에요: .*hw\.py\. 다른 폴더"):
+    with pytest.raises(WorkspaceError, match=r"폴더가 아니라 파일이에요: .*hw\.py\. 다른 폴더"):
         prepare(tmp_path / "hw.py" / "안", lambda _: None)
 
 
@@ -137,16 +137,16 @@ def test_files_that_are_not_from_here_stay(course: Course, folder: Path) -> None
 
 def test_a_file_instead_of_a_folder_is_refused(course: Course, folder: Path) -> None:
     folder.write_text("", encoding="utf-8")
-    with pytest.raises(StartError, match="파일이에요"):
+    with pytest.raises(WorkspaceError, match="파일이에요"):
         prepare(folder)
-    with pytest.raises((StartError, NotADirectoryError)):
+    with pytest.raises((WorkspaceError, NotADirectoryError)):
         prepare(folder / "안쪽")
 
 
 @pytest.mark.skipif(AS_ROOT, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_is_refused(course: Course, folder: Path) -> None:
     folder.mkdir(mode=0o500)
-    with pytest.raises(StartError, match="권한"):
+    with pytest.raises(WorkspaceError, match="권한"):
         prepare(folder)
 
 
@@ -157,12 +157,12 @@ def test_a_denied_write_is_a_korean_line(
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "mkdir", denied)
-    with pytest.raises(StartError, match=r"권한이 없어요.*grader start"):
+    with pytest.raises(WorkspaceError, match=r"권한이 없어요.*grader start"):
         prepare(folder)
 
 
 def test_lab_opens_at_the_first_unfinished_lesson(course: Course, folder: Path) -> None:
-    with pytest.raises(StartError, match="grader start"):
+    with pytest.raises(WorkspaceError, match="grader start"):
         lab_command(folder, course)
     prepare(folder, lambda _: None)
     assert "--LabApp.default_url=/lab/tree/01_add/1_add.ipynb" in lab_command(folder, course)
@@ -219,24 +219,24 @@ def test_a_lesson_goes_back_as_a_whole(course: Course, folder: Path, name: str) 
 
 
 def test_resets_that_cannot_be_done_say_why_and_change_nothing(course: Course, folder: Path) -> None:
-    with pytest.raises(StartError, match="grader start"):
+    with pytest.raises(WorkspaceError, match="grader start"):
         reset(folder, "add")
     work, _ = prepare(folder, lambda _: None)
-    with pytest.raises((StartError, CourseError), match="없는것"):
+    with pytest.raises((WorkspaceError, CourseError), match="없는것"):
         reset(folder, "없는것")
     work.write_text(notebook(("check", "연습 칸을 지웠다")), encoding="utf-8")
-    with pytest.raises(StartError, match="grader reset 1_add"):
+    with pytest.raises(WorkspaceError, match="grader reset 1_add"):
         reset(folder, "add")
     work.write_text("{깨진 노트북", encoding="utf-8")
-    with pytest.raises(StartError, match=r"읽을 수 없어요.*grader reset 1_add --folder"):
+    with pytest.raises(WorkspaceError, match=r"읽을 수 없어요.*grader reset 1_add --folder"):
         reset(folder, "add")
     python = folder / "add.py"
     python.write_text("x", encoding="utf-8")
-    with pytest.raises(StartError, match=r"\.ipynb"):
+    with pytest.raises(WorkspaceError, match=r"\.ipynb"):
         reset(python, "add")
     other = folder / "other.ipynb"
     other.write_text(notebook(("check", "내 것")), encoding="utf-8")
-    with pytest.raises(StartError, match=r"레슨 01의 노트북이 아니에요.*1_add"):
+    with pytest.raises(WorkspaceError, match=r"레슨 01의 노트북이 아니에요.*1_add"):
         reset(other, "01")
     assert sources(other) == ["내 것"], "part 1 was written over it"
     assert work.read_text(encoding="utf-8") == "{깨진 노트북"

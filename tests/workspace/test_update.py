@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader import paths
 from grader.course.course import Course, Lesson, Part
-from grader.workspace.folder import CELLS, MANIFEST, StartError
+from grader.workspace.folder import CELLS, MANIFEST, WorkspaceError
 from grader.workspace.merge_notebooks import can_merge, digests, merge
 from grader.workspace.start import prepare
 from grader.workspace.update import update
@@ -214,5 +214,5 @@ def test_ids_that_are_gone_are_told_and_both_editions_stay(lesson: Lesson, tmp_p
 
 
 def test_a_folder_without_lessons_is_refused(lesson: Lesson, tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="grader start"):
+    with pytest.raises(WorkspaceError, match="grader start"):
         update(tmp_path, lambda _: None)

@@ -1,7 +1,9 @@
-"""Group a class's answers to one exercise by behaviour: what behaves alike is judged once.
+"""Group a class's answers to one exercise by behaviour: what behaves alike is marked by hand once.
 
-Two answers are one group if the same checks passed, the same mistakes were named and the run first differs at the same
-place. Where the mistakes do not explain everything, the values there must agree too, and so must the exception.
+Answers are one group if these agree: the status, the checks that passed, the mistakes that were named and whether they
+explain everything, and the place where the run first differs. Where they do not explain everything, the values there
+and the exception must agree as well; where they explain an exception, the place need not. (An answer under another name
+is in a group of its own.)
 """
 
 import hashlib
@@ -23,17 +25,17 @@ class Group:
     """Answers that behave alike."""
 
     key: str
-    """Short fingerprint of the behaviour; the same after grading again with the same seed."""
+    """Short fingerprint of the behaviour; the same after grading again with the same seed and edition of the course."""
     title: str
     """Korean headline."""
     sample: Feedback
-    """The feedback on one of them; in all of them everything but lines and texts is the same."""
+    """The feedback on the first of them; the others agree with it in what `_behaviour` compares, not in all."""
     members: tuple[int, ...]
-    """Indices of the students in the results."""
+    """Indices of the submissions in the results."""
 
     @property
     def is_blank(self) -> bool:
-        """True if there is nothing to read: no function, and none that is probably meant as it either."""
+        """True if there is nothing to mark: the function is missing or as handed out, and no other may be meant."""
         return status_of(self.sample) == "missing" and not self.sample.other_name
 
 
@@ -48,9 +50,14 @@ def behaviour_key(feedback: Feedback) -> str:
 
 
 def _behaviour(feedback: Feedback) -> Hashable:
+    """Return what must be equal in one group.
+
+    Keys made from it are kept in instructors' files (`묶음:KEY` in `overrides.csv`) and mean nobody once it changes. So
+    something new is added at the end, and only where it says something, as the other name is.
+    """
     diagnosis = feedback.diagnosis
     first = diagnosis.first_difference
-    explained = _is_explained(feedback)
+    explained = diagnosis.mistakes_explain_all
     where = None if first is None else (first.scenario, first.what, first.update, first.tensor)
     values = None if first is None or explained else (first.expected, first.got)
     return (
@@ -65,15 +72,8 @@ def _behaviour(feedback: Feedback) -> Hashable:
         "" if explained else feedback.error,
         None if explained and feedback.error else where,
         values,
-        *(
-            ["under another name"] if feedback.other_name else []
-        ),  # others keep the keys that files have noted
+        *(["under another name"] if feedback.other_name else []),
     )
-
-
-def _is_explained(feedback: Feedback) -> bool:
-    """Return True if the mistakes named explain all that is wrong."""
-    return bool(feedback.diagnosis.mistakes) and not feedback.diagnosis.unexplained
 
 
 def groups_of(submissions: Sequence[SubmissionResult], exercise: str) -> list[Group]:
@@ -84,28 +84,28 @@ def groups_of(submissions: Sequence[SubmissionResult], exercise: str) -> list[Gr
         if feedback is not None:
             found.setdefault(behaviour_key(feedback), (feedback, []))[1].append(index)
     groups = [Group(key, _title(sample), sample, tuple(members)) for key, (sample, members) in found.items()]
-    return sorted(groups, key=lambda g: (_place(g), -len(g.members), g.title))
+    return sorted(groups, key=lambda g: (_sort_rank(g), -len(g.members), g.title))
 
 
-def _place(group: Group) -> int:
-    """Return where a group stands: those that need the least reading last."""
+def _sort_rank(group: Group) -> int:
+    """Return 0, 1 or 2: those that need the least reading come last."""
     return 2 if group.is_blank else int(group.sample.status == "passed")
 
 
 def _title(feedback: Feedback) -> str:
-    """Return one Korean line: the mistakes, or where an unnamed one shows first, and an unexplained exception."""
-    if feedback.status == "unreadable":  # each has a file and a reason of its own
+    """Return one Korean line: as the card's headline, or where the run first differs; with an unexplained exception."""
+    if feedback.status == "unreadable":  # their messages name single files: none of them is true of all
         return UNREADABLE
     if feedback.other_name:
         return UNDER_ANOTHER_NAME
     summary, first = words.summary(feedback), feedback.diagnosis.first_difference
     if summary == words.DIFFERS and first is not None:
         summary = words.first_place(first)
-    if feedback.error and feedback.begun and not _is_explained(feedback):
+    if feedback.error and feedback.begun and not feedback.diagnosis.mistakes_explain_all:
         summary += f" · {one_line(feedback.error, _MOST_OF_ERROR)}"
     return without_code_marks(summary)
 
 
 def status_of(feedback: Feedback) -> str:
-    """Return the status; that of a missing answer while the function is as it was handed out."""
+    """Return the status, or `missing` if the student has not begun: the function is as handed out, or empty."""
     return feedback.status if feedback.begun else "missing"

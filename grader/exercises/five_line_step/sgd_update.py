@@ -2,7 +2,7 @@
 
 Promises of the exercise, and the scenarios that check them:
     `p - lr * p.grad` for every parameter: `moves`, `large`
-    a parameter whose `.grad` is None is left alone: `none`, `frozen`
+    a parameter whose `.grad` is None is left alone, and stays frozen if it was: `none`, `frozen`
     as after `opt.step()`, the parameters are still the model's own leaf tensors, moved in place, and require gradients;
     the gradients are as before: `leaves`
 """
@@ -21,38 +21,39 @@ from grader.observe.wording import true_or_false, yes_or_no
 driver = Driver("sgd_update")
 
 _LARGE = 300.0
-"""Factor on gradients of ordinary size, which takes nearly all of their components beyond ±1, most of them far."""
+"""Factor on the gradients: nearly all components are then beyond ±1, most of them far beyond, where a clamp shows."""
 
 
 def _update_twice(
     stage: Stage,
-    change: Callable[[Sequence[nn.Parameter]], None] = lambda _: None,
+    change_gradients: Callable[[Sequence[nn.Parameter]], None] = lambda _: None,
     *,
     as_argument: Callable[[Sequence[nn.Parameter]], Iterable[nn.Parameter]] = iter,
-    states: bool = True,
+    records_values: bool = True,
 ) -> list[nn.Parameter]:
-    """Make two updates and return the parameters.
+    """Call the function twice, each time after a backward pass; record what it did, and return the parameters.
+
+    Always recorded: whether a `.grad` of None stayed None, and whether the model still has the same tensors.
 
     Args:
         stage: the scenario's stage.
-        change: changes the parameters' gradients before each update; by default nothing.
-        as_argument: turns the list of parameters into the function's argument; by default into an iterator.
-        states: True to record the parameters after each update. False to record instead whether any parameter moved,
-            and whether gradients and `requires_grad` stayed as they were. Both record whether a `.grad` of None
-            stayed None, and whether the model still has the same tensors.
+        change_gradients: changes the parameters' gradients before each update; by default nothing.
+        as_argument: turns the list of parameters into the function's argument; by default into an iterator, which
+            can be read only once.
+        records_values: record the parameters after each update; False: whether any of them moved, and what must stay.
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
     parameters = list(model.parameters())
-    recorder.watch(model, states=states)
+    recorder.watch(model, states=records_values)
     for (xb, yb), lr in zip(batches(env, (6, 4)), (0.3, 0.05), strict=True):
         start = [p.detach().clone() for p in parameters]
         loss_fn(model(xb), yb).backward()
-        change(parameters)
+        change_gradients(parameters)
         gradients = [None if p.grad is None else p.grad.clone() for p in parameters]
         recorder.call(stage.student("sgd_update"), as_argument(parameters), lr)
-        if not states:
-            _record_what_is_left(recorder, parameters, start, gradients)
+        if not records_values:
+            _record_what_must_stay(recorder, parameters, start, gradients)
         appeared = any(
             grad is None and p.grad is not None for p, grad in zip(parameters, gradients, strict=True)
         )
@@ -60,22 +61,22 @@ def _update_twice(
         for parameter in parameters:
             parameter.grad = None
             if parameter.is_leaf:
-                # In case the function switched it off, which is recorded above: the second backward pass needs it.
+                # The next backward pass needs it, should the function have switched it off; `leaves` records that.
                 parameter.requires_grad_()
     pairs = zip(parameters, model.parameters(), strict=True)
     recorder.fact("모델의 매개변수", "같은 텐서" if all(p is q for p, q in pairs) else "다른 텐서")
     return parameters
 
 
-def _record_what_is_left(
+def _record_what_must_stay(
     recorder: Recorder,
     parameters: Sequence[nn.Parameter],
     start: Sequence[torch.Tensor],
     gradients: Sequence[torch.Tensor | None],
 ) -> None:
-    """Record whether any parameter moved, and whether gradients and `requires_grad` stayed as they were.
+    """Record whether gradients and `requires_grad` stayed as they were, and whether any parameter moved.
 
-    A function that does nothing leaves everything alone too, so a movement is required.
+    The latter because a function that does nothing leaves everything as it was, too.
 
     Args:
         recorder: the scenario's recorder.
@@ -85,18 +86,20 @@ def _record_what_is_left(
     """
     has_moved = any(not torch.equal(p, before) for p, before in zip(parameters, start, strict=True))
     recorder.append_fact("매개변수가 움직임", yes_or_no(has_moved))
-    unchanged = (_is_unchanged(p.grad, grad) for p, grad in zip(parameters, gradients, strict=True))
-    recorder.append_fact("그레이디언트", "그대로" if all(unchanged) else "바뀜")
+    are_kept = all(_is_unchanged(p.grad, grad) for p, grad in zip(parameters, gradients, strict=True))
+    recorder.append_fact("그레이디언트", "그대로" if are_kept else "바뀜")
     recorder.append_fact("requires_grad", true_or_false(all(p.requires_grad for p in parameters)))
 
 
 def _is_unchanged(now: torch.Tensor | None, before: torch.Tensor | None) -> bool:
     """Return True if both hold the same numbers, or both are None."""
-    return now is before if now is None or before is None else torch.equal(now, before)
+    if now is None or before is None:
+        return now is before
+    return torch.equal(now, before)
 
 
 def _remove_some_gradients(parameters: Sequence[nn.Parameter]) -> None:
-    """Set the gradients of two parameters to None."""
+    """Set the gradients of two parameters in the middle to None: a program that stops there leaves later ones."""
     parameters[1].grad = parameters[2].grad = None
 
 
@@ -120,8 +123,7 @@ def _moves(stage: Stage) -> None:
 def _large(stage: Stage) -> None:
     """Update twice with very large gradients, and with the parameters in a list.
 
-    A program that clamps gradients makes another update. In the other scenarios, the parameters come as an iterator,
-    which can be read only once.
+    A program that clamps gradients makes another update.
     """
     _update_twice(stage, _enlarge_gradients, as_argument=list)
 
@@ -130,19 +132,21 @@ def _large(stage: Stage) -> None:
 def _none(stage: Stage) -> None:
     """Update twice when some parameters have no gradient.
 
-    A program that does not ask for None raises; one that stops there leaves later parameters where they are.
+    A program that does not ask for None raises; one that stops there leaves later parameters where they are; one that
+    fills `.grad` with zeros leaves tensors.
     """
     _update_twice(stage, _remove_some_gradients)
 
 
 @driver.scenario("leaves", "잎(leaf) 텐서로, 그레이디언트는 그대로")
 def _leaves(stage: Stage) -> None:
-    """Update twice after backward passes, then once with random gradients; record whether training can go on.
+    """Update twice after backward passes, then once with random gradients; record that training can go on.
 
-    Parameters must still be leaves, keep their gradients and be trainable. A program that updates without
-    `torch.no_grad()`, changes gradients or switches off `requires_grad` differs.
+    Parameters must still be leaves, keep their gradients and be trainable. The second model, whose gradients are
+    random, is the witness: no constant gives its numbers. A program that updates without `torch.no_grad()`, changes
+    gradients or switches off `requires_grad` differs.
     """
-    parameters = _update_twice(stage, states=False)
+    parameters = _update_twice(stage, records_values=False)
     recorder = stage.recorder
     recorder.fact("잎(leaf) 텐서", yes_or_no(all(p.is_leaf for p in parameters)))
     model = mlp(stage.env, "given")
@@ -162,12 +166,12 @@ def _frozen(stage: Stage) -> None:
     """
     env, recorder = stage.env, stage.recorder
     model, loss_fn = mlp(env), loss_function(env)
-    frozen = model.layers[0].requires_grad_(False)
+    frozen_layer = model.layers[0].requires_grad_(False)
     start = [p.detach().clone() for p in model.parameters()]
     ((xb, yb),) = batches(env, (5,))
     loss_fn(model(xb), yb).backward()
     recorder.call(stage.student("sgd_update"), model.parameters(), 0.2)
-    has_moved = [not torch.equal(p, q) for p, q in zip(model.parameters(), start, strict=True)]
-    recorder.fact("매개변수마다", ["움직임" if moved else "그대로" for moved in has_moved])
-    thawed = any(p.requires_grad for p in frozen.parameters())
+    moved = [not torch.equal(p, q) for p, q in zip(model.parameters(), start, strict=True)]
+    recorder.fact("매개변수마다", ["움직임" if each else "그대로" for each in moved])
+    thawed = any(p.requires_grad for p in frozen_layer.parameters())
     recorder.fact("얼린 매개변수의 requires_grad", true_or_false(thawed))

@@ -1,8 +1,9 @@
-"""Scenarios on side effects, which a function that only measures must not have; for `sharpness` and `lambda_max`.
+"""Scenarios for `sharpness` and `lambda_max`, which only measure: they must leave the model as it was.
 
-They record what the function leaves behind, and not the value that it returns, so a wrong value costs nothing here.
-A function that never uses the model has no side effects either, and must not pass: each scenario that is added here
-also records that the function called the model.
+`add_…` register scenarios with a driver; `record_…` are bodies for scenarios of the driver's own. None of them records
+the returned number, so a wrong number costs nothing here. A function that never uses the model leaves it as it was,
+too, and must not pass: all but `record_frozen` also record whether the function called the model. (Modes are in
+`_mode_scenarios.py`.)
 """
 
 from collections.abc import Callable, Sequence
@@ -30,11 +31,13 @@ from grader.observe.play import Driver, Stage
 from grader.observe.values import type_name
 
 RANDOM_STATE_SALT = "dropout"
-"""Salt of the random state that is set before each call of the learner's function."""
+"""Salt of the random state that is set before each call of the learner's function. Another salt draws other numbers."""
 Measure = Callable[[Stage, Net, Batch], Any]
-"""Attaches the recorder to the model, sets the random state from `RANDOM_STATE_SALT`, and calls the learner's function
-once with the model and the batch; returns its result.
+"""Lets the recorder note the model's forward passes, sets the random state from `RANDOM_STATE_SALT`, and calls the
+learner's function once with the model and the batch; returns its result.
 """
+MeasureModel = Callable[[Stage, Net], Any]
+"""Calls the learner's function once with the model and a batch of its own choice; returns its result."""
 
 
 def add_weight_scenarios(driver: Driver, measure: Measure, *, check: str) -> None:
@@ -48,9 +51,9 @@ def add_weight_scenarios(driver: Driver, measure: Measure, *, check: str) -> Non
 
     @driver.scenario("weights", "가중치를 그대로 두기", check=check)
     def _weights(stage: Stage) -> None:
-        """Record how far the weights have moved after two calls; a second one adds to what the first one left.
+        """Record how far the weights have moved after two calls, because some errors grow or show at the second only.
 
-        A wrong program leaves the weights at w + e, or goes back to another point.
+        A wrong program stays where it has measured, or goes back to another point.
         """
         model = mlp(stage.env)
         before = flat_weights(model)
@@ -96,7 +99,7 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
         check: id of the check that the scenarios decide.
     """
 
-    def batch_norm_after(stage: Stage) -> nn.BatchNorm1d:
+    def batch_norm_after_call(stage: Stage) -> nn.BatchNorm1d:
         """Make one call with a model in train mode, and return the model's BatchNorm."""
         model = norm_dropout_mlp(stage.env).train()
         measure(stage, model, *batches(stage.env, (6,)))
@@ -110,7 +113,7 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
 
         A wrong program makes passes in train mode and does not put the buffers back.
         """
-        norm = batch_norm_after(stage)
+        norm = batch_norm_after_call(stage)
         assert norm.running_mean is not None
         assert norm.running_var is not None
         stage.recorder.array("buffers", torch.cat([norm.running_mean, norm.running_var]))
@@ -118,18 +121,18 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
 
     @driver.scenario("counter", "배치 정규화가 세는 배치 수", check=check)
     def _counter(stage: Stage) -> None:
-        """Record the counter of batches; with `momentum=None`, the running statistics are averaged with it.
+        """Record the counter of batches. It matters with `momentum=None`: BatchNorm then divides by it.
 
         A wrong program puts back mean and variance, and forgets the counter.
         """
-        norm = batch_norm_after(stage)
+        norm = batch_norm_after_call(stage)
         assert norm.num_batches_tracked is not None
         stage.recorder.fact("num_batches_tracked", int(norm.num_batches_tracked))
         _record_model_was_called(stage)
 
     @driver.scenario("random-state", "난수 상태", check=check)
     def _random_state(stage: Stage) -> None:
-        """Record whether the random state is as before the call.
+        """Record whether the random state of the CPU is as before the call.
 
         A wrong program lets dropout, or its own random vector, draw from the global generator.
         """
@@ -141,12 +144,14 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
         _record_model_was_called(stage)
 
 
-def record_frozen(stage: Stage, measure: Callable[[Stage, Net], object]) -> None:
-    """Record which parameters are frozen after a call, and whether these kept the gradients that they held.
+def record_frozen(stage: Stage, measure: MeasureModel) -> None:
+    """Freeze an mlp's first and last parameters; record which ones are frozen after a call.
+
+    Also record whether the two kept the gradients that they held.
 
     Args:
         stage: the scenario's stage.
-        measure: calls the learner's function once with a model, an `mlp` whose first and last parameters are frozen.
+        measure: calls the learner's function.
     """
     model = mlp(stage.env)
     held = fill_gradients(stage.env, model)  # as if they had been frozen only after some training
@@ -160,12 +165,12 @@ def record_frozen(stage: Stage, measure: Callable[[Stage, Net], object]) -> None
     stage.recorder.fact("얼린 매개변수에 있던 그레이디언트가 그대로임", kept)
 
 
-def record_type(stage: Stage, measure: Callable[[Stage, Net], Any], model: Net) -> None:
-    """Record the type of the returned value; the witness is a weighted sum of the first inputs of the model.
+def record_type(stage: Stage, measure: MeasureModel, model: Net) -> None:
+    """Record the type of the returned value; the witness is a weighted sum of the inputs of the first forward pass.
 
     Args:
         stage: the scenario's stage.
-        measure: calls the learner's function once, with the model and a batch of its own choice.
+        measure: calls the learner's function.
         model: what `measure` is called with.
     """
     witness = ForwardWitness(stage.env, model)

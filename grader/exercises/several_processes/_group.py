@@ -1,12 +1,13 @@
 """The collectives: a `Group` is given to a rank's function in place of the module `torch.distributed`.
 
-Its methods are called, and behave, like the functions of `torch.distributed` with gloo, so that the same code runs in
-real processes: https://docs.pytorch.org/docs/stable/distributed.html. Arguments have the same names; `group` is taken
-and not used, and arguments that only several process groups, devices or timeouts need are missing.
+Its methods are called like the functions of `torch.distributed` and do what those do with gloo, so that the same code
+runs in real processes: https://docs.pytorch.org/docs/stable/distributed.html. Of wrong calls, only some are refused as
+torch refuses them: lists that do not fit, ranks that call different things. `group` is accepted and ignored; other
+arguments that only several process groups, devices or timeouts need do not exist.
 
-A collective that is still missing is one more method of `Group`: it describes this rank's part as a `CollectivePart`,
-with a function that writes the result, and hands it to `_start`. Use it in the program `train` of
-`tests/exercises/test_ranks.py` too, which is compared with two real processes.
+To add a collective, write a method that makes a `CollectivePart` and passes it to `_start`; call it in the program
+`collectives` of `tests/exercises/test_ranks.py`, which is compared with two real processes. Point-to-point calls
+(`send`, `recv`) do not fit, because every rank takes part in a collective.
 """
 
 from collections.abc import Callable, Sequence
@@ -145,6 +146,7 @@ class Group:
         """Write all ranks' tensors into one, for tensors of shape (n, …).
 
         They are joined, shape (ranks * n, …), or stacked if `output_tensor` has one more dimension: (ranks, n, …).
+        The latter is what NCCL does; gloo refuses it.
         """
 
         def write(given: list[Tensor]) -> None:
@@ -281,7 +283,7 @@ def groups_of(world: World) -> list[Group]:
 
 
 def _reduction(op: object) -> str:
-    """Return the name of a reduction, which may be given as `dist.ReduceOp.SUM` or `torch.distributed.ReduceOp.SUM`.
+    """Return the name of a reduction; `op` is one of `ReduceOp` here, or torch's own.
 
     Raises:
         RuntimeError: `ReduceOp` has no such reduction.
@@ -303,8 +305,10 @@ def _reduce(given: Sequence[Tensor], kind: str) -> Tensor:
                 result *= value
             case ReduceOp.MIN:
                 result = torch.minimum(result, value)
-            case _:
+            case ReduceOp.MAX:
                 result = torch.maximum(result, value)
+            case _:
+                raise RuntimeError(f"Unhandled ReduceOp: {kind}")
     return result / len(given) if kind == ReduceOp.AVG else result
 
 
