@@ -144,7 +144,10 @@ def _shuffled(stage: Stage) -> None:
 
 @driver.scenario("epochs", "에폭과 시드마다의 순서", check="order")
 def _epochs(stage: Stage) -> None:
-    """Compare epochs and seeds. A wrong program forgets one of them, or shuffles each rank's fixed share only."""
+    """Compare epochs and seeds, and two epochs with the default seed, 0.
+
+    A wrong program forgets one of them, multiplies them, or shuffles each rank's fixed share only.
+    """
     n, seed = _draw_divisible_count(stage), _draw_seed(stage)
     first = _shards(stage, n, seed=seed, epoch=0)
     next_epoch = _shards(stage, n, seed=seed, epoch=1)
@@ -154,6 +157,8 @@ def _epochs(stage: Stage) -> None:
     recorder.fact("다음 에폭의 순서가 같음", yes_or_no(first == next_epoch))
     recorder.fact("다음 에폭에 rank 0이 읽는 데이터가 같음", yes_or_no(set(first[0]) == set(next_epoch[0])))
     recorder.fact("다른 시드의 순서가 같음", yes_or_no(first == other_seed))
+    of_default = [_shards(stage, n, epoch=epoch) for epoch in (0, 1)]
+    recorder.fact("시드를 주지 않을 때 다음 에폭의 순서가 같음", yes_or_no(of_default[0] == of_default[1]))
 
 
 @driver.scenario("again", "같은 인자로 다시 부르기", check="order")

@@ -223,10 +223,13 @@ def _precision(stage: Stage) -> None:
 def _input(stage: Stage) -> None:
     """Call with the matrix itself, and record it afterwards, and whether it is what was returned.
 
-    A wrong program divides it in place.
+    A wrong program divides it in place. Once more in float32, where a program that converts to float32 makes no copy.
     """
     matrix = _matrix(stage, 4, 5)
     before = matrix.clone()
     result = stage.recorder.call(stage.student("newton_schulz"), matrix)
     stage.recorder.array("부른 다음의 G", matrix)
+    single = before.float()
+    stage.recorder.call(stage.student("newton_schulz"), single)
+    stage.recorder.array("부른 다음의 float32 G", single)
     _claim(stage, "받은 행렬과 다른 텐서를 돌려줌", yes_or_no(result is not matrix), result, before)
