@@ -90,14 +90,26 @@ def _call_of_update(run: Run, update: int) -> int | None:
 def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], list[Event]]:
     """Return the learner's and the solution's events of a call in the order in which they are drawn.
 
-    Events of the kind `gradient` are left out, because the backward pass that causes them is drawn itself. If the
+    Events of the kind `gradient` are left out, because the backward pass that causes them is drawn itself. So is a
+    `zero_grad` right behind another one, which changes nothing. If the
     learner clears the gradients only at the end of the call, the solution's are drawn there, too.
     """
-    learner_events = [event for event in run.events if event.call == call and event.kind != "gradient"]
-    solution_events = [event for event in solution.events if event.call == call and event.kind != "gradient"]
+    learner_events, solution_events = (
+        _without_repeated_clears([e for e in one.events if e.call == call and e.kind != "gradient"])
+        for one in (run, solution)
+    )
     if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
         solution_events = _move_clears_to_end(solution_events, learner_events)
     return learner_events, _order_clears_as_learner(solution_events, learner_events)
+
+
+def _without_repeated_clears(events: list[Event]) -> list[Event]:
+    """Return the events without each `zero_grad` that follows another one directly."""
+    return [
+        event
+        for before, event in zip([None, *events], events, strict=False)
+        if event.kind != "zero_grad" or before is None or before.kind != "zero_grad"
+    ]
 
 
 def _move_clears_to_end(solution_events: list[Event], learner_events: list[Event]) -> list[Event]:

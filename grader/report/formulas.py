@@ -30,6 +30,8 @@ def subscript(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
+_NOISE = 1e-9
+"""Fraction of the largest coefficient; what is smaller is 0 but for rounding."""
 _NUDGE = 1e-6
 """Relative amount that rounds ties like 0.1875 one way, whatever the last bits of a computed coefficient are."""
 
@@ -64,7 +66,8 @@ def formula(names: Sequence[str], coefficients: Sequence[float], largest: float)
     """Return a sum such as `1.0·g₁ + 0.5·g₃`; terms negligible beside `largest` are left out."""
     terms = [(c, n) for c, n in zip(coefficients, names, strict=True) if coefficient(c, largest) != "0"]
     if not terms:
-        return "0"
+        is_tiny = any(abs(c) > _NOISE * largest for c in coefficients)
+        return "거의 0" if is_tiny else "0"
     text = ""
     for index, (value, name) in enumerate(terms[:_TERMS_SHOWN]):
         negative = value < 0

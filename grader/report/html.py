@@ -89,7 +89,7 @@ def feedback_html(
             ask for them.
     """
     diagnosis = feedback.diagnosis
-    pairs = timeline.align(diagnosis.yours, diagnosis.right)
+    pairs = timeline.to_show(diagnosis)
     framed = words.framed(feedback)
     card: str = (
         template_environment()

@@ -250,7 +250,7 @@ def _evidence(feedback: Feedback, width: int) -> Iterable[RenderableType]:
         if first.tensor is not None:
             what = plain_text.one_line(f"{formulas.element_name(first.tensor)}의 값")
             yield _indented(prose(what, label="무엇이  "), 2)
-    pairs = timeline.align(diagnosis.yours, diagnosis.right)
+    pairs = timeline.to_show(diagnosis)
     if pairs:
         compared = diagnosis.yours and timeline.is_readable(pairs) and any(pair.differs for pair in pairs)
         title = words.order_title(feedback)

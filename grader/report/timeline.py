@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.feedback import Moment
+from grader.course.feedback import Diagnosis, Moment
 from grader.report.plain_text import one_line
 
 _FEW_COLUMNS = 7
@@ -62,6 +62,17 @@ def align(yours: Sequence[Moment], right: Sequence[Moment]) -> list[Pair]:
             pairs += [Pair(mine, None), Pair(None, theirs)]
             i, j = i + 1, j + 1
     return [*pairs, OTHERS] if pairs and is_cut else pairs
+
+
+def to_show(diagnosis: Diagnosis) -> list[Pair]:
+    """Return the columns of both timelines; none if all are alike and named mistakes explain everything.
+
+    Alike, they tell a learner where not to look any more, who has no need of it then.
+    """
+    pairs = align(diagnosis.yours, diagnosis.right)
+    if diagnosis.mistakes_explain_all and not any(pair.differs for pair in pairs):
+        return []
+    return pairs
 
 
 def is_readable(pairs: Sequence[Pair]) -> bool:

@@ -214,7 +214,8 @@ def _train_and_record_modes(stage: Stage, case: QACase, epochs: int) -> None:
     recorder, modes_seen = stage.recorder, case.model.modes_seen
     for kind, fact in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
         modes = sorted(modes_seen[kind])
-        recorder.claim(fact, modes, [modes_seen[kind][is_training] for is_training in modes])
+        names = ["학습" if is_training else "평가" for is_training in modes]
+        recorder.claim(fact, "와 ".join(names), [modes_seen[kind][is_training] for is_training in modes])
         modes_seen[kind].clear()  # so that the pass below is the only one
     with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
         case.model(case.train.batches[0]["input_ids"])

@@ -6,6 +6,7 @@ real, so that a new wording in PyTorch fails a test.
 
 import re
 
+from grader.course.reading import load_course
 from grader.observe.wording import AFTER_THE_CALL, LEAVE_ORIGINALS, particle
 from grader.report.exceptions.entry import Advice
 from grader.report.exceptions.python_errors import IMPORTS, PYTHON_ERRORS
@@ -74,6 +75,14 @@ def advise(error: str, source_line: str | None) -> str | None:
     if found is None:
         return None
     entry, match = found
+    name = match.groupdict().get("name") or ""
+    if error.startswith("NameError") and name in load_course().exercises:
+        return (
+            f"`{name}`{particle(name, '은/는')} 여기에 없는 함수예요. 다른 노트북에서 쓴 함수는 부를 수 없으니, "
+            "필요한 줄을 이 함수 안에 다시 쓰세요."
+        )
+    if near is not None and near.startswith(f"{name}_") and error.startswith("NameError"):
+        return f"`{name}`에 값을 담은 줄이 없어요. 앞에서 구한 값을 `{name} = …`처럼 담았는지 보세요."
     if near is not None and entry.id in _ON_NAMES:
         return f"`{near}`{particle(near, '을/를')} 쓰려던 건가요? 철자가 다른 이름을 썼어요."
     words = {name: _Word(word) for name, word in match.groupdict("").items()}
