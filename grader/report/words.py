@@ -82,9 +82,6 @@ _NUMERALS = {2: "둘", 3: "셋", 4: "넷", 5: "다섯", 6: "여섯"}
 _AS_THE_EXERCISE_WRITES_IT = (
     "채점기는 문제에 적힌 순서와 이름으로 값을 넣어요. 함수의 첫 줄을 문제와 같게 고치고 다시 확인해 보세요."
 )
-_AFTER_THE_PLACEHOLDER = (
-    "나누어 줄 때 있던 `raise NotImplementedError`가 남아 있어요. 다 썼으면 그 줄을 지우세요."
-)
 _AFTER_A_RAISE = "내 코드의 `raise`가 낸 예외예요. 그 조건이 받아야 할 값까지 거절하지 않는지 보세요."
 
 
@@ -246,13 +243,8 @@ def next_step(feedback: Feedback) -> str:
     if feedback.diagnosis.signature:
         return _AS_THE_EXERCISE_WRITES_IT
     if feedback.status == "error":
-        return _after_raise(feedback) if feedback.raised else _after_exception(feedback)
+        return _after_exception(feedback)
     return NEXT_STEPS[feedback.status]
-
-
-def _after_raise(feedback: Feedback) -> str:
-    is_placeholder = (feedback.error or "").startswith("NotImplementedError")
-    return _AFTER_THE_PLACEHOLDER if is_placeholder else _AFTER_A_RAISE
 
 
 def _beside_mistakes(feedback: Feedback) -> str:
@@ -263,8 +255,7 @@ def _beside_mistakes(feedback: Feedback) -> str:
         return ""
     these = "이 실수를" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들을"
     where = "" if feedback.line is None else f"{_line(feedback.line, feedback.cell)}에서 "
-    advice = _after_raise(feedback) if feedback.raised else _after_exception(feedback)
-    return f"{where}예외가 나요. 정답에 {these} 더해 실행하면 나지 않는 예외예요. {advice}"
+    return f"{where}예외가 나요. 정답에 {these} 더해 실행하면 나지 않아요. {_after_exception(feedback)}"
 
 
 def place_beside_exception(feedback: Feedback) -> str:
@@ -279,6 +270,9 @@ def place_beside_exception(feedback: Feedback) -> str:
 def _after_exception(feedback: Feedback) -> str:
     if feedback.error is None:  # no exception: the code does not parse, and the message says what to do
         return ""
+    if feedback.raised:
+        is_placeholder = feedback.error.startswith("NotImplementedError")  # the headline tells it
+        return "" if is_placeholder else _AFTER_A_RAISE
     return advise(feedback.error, feedback.source_line) or NEXT_STEPS["error"]
 
 

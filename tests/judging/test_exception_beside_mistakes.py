@@ -163,7 +163,7 @@ def test_mistakes_are_named_and_the_exception_is_told_at_its_line(
     assert feedback.line == line
     step = words.next_step(feedback)
     these = "이 실수를" if len(named) == 1 else "이 실수들을"
-    assert step.startswith(f"{line}번째 줄에서 예외가 나요. 정답에 {these} 더해 실행하면 나지 않는 예외예요.")
+    assert step.startswith(f"{line}번째 줄에서 예외가 나요. 정답에 {these} 더해 실행하면 나지 않아요.")
     assert advice in step
     place = words.place_beside_exception(feedback)
     assert bool(place) == (len(named) == 1)

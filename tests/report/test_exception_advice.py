@@ -447,3 +447,17 @@ def test_attribute_that_nearly_exists_is_suggested(line: str, near: str | None) 
     said = advise(f"AttributeError: {failure.message}", line)
     assert said is not None
     assert (f"`{near}`" in said) == (near is not None)
+
+
+def test_a_value_that_was_not_kept_is_no_misspelling() -> None:
+    """Python suggests `loss_fn` for `loss`, and a learner would write `loss_fn.backward()`."""
+    said = advise("NameError: name 'loss' is not defined. Did you mean: 'loss_fn'?", "loss.backward()")
+    assert said is not None
+    assert "`loss = …`" in said
+    assert "철자" not in said
+
+
+def test_a_function_of_another_notebook_is_named_as_one() -> None:
+    said = advise("NameError: name 'train_step' is not defined", "return train_step(model, opt)")
+    assert said is not None
+    assert "다른 노트북" in said

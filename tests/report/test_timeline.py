@@ -57,8 +57,11 @@ def test_timelines_that_contradict_their_flags_lose_nothing() -> None:
 
 
 def test_same_order_of_events_is_said_in_words() -> None:
-    """Two equal timelines would make a learner look for a difference that is not there."""
-    card = Parsed(feedback_html(samples.joined())).text
+    """Two equal timelines would make a learner look for a difference; nothing is said where mistakes explain all."""
+    explained = samples.joined()
+    assert "여기에서 기록한" not in Parsed(feedback_html(explained)).text
+    open_ = replace(explained, diagnosis=replace(explained.diagnosis, unexplained=("scenario",)))
+    card = Parsed(feedback_html(open_)).text
     assert "여기에서 기록한 단계(zero_grad, forward, backward, step)의 순서는 정답과 같아요." in card
     assert "backward()" in card
     assert "없음" not in card

@@ -345,7 +345,7 @@ _NAMES = (
     ),
     Advice(
         "unknown-name",
-        r"NameError",
+        r"NameError(: name '(?P<name>\w+)')?",
         "이름의 철자를 확인하세요. 함수 밖에서 만든 변수라면 함수 안에서 만들어 쓰세요.",
     ),
     Advice(
