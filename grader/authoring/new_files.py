@@ -252,7 +252,7 @@ _STYLES = {
 
 _LESSON_SOURCE = '''# %% tags=["folded"]
 # 준비: 라이브러리
-from grader import check, hint, predict, reveal
+from grader import check, clinic, drill, hint, microscope, predict, progress, reveal
 
 # %% [markdown]
 r"""
