@@ -22,7 +22,7 @@ from grader.plots import publish
 ASKED = re.compile(r"""^predict\(\s*["']([\w-]+)["']\s*\)""", re.MULTILINE)
 """Finds the cells that ask for a prediction, with its id."""
 _TOLD = re.compile(r"""\breveal\(\s*["']([\w-]+)["']""")
-_FIRST = "위에서 예측을 먼저 골라 보세요(둘이면 둘 다)."
+_FIRST = "위에서 예측을 먼저 골라 보세요."
 _VEIL = f"""<style>
 .jp-OutputArea-child:has(details.hanstep-veil:not([open])) ~ .jp-OutputArea-child {{ display: none }}
 .jp-OutputArea-child .hanstep-veiled {{ display: inline !important }}
