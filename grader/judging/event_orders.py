@@ -90,9 +90,9 @@ def _call_of_update(run: Run, update: int) -> int | None:
 def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], list[Event]]:
     """Return the learner's and the solution's events of a call in the order in which they are drawn.
 
-    Events of the kind `gradient` are left out, because the backward pass that causes them is drawn itself. So is a
-    `zero_grad` right behind another one, which changes nothing. If the
-    learner clears the gradients only at the end of the call, the solution's are drawn there, too.
+    Two kinds of events are left out: a `gradient`, because the backward pass that causes it is drawn itself, and a
+    `zero_grad` right behind another one, because it changes nothing. If the learner clears the gradients only at the
+    end of the call, the solution's are drawn there, too.
     """
     learner_events, solution_events = (
         _without_repeated_clears([e for e in one.events if e.call == call and e.kind != "gradient"])

@@ -2,8 +2,8 @@
 
 Answers are one group if these agree: the status, the checks that passed, the mistakes that were named and whether they
 explain everything, and the place where the run first differs. Where they do not explain everything, the values there
-and the exception must agree as well; where they explain an exception, the place need not. (An answer under another name
-is in a group of its own.)
+and the exception must agree as well; where they explain an exception, the place need not. (Answers
+under another name stand apart from those under the right one.)
 """
 
 import hashlib

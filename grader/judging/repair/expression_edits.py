@@ -16,6 +16,7 @@ source puts `len(xb)` in the place of `n`, at little more than `_DIFFERENCE_COST
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
@@ -86,8 +87,8 @@ _METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
 """Methods whose receiver (`backward`) or first argument (the others) is the value that the statement is about."""
 
 
-_MAKE_NUMBERS = (".item", ".tolist", "float", "int", "len")
-"""Endings of what is called for plain numbers."""
+_MAKE_NUMBERS = re.compile(r"float|int|len|.*\.(item|tolist)", re.DOTALL)
+"""What is called for plain numbers: a function, or a method of a tensor. (`.float()` returns a tensor.)"""
 
 
 def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
@@ -190,12 +191,9 @@ def _enclosing_in_solution(
 
     Those that the statement has around it already are left out: `loss.item()` would become `loss.item().item()`.
     """
-    found = (
-        solution.enclosing_expressions.get(ast.dump(node), ())
-        if isinstance(node, ast.BinOp | ast.Call)
-        else ()
-    )
-    if found:
+    if not isinstance(node, ast.BinOp | ast.Call):
+        return
+    if found := solution.enclosing_expressions.get(ast.dump(node), ()):
         written = {ast.dump(n) for part in own_parts(statement.node) for n in ast.walk(part)}
         yield from ((size, new) for size, new in found if ast.dump(new) not in written)
 
@@ -396,7 +394,7 @@ def _as_number_or_detached(
     definition: DefinitionText, node: ast.stmt, value: ast.expr, cost: float
 ) -> Iterator[Draft]:
     """Yield the statement with `.item()` or `.detach()` after its value, if that is no number already."""
-    if isinstance(value, ast.Call) and ast.unparse(value.func).endswith(_MAKE_NUMBERS):
+    if isinstance(value, ast.Call) and _MAKE_NUMBERS.fullmatch(ast.unparse(value.func)):
         return
     is_only_assigned = isinstance(node, ast.Assign | ast.AnnAssign) and value is node.value
     for name in ("item", "detach"):

@@ -57,6 +57,8 @@ def test_what_the_solution_has_around_an_expression_comes_once() -> None:
     assert all(".item().item()" not in edit.program for edit in edits)
     missing = tried("def f(step, x):\n    y = step(x)\n    return y\n", solution)
     assert position(missing, "y = step(x).item()") < EARLY
+    converted = tried("def f(step, x):\n    y = step(x).float()\n    return y\n", solution)
+    assert any("y = step(x).float().item()" in edit.program for edit in converted)
 
 
 def test_an_import_comes_along_with_what_needs_it() -> None:

@@ -105,7 +105,6 @@
     return cell.model.type !== "code" || !failed(cell);
   };
 
-
   const RUNS = "실행하고 있어요…";
   const WAITS = "골랐어요. 다른 예측도 고르면 실행해요.";
   const isFolded = (cell) => cell?.model.type === "code" && tagsOf(cell).includes("folded");
@@ -183,7 +182,8 @@
     }
     for (const one of group) told.delete(one.id);
     look(app, panel);
-    goOn(notebook, sharing(notebook, find()));
+    // A cell that has failed keeps the cursor near it.
+    if (group.every((one) => verdictOn(notebook, one))) goOn(notebook, group);
     notebook.widgets[find()?.told]?.node.querySelector("[data-prediction]")?.scrollIntoView({ block: "nearest" });
   };
 
