@@ -30,7 +30,7 @@ title = "더하기와 빼기"
 """,
     SHARED: """
 [first-only]
-title = "첫 수만 돌려줘요"
+title = "첫 수만 돌려줬어요"
 explain = "둘째 수를 쓰지 않았어요."
 hint = "인자가 몇 개인지 세어 보세요."
 """,
@@ -180,7 +180,7 @@ def test_a_course_is_what_its_files_say(root: Path) -> None:
     subtracts, first_only = add.mistakes
     assert subtracts.programs == ((("a + b", "a - b"),), (("a + b", "b - a"),))
     assert (subtracts.at, first_only.at) == ("return", "def")
-    assert first_only.title == "첫 수만 돌려줘요"
+    assert first_only.title == "첫 수만 돌려줬어요"
     assert first_only.hint == "`b`가 어디에 쓰이는지 보세요."
 
 

@@ -25,4 +25,4 @@ def test_twin_that_keeps_a_call_which_is_not_written_is_not_shown() -> None:
     feedback = assess(exercise, trace, cached_reference("accumulate", SEED), Origin(None, source))
     (named,) = (mistake for mistake in feedback.diagnosis.mistakes if "no-clip" in mistake.ids)
     assert named.ids == ("no-clip", "full-windows-not-clipped")
-    assert named.titles == ("그레이디언트를 클리핑하지 않아요",)
+    assert named.titles == ("그레이디언트를 클리핑하지 않았어요",)

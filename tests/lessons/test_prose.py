@@ -18,11 +18,15 @@ from markdown_it import MarkdownIt
 
 from grader import paths
 from grader.course.reading import load_course
+from grader.scripts.rules import all_rules
 from tests.places import ROOT
 
 LESSONS = sorted((ROOT / "solutions").glob("*/*.py"))
 TABLES = sorted((ROOT / "solutions").rglob("*.toml"))
 GLOSSARY = tomllib.loads((ROOT / "assets" / "glossary.toml").read_text(encoding="utf-8"))["term"]
+
+FINAL_SS = 20
+"""Number of ㅆ among the final consonants of Hangul syllables; (code - 0xAC00) % 28 gives it."""
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 QUOTED = re.compile(r"「[^」]*」|“[^”]*”")
@@ -200,6 +204,22 @@ def test_the_gate_knows_the_bold_trap(markdown: str, trapped: bool) -> None:
 def test_the_gate_hears_blunt_endings(text: str, blunt: bool) -> None:
     """The gate itself: plain and intimate endings are heard, quotations and polite endings are not."""
     assert bool(blunt_sentences(text)) is blunt
+
+
+def test_titles_of_mistakes_are_no_orders() -> None:
+    """A title says what the code did. In the present, 「그레이디언트를 지워요」 reads as an order to the learner."""
+    titles = [mistake.title for exercise in load_course().exercises.values() for mistake in exercise.mistakes]
+    titles += [rule.title.ko for rule in all_rules()]
+    assert len(titles) > 1000
+    assert [title for title in titles if _may_be_an_order(title)] == []
+    assert _may_be_an_order("마이크로 배치마다 업데이트해요")
+    assert _may_be_an_order("그레이디언트를 지우지 않아요")
+
+
+def _may_be_an_order(title: str) -> bool:
+    past = re.search(r"(.)어요$", title)
+    told_in_past = past is not None and (ord(past[1]) - 0xAC00) % 28 == FINAL_SS
+    return not told_in_past and not title.endswith(("에요", "예요", "없어요", "달라요", "몰라요", "같아요"))
 
 
 def test_glossary_is_whole() -> None:

@@ -37,7 +37,7 @@ NO_DIVISION = NamedMistake(
 )
 DROPS_LEFTOVER = NamedMistake(
     ids=("drops-leftover",),
-    titles=("짧은 마지막 구간을 버려요",),
+    titles=("짧은 마지막 구간을 버렸어요",),
     explain="마이크로 배치가 남아도 업데이트하지 않고 끝나요.",
     hint="반복문이 끝난 다음 무엇이 남아 있나요?",
 )
@@ -106,7 +106,7 @@ def pair() -> Feedback:
         "그레이디언트 누적",
         "failed",
         checks(False, False, True),
-        message="손실을 마이크로 배치 수로 나누지 않았어요 그리고 짧은 마지막 구간을 버려요",
+        message="손실을 마이크로 배치 수로 나누지 않았어요 그리고 짧은 마지막 구간을 버렸어요",
         diagnosis=Diagnosis(
             (NO_DIVISION, DROPS_LEFTOVER),
             FirstDifference("SGD", "첫 번째 업데이트 뒤의 0.bias[0]", "0.0123", "0.0492", 1, "0.bias"),

@@ -152,7 +152,7 @@ def _top(file: str, loop: ast.For) -> bool:
 RULE = Rule(
     id="acc-last-batch",
     severity="bug",
-    title=Said("마지막 배치의 정확도만 남아요", "The accuracy is that of the last batch"),
+    title=Said("마지막 배치의 정확도만 남았어요", "The accuracy is that of the last batch"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

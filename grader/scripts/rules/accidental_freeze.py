@@ -144,7 +144,7 @@ def _mixed(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="accidental-freeze",
     severity="bug",
-    title=Said("새로 만든 층까지 얼려요", "A fresh layer is frozen, too"),
+    title=Said("새로 만든 층까지 얼렸어요", "A fresh layer is frozen, too"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

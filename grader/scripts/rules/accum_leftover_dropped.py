@@ -93,7 +93,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="accum-leftover-dropped",
     severity="bug",
-    title=Said("남은 마이크로 배치를 버려요", "Leftover micro-batches are thrown away"),
+    title=Said("남은 마이크로 배치를 버렸어요", "Leftover micro-batches are thrown away"),
     lesson="01_five_line_step/4_accumulation_loop",
     find=_find,
 )

@@ -189,7 +189,7 @@ def _told(place: Place | None, usual: int, count: int) -> Finding:
 RULE = Rule(
     id="accum-off-by-one",
     severity="bug",
-    title=Said("모으는 개수가 하나 어긋나요", "The window's counter is off by one"),
+    title=Said("모으는 개수가 하나 어긋났어요", "The window's counter is off by one"),
     lesson="01_five_line_step/9_find_the_bug",
     find=_find,
 )

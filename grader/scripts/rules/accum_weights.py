@@ -101,14 +101,14 @@ RULES = [
     Rule(
         id="accum-no-divide",
         severity="bug",
-        title=Said("모은 손실을 나누지 않아요", "Accumulated losses are not divided"),
+        title=Said("모은 손실을 나누지 않았어요", "Accumulated losses are not divided"),
         lesson="01_five_line_step/3_why_accumulation_works",
         find=partial(_find, False),
     ),
     Rule(
         id="double-division",
         severity="bug",
-        title=Said("모은 손실을 두 번 나눠요", "Accumulated losses are divided twice"),
+        title=Said("모은 손실을 두 번 나눴어요", "Accumulated losses are divided twice"),
         lesson="01_five_line_step/3_why_accumulation_works",
         find=partial(_find, True),
     ),

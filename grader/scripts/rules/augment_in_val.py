@@ -146,7 +146,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="augment-in-val",
     severity="bug",
-    title=Said("검증 데이터를 무작위로 변형해요", "The evaluation is augmented at random"),
+    title=Said("검증 데이터를 무작위로 변형했어요", "The evaluation is augmented at random"),
     lesson=None,
     find=_find,
 )

@@ -64,7 +64,7 @@ RULE = Rule(
     id="backward-ignores-gradient",
     severity="warning",
     title=Said(
-        "`backward()`가 받은 그레이디언트를 쓰지 않아요", "A backward that ignores the gradient from above"
+        "`backward()`가 받은 그레이디언트를 쓰지 않았어요", "A backward that ignores the gradient from above"
     ),
     lesson=None,
     find=_find,

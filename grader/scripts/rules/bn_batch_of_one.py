@@ -47,7 +47,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="bn-batch-of-one",
     severity="bug",
-    title=Said("배치 정규화가 샘플 하나로 학습해요", "Batch norm trains on single samples"),
+    title=Said("배치 정규화가 샘플 하나로 학습했어요", "Batch norm trains on single samples"),
     lesson="01_five_line_step/3_why_accumulation_works",
     find=_find,
 )

@@ -161,7 +161,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="ckpt-wrong-direction",
     severity="bug",
-    title=Said("나빠질 때 모델을 저장해요", "The model is kept when it got worse"),
+    title=Said("나빠질 때 모델을 저장했어요", "The model is kept when it got worse"),
     lesson="02_loop_anatomy/6_best_checkpoint",
     find=_find,
 )

@@ -69,7 +69,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="closure-batches",
     severity="warning",
-    title=Said("클로저가 불릴 때마다 다른 배치를 써요", "Each evaluation of the closure has another batch"),
+    title=Said("클로저가 불릴 때마다 다른 배치를 썼어요", "Each evaluation of the closure has another batch"),
     lesson=None,
     find=_find,
 )

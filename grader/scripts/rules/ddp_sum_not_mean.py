@@ -65,7 +65,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="ddp-sum-not-mean",
     severity="warning",
-    title=Said("복제본의 그레이디언트를 평균하지 않아요", "Replica gradients are summed, not averaged"),
+    title=Said("복제본의 그레이디언트를 평균하지 않았어요", "Replica gradients are summed, not averaged"),
     lesson="05_several_processes/1_mean_of_gradients",
     find=_find,
 )

@@ -102,7 +102,7 @@ def _mend(facts: Facts, first: ForwardRan) -> Said:
 RULE = Rule(
     id="eval-mode-not-restored",
     severity="bug",
-    title=Said("평가 모드인 채로 학습해요", "Training continues in eval mode"),
+    title=Said("평가 모드인 채로 학습했어요", "Training continues in eval mode"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

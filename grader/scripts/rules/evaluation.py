@@ -195,7 +195,7 @@ RULES = [
     Rule(
         id="eval-in-train-mode",
         severity="bug",
-        title=Said("학습 모드로 평가해요", "Evaluation in train mode"),
+        title=Said("학습 모드로 평가했어요", "Evaluation in train mode"),
         lesson="01_five_line_step/6_evaluation_and_switches",
         find=_in_train_mode,
     ),

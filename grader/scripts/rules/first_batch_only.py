@@ -47,7 +47,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="first-batch-only",
     severity="bug",
-    title=Said("첫 배치로만 학습해요", "Only the first batch is ever used"),
+    title=Said("첫 배치로만 학습했어요", "Only the first batch is ever used"),
     lesson="01_five_line_step/5_one_epoch",
     find=_find,
 )

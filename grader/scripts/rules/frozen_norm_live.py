@@ -51,7 +51,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="frozen-norm-live",
     severity="info",
-    title=Said("얼린 배치 정규화의 통계가 바뀌어요", "Statistics of frozen batch norms keep moving"),
+    title=Said("얼린 배치 정규화의 통계가 바뀌었어요", "Statistics of frozen batch norms keep moving"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

@@ -102,7 +102,7 @@ def _undetached(old: BackwardRan, cosines: list[float], of: int) -> Finding:
 RULE = Rule(
     id="gan-stale-d-grads",
     severity="bug",
-    title=Said("다른 손실의 그레이디언트가 섞여요", "Gradients of another loss are mixed in"),
+    title=Said("다른 손실의 그레이디언트가 섞였어요", "Gradients of another loss are mixed in"),
     lesson="01_five_line_step/2_two_more_lines",
     find=_find,
 )

@@ -61,7 +61,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="graph-over-updates",
     severity="bug",
-    title=Said("앞 업데이트의 그래프까지 역전파해요", "Backward runs through earlier updates"),
+    title=Said("앞 업데이트의 그래프까지 역전파했어요", "Backward runs through earlier updates"),
     lesson="01_five_line_step/8_backward_graph",
     find=_find,
 )

@@ -352,7 +352,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="inplace-input",
     severity="bug",
-    title=Said("입력 데이터를 제자리에서 바꿔요", "The input data is changed in place"),
+    title=Said("입력 데이터를 제자리에서 바꿨어요", "The input data is changed in place"),
     lesson=None,
     find=_find,
 )

@@ -42,7 +42,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="kl-on-probabilities",
     severity="bug",
-    title=Said("kl_div에 확률을 그대로 넣어요", "kl_div is given probabilities"),
+    title=Said("kl_div에 확률을 그대로 넣었어요", "kl_div is given probabilities"),
     lesson=None,
     find=_find,
 )

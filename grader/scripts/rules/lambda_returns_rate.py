@@ -48,7 +48,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="lambda-returns-rate",
     severity="bug",
-    title=Said("LambdaLR이 학습률을 두 번 곱해요", "LambdaLR multiplies the rate twice"),
+    title=Said("LambdaLR이 학습률을 두 번 곱했어요", "LambdaLR multiplies the rate twice"),
     lesson="02_loop_anatomy/4_schedules",
     find=_find,
 )

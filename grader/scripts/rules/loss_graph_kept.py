@@ -51,7 +51,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="loss-graph-kept",
     severity="warning",
-    title=Said("손실의 그래프가 계속 쌓여요", "The graphs of losses pile up"),
+    title=Said("손실의 그래프가 계속 쌓였어요", "The graphs of losses pile up"),
     lesson="01_five_line_step/5_one_epoch",
     find=_find,
 )

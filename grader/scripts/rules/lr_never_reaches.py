@@ -128,7 +128,7 @@ def _too_long(place: Place, length: int, scheduler: SchedulerFacts, calls: list[
 RULE = Rule(
     id="lr-never-reaches",
     severity="warning",
-    title=Said("학습률이 목표에 닿지 못해요", "The rate never reaches its value"),
+    title=Said("학습률이 목표에 닿지 못했어요", "The rate never reaches its value"),
     lesson="02_loop_anatomy/4_schedules",
     find=_find,
     late=True,

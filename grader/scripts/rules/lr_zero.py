@@ -60,7 +60,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="lr-zero",
     severity="bug",
-    title=Said("학습률 0으로 업데이트해요", "Updates with the rate 0"),
+    title=Said("학습률 0으로 업데이트했어요", "Updates with the rate 0"),
     lesson="02_loop_anatomy/4_schedules",
     find=_find,
 )

@@ -176,7 +176,7 @@ def _first(evaluated: list[BatchLoaded], loader: int) -> int:
 RULE = Rule(
     id="mean-of-batch-means",
     severity="warning",
-    title=Said("배치 평균의 평균을 내요", "A mean of batch means"),
+    title=Said("배치 평균의 평균을 냈어요", "A mean of batch means"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

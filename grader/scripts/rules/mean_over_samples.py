@@ -113,7 +113,7 @@ def _in_loop(facts: Facts, place: Place, loop: ast.AST) -> Iterator[Finding]:
 RULE = Rule(
     id="mean-over-samples",
     severity="bug",
-    title=Said("평균을 샘플 수로 다시 나눠요", "Means are divided by the number of samples"),
+    title=Said("평균을 샘플 수로 다시 나눴어요", "Means are divided by the number of samples"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

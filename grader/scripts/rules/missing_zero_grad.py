@@ -123,7 +123,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="missing-zero-grad",
     severity="bug",
-    title=Said("그레이디언트를 지우지 않아요", "Gradients are never cleared"),
+    title=Said("그레이디언트를 지우지 않았어요", "Gradients are never cleared"),
     lesson="01_five_line_step/1_five_lines",
     find=_find,
 )

@@ -101,7 +101,7 @@ RULES = [
     Rule(
         id="ema-copy-trained",
         severity="bug",
-        title=Said("이동 평균 모델도 학습해요", "The averaged copy is trained, too"),
+        title=Said("이동 평균 모델도 학습했어요", "The averaged copy is trained, too"),
         lesson=None,
         find=_trained,
     ),

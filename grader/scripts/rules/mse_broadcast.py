@@ -118,7 +118,7 @@ def _in_functions(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="mse-broadcast",
     severity="bug",
-    title=Said("손실 안에서 모양이 늘어나요", "A loss broadcasts its arguments"),
+    title=Said("손실 안에서 모양이 늘어났어요", "A loss broadcasts its arguments"),
     lesson=None,
     find=_find,
 )

@@ -144,7 +144,7 @@ RULES = [
     Rule(
         id="detached-forward",
         severity="bug",
-        title=Said("순전파에서 그래프가 끊겨요", "The graph is cut in the forward"),
+        title=Said("순전파에서 그래프가 끊겼어요", "The graph is cut in the forward"),
         lesson="01_five_line_step/8_backward_graph",
         find=_detached,
     ),

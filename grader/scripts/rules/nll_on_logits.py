@@ -50,7 +50,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="nll-on-logits",
     severity="bug",
-    title=Said("nll_loss에 로짓이 들어가요", "NLL loss on logits"),
+    title=Said("nll_loss에 로짓이 들어갔어요", "NLL loss on logits"),
     lesson=None,
     find=_find,
 )

@@ -167,7 +167,7 @@ def _told(place: Place | None, single: int, count: int, every: int, mend: Said) 
 RULE = Rule(
     id="no-shuffle-sorted",
     severity="bug",
-    title=Said("정렬된 데이터를 섞지 않아요", "Sorted data without shuffling"),
+    title=Said("정렬된 데이터를 섞지 않았어요", "Sorted data without shuffling"),
     lesson="02_loop_anatomy/1_seeds",
     find=_find,
 )

@@ -97,7 +97,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="no-step",
     severity="bug",
-    title=Said("step이 한 번도 실행되지 않아요", "The optimizer never steps"),
+    title=Said("step이 한 번도 실행되지 않았어요", "The optimizer never steps"),
     lesson="01_five_line_step/4_accumulation_loop",
     find=_find,
 )

@@ -33,7 +33,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="optimizer-consumed-generator",
     severity="bug",
-    title=Said("다 쓴 제너레이터를 옵티마이저에 넘겨요", "The optimizer gets a spent iterator"),
+    title=Said("다 쓴 제너레이터를 옵티마이저에 넘겼어요", "The optimizer gets a spent iterator"),
     lesson="01_five_line_step/4_accumulation_loop",
     find=_find,
 )

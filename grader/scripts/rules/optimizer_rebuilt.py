@@ -65,7 +65,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="optimizer-rebuilt",
     severity="bug",
-    title=Said("옵티마이저를 반복해서 새로 만들어요", "The optimizer is built anew in the loop"),
+    title=Said("옵티마이저를 반복해서 새로 만들었어요", "The optimizer is built anew in the loop"),
     lesson="02_loop_anatomy/4_schedules",
     find=_find,
 )

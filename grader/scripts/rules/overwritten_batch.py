@@ -348,7 +348,7 @@ def _paired(one: Rebound) -> Said:
 RULE = Rule(
     id="overwritten-batch",
     severity="bug",
-    title=Said("쓰기 전에 배치가 덮어써져요", "Batches are overwritten before they are used"),
+    title=Said("쓰기 전에 배치가 덮어써졌어요", "Batches are overwritten before they are used"),
     lesson=None,
     find=_find,
 )

@@ -211,7 +211,7 @@ def _told(place: Place, share: float) -> Finding:
 RULE = Rule(
     id="pad-in-accuracy",
     severity="bug",
-    title=Said("채운 자리를 정확도에 세요", "Padding counts in the accuracy"),
+    title=Said("채운 자리를 정확도에 셌어요", "Padding counts in the accuracy"),
     lesson="03_bells_and_whistles/7_unequal_lengths",
     find=_find,
 )

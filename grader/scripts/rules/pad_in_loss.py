@@ -176,7 +176,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="pad-in-loss",
     severity="bug",
-    title=Said("채운 자리가 손실에 들어가요", "Padding counts in the loss"),
+    title=Said("채운 자리가 손실에 들어갔어요", "Padding counts in the loss"),
     lesson="03_bells_and_whistles/7_unequal_lengths",
     find=_find,
 )

@@ -248,7 +248,7 @@ def _told(place: Place, seed: int | None, count: int, first: int, same: int) -> 
 RULE = Rule(
     id="reseed-in-loop",
     severity="bug",
-    title=Said("반복문 안에서 시드를 다시 정해요", "The seed is set again in the loop"),
+    title=Said("반복문 안에서 시드를 다시 정했어요", "The seed is set again in the loop"),
     lesson="02_loop_anatomy/1_seeds",
     find=_find,
 )

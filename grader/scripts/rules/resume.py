@@ -135,7 +135,7 @@ RULES = [
     Rule(
         id="resume-no-optimizer",
         severity="bug",
-        title=Said("옵티마이저 상태 없이 이어서 학습해요", "Resumed without the optimizer's state"),
+        title=Said("옵티마이저 상태 없이 이어서 학습했어요", "Resumed without the optimizer's state"),
         lesson="02_loop_anatomy/7_resume",
         find=_no_optimizer,
         late=True,

@@ -59,7 +59,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="updates-rounded-away",
     severity="bug",
-    title=Said("업데이트가 반올림되어 사라져요", "Updates are rounded away"),
+    title=Said("업데이트가 반올림되어 사라졌어요", "Updates are rounded away"),
     lesson="02_loop_anatomy/2_clipping_and_16_bits",
     find=_find,
 )

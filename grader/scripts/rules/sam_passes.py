@@ -127,14 +127,14 @@ RULES = [
     Rule(
         id="sam-first-gradient-kept",
         severity="bug",
-        title=Said("SAM의 첫 그레이디언트가 업데이트에 남아요", "SAM's first gradient stays in the update"),
+        title=Said("SAM의 첫 그레이디언트가 업데이트에 남았어요", "SAM's first gradient stays in the update"),
         lesson="04_sam_accumulation/1_silent_bug",
         find=_kept_first,
     ),
     Rule(
         id="sam-not-restored",
         severity="bug",
-        title=Said("옮긴 가중치를 되돌리지 못해요", "Moved weights are not put back"),
+        title=Said("옮긴 가중치를 되돌리지 못했어요", "Moved weights are not put back"),
         lesson="04_sam_accumulation/1_silent_bug",
         find=_not_restored,
     ),

@@ -97,7 +97,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="sched-per-batch-epoch-tmax",
     severity="bug",
-    title=Said("에폭 단위 스케줄을 배치마다 움직여요", "An epoch schedule is stepped per batch"),
+    title=Said("에폭 단위 스케줄을 배치마다 움직였어요", "An epoch schedule is stepped per batch"),
     lesson="02_loop_anatomy/4_schedules",
     find=_find,
 )

@@ -217,7 +217,7 @@ RULES = [
         id="sched-before-optimizer",
         severity="bug",
         title=Said(
-            "스케줄러가 옵티마이저보다 먼저 움직여요", "The scheduler is stepped before the optimizer"
+            "스케줄러가 옵티마이저보다 먼저 움직였어요", "The scheduler is stepped before the optimizer"
         ),
         lesson="02_loop_anatomy/4_schedules",
         find=_too_early,
@@ -233,7 +233,7 @@ RULES = [
     Rule(
         id="sched-per-microbatch",
         severity="warning",
-        title=Said("스케줄러를 마이크로 배치마다 움직여요", "The scheduler is stepped per micro-batch"),
+        title=Said("스케줄러를 마이크로 배치마다 움직였어요", "The scheduler is stepped per micro-batch"),
         lesson="02_loop_anatomy/4_schedules",
         find=_per_micro,
     ),

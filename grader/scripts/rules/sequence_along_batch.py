@@ -50,7 +50,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="sequence-along-batch",
     severity="bug",
-    title=Said("시간 대신 배치를 따라가요", "The sequence layer runs along the batch"),
+    title=Said("시간 대신 배치를 따라갔어요", "The sequence layer runs along the batch"),
     lesson=None,
     find=_find,
 )

@@ -214,7 +214,7 @@ def _before(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="stale-logged-loss",
     severity="warning",
-    title=Said("예전에 계산한 손실을 써요", "A loss that is out of date is used"),
+    title=Said("예전에 계산한 손실을 썼어요", "A loss that is out of date is used"),
     lesson=None,
     find=_find,
 )

@@ -54,7 +54,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="state-not-loaded",
     severity="bug",
-    title=Said("체크포인트가 불러와지지 않아요", "The checkpoint is not loaded"),
+    title=Said("체크포인트가 불러와지지 않았어요", "The checkpoint is not loaded"),
     lesson="02_loop_anatomy/7_resume",
     find=_find,
     late=True,

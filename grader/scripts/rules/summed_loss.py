@@ -91,7 +91,7 @@ def _told(
 RULE = Rule(
     id="sum-loss-lr",
     severity="warning",
-    title=Said("손실을 배치에 걸쳐 더하기만 해요", "The loss is a sum over the batch"),
+    title=Said("손실을 배치에 걸쳐 더하기만 했어요", "The loss is a sum over the batch"),
     lesson="01_five_line_step/3_why_accumulation_works",
     find=_find,
 )

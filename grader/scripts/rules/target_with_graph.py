@@ -68,7 +68,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="target-with-graph",
     severity="bug",
-    title=Said("목표에도 그레이디언트가 흘러요", "The target is differentiated, too"),
+    title=Said("목표에도 그레이디언트가 흘렀어요", "The target is differentiated, too"),
     lesson="01_five_line_step/8_backward_graph",
     find=_find,
 )

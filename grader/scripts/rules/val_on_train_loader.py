@@ -132,7 +132,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="val-on-train-loader",
     severity="bug",
-    title=Said("학습 로더로 검증해요", "Validation on the training loader"),
+    title=Said("학습 로더로 검증했어요", "Validation on the training loader"),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
 )

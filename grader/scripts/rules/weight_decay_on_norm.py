@@ -67,7 +67,7 @@ def _test(facts: Facts, built: Place) -> Place:
 RULE = Rule(
     id="weight-decay-on-norm",
     severity="warning",
-    title=Said("정규화 층의 스케일이 감쇠돼요", "Scales of normalisation layers are decayed"),
+    title=Said("정규화 층의 스케일이 감쇠됐어요", "Scales of normalisation layers are decayed"),
     lesson="03_bells_and_whistles/2_adam_steps",
     find=_find,
 )

@@ -208,7 +208,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="worker-same-numpy-seed",
     severity="bug",
-    title=Said("워커마다 난수가 똑같아요", "All workers draw the same random numbers"),
+    title=Said("워커마다 난수가 똑같았어요", "All workers draw the same random numbers"),
     lesson="02_loop_anatomy/1_seeds",
     find=_find,
 )

@@ -86,7 +86,7 @@ RULE = Rule(
     id="zero-grad-after-backward",
     severity="bug",
     title=Said(
-        "backward와 step 사이에서 그레이디언트를 지워요", "Gradients are cleared between backward and step"
+        "backward와 step 사이에서 그레이디언트를 지웠어요", "Gradients are cleared between backward and step"
     ),
     lesson="01_five_line_step/1_five_lines",
     find=_find,
