@@ -43,6 +43,8 @@ class BestMatch(NamedTuple):
     """Line of the learner's statement (`line_of_changed_words`); None if there were no statements to compare."""
     fit: float = 0.0
     """`likeness` minus `_RIGHT_PENALTY`, where that applies: how well the mistake fits the learner's text."""
+    position: int | None = None
+    """Position of the learner's statement, counted from 0; None if there were no statements to compare."""
 
 
 class _Score(NamedTuple):
@@ -174,7 +176,7 @@ class StatementAlignment:
         # Fits that are equal to two digits count as equal: then the words that the mistake changes decide.
         best = max(scores, key=lambda s: (round(s.fit, 2), s.weight, -s.position, s.likeness))
         line = self.line_of_changed_words(self.learner[best.position], changed)
-        return BestMatch(best.likeness, line, best.fit)
+        return BestMatch(best.likeness, line, best.fit, best.position)
 
     def likeness_of_closest(self, statement: ComparedStatement) -> float:
         """Return the likeness, 0 to 1, of a course statement and the learner's statement most like it.
@@ -193,6 +195,12 @@ class StatementAlignment:
     ) -> float:
         """Return the weight of a learner's statement's words that a change from `old` to `new` adds or removes."""
         return self._weight(statement.words & changed_words(old, new))
+
+    def words_of_its_own(self, learner_position: int) -> Words:
+        """Return the words of a learner's statement that its partner in `course` does not have; all without one."""
+        partner = self._course_positions.get(learner_position)
+        words = self.learner[learner_position].words
+        return words if partner is None else words - self.course[partner].words
 
     def line_of_changed_words(self, statement: ComparedStatement, changed: Words) -> int:
         """Return the line of a statement of several lines that has the most and rarest of the changed words.

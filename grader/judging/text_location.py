@@ -37,6 +37,7 @@ from grader.judging.compared_statements import (
     is_written_as,
     number_of_statements,
     statements_of,
+    words_of_all,
 )
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
@@ -232,17 +233,37 @@ class _LineFinder:
                 return self._first_guard(self._base[change.position].method, is_condition)
             if _only_reorders_return(change):
                 return self._last_return()
-            likeness, line, _ = self._best_match(change)
-            if change.new and at == "return" and likeness < _MIN_LIKENESS_OF_RETURN:
+            match = self._best_match(change)
+            if change.new and at == "return" and match.likeness < _MIN_LIKENESS_OF_RETURN:
                 returned_value = self._line_of_returned_value(change)
                 if returned_value is not None:
                     return returned_value
-            if line is not None and likeness >= _MIN_LIKENESS_OF_CHANGE:
-                return Location(line)
+            if match.line is not None and match.likeness >= _MIN_LIKENESS_OF_CHANGE:
+                return Location(self._line_that_adds(change, match) or match.line)
             condition = self._condition_of_step() if change.new and at == "step" else None
             place = condition or self._gap_at(change.new_positions.start, change.new_positions.stop)
             if place is not None:
                 return place
+        return None
+
+    def _line_that_adds(self, change: Change, match: BestMatch) -> int | None:
+        """Return the line that assigns a name which the matched statement reads, if only that line has an added word.
+
+        The learner may compute in a line of its own what the course computes in place: `loss = loss / weight`, then
+        `loss.backward()`, for `(loss / weight).backward()`. None if the matched statement has an added word, or if no
+        such line has one.
+        """
+        added = words_of_all(change.new) - words_of_all(change.old)
+        if match.position is None or not added or self._learner[match.position].words & added:
+            return None
+        names = set(self._learner[match.position].words)
+        for position in reversed(range(match.position)):
+            statement = self._learner[position]
+            if not statement.names_changed & names:
+                continue
+            if self._alignment.words_of_its_own(position) & added:
+                return statement.line
+            names -= statement.names_changed
         return None
 
     def line_repeating_change(self) -> Location | None:
@@ -257,9 +278,9 @@ class _LineFinder:
                 for position, statement in zip(change.new_positions, change.new, strict=True)
                 if statement.text not in base_texts
             ]
-            likeness, line, _ = self._alignment.best_match(positions, change.old)
-            if likeness >= _MIN_LIKENESS_OF_COPY:
-                return None if line is None else Location(line)
+            match = self._alignment.best_match(positions, change.old)
+            if match.likeness >= _MIN_LIKENESS_OF_COPY:
+                return None if match.line is None else Location(match.line)
         return None
 
     def replacement_of(self, near_text: str) -> Location | None:

@@ -43,7 +43,9 @@ def _find(facts: Facts) -> Iterator[Finding]:
 RULE = Rule(
     id="requires-grad-on-module",
     severity="bug",
-    title=Said("모듈의 requires_grad를 바꿔도 달라지는 것이 없어요", "requires_grad of a module changes nothing"),
+    title=Said(
+        "모듈의 requires_grad를 바꿔도 달라지는 것이 없어요", "requires_grad of a module changes nothing"
+    ),
     lesson="01_five_line_step/6_evaluation_and_switches",
     find=_find,
     late=True,
