@@ -103,6 +103,21 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
         return variant.explain if isinstance(variant, Variant) else self.explain
 
 
+class Cases(Struct, frozen=True, forbid_unknown_fields=True):
+    """Two cases for which learners often write the same code twice; then a mistake may be in one copy only."""
+
+    condition: Text
+    """Python expression, in names of the solution, that is true in the first case."""
+    first: Text
+    """Korean sentence that is added to the explanation of a mistake in the first copy only."""
+    second: Text
+    """The same for the second copy."""
+    mistakes: tuple[str, ...]
+    """Ids of the mistakes that are also looked for in one copy only."""
+    inside: str = ""
+    """First line of the solution's statement whose block is written twice; empty: the whole body of the function."""
+
+
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):
     """What one sentence of an exercise's docstring promises, and the mistakes that break it.
 
@@ -167,6 +182,7 @@ class Exercise:
     """Shown when the exercise passes: what a right program does that wrong ones do not."""
     copies: tuple[Copy, ...] = ()
     promises: tuple[Promise, ...] = ()
+    cases: Cases | None = None
     kind: Kind = "exercise"
     minutes: int | None = None
     """Estimated minutes to solve it, as its section in the lesson says; None if it says nothing."""

@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from grader import paths
 from grader.course.conditions import CONDITION_WORDS, unreadable_condition
 from grader.course.course import (
+    Cases,
     Check,
     Copy,
     Course,
@@ -71,6 +72,7 @@ class _ExerciseFile(Struct, frozen=True, forbid_unknown_fields=True):
     mistakes: tuple[dict[str, Any], ...] = ()
     copies: tuple[dict[str, Any], ...] = ()
     promises: tuple[dict[str, Any], ...] = ()
+    cases: Cases | None = None
 
 
 class _PredictionsFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -306,6 +308,9 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str, min
             raise CourseError(
                 f"{path}: {kind}의 id가 겹쳐요: {', '.join(_duplicates(ids))}. 하나를 바꿔 주세요."
             )
+    unknown = set(document.cases.mistakes if document.cases else ()) - {mistake.id for mistake in mistakes}
+    if unknown:
+        raise CourseError(f"{path}: cases의 mistakes에 없는 실수가 있어요: {', '.join(sorted(unknown))}")
     return Exercise(
         name,
         lesson,
@@ -317,6 +322,7 @@ def _exercise(name: str, lesson: str, source: Path, path: Path, driver: str, min
         document.because,
         copies,
         promises,
+        document.cases,
         document.kind,
         minutes,
         None if document.kind == "bonus" else partial(answer_hint, source, name, document.answer_note),

@@ -5,13 +5,14 @@ the edit `(" / len(window)", "")` in the source of `accumulate` is the mistake `
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, permutations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from grader.course.course import CourseError, Edits, Exercise, Mistake
 from grader.judging.solution import exercise_source
+from grader.judging.two_copies import two_copies
 from grader.observe.wording import ordinal
 from grader.submission.syntax import parses
 
@@ -29,10 +30,18 @@ class MistakeVariant:
     """Index in `Mistake.programs`: 0 for the *usual* variant, made by the mistake's `edits`; 1 for the first of its
     `variants`, and so on."""
 
+    copy: Literal[0, 1, 2] = 0
+    """0: the mistake is made wherever its edits are; 1 or 2: only in the first or second of two copies of the code that
+    they edit (`Cases`)."""
+
     @cached_property
     def name(self) -> str:
-        """Name as in `behaviours.json`: `no-division` if usual, `no-division/2` for the second of `variants`."""
-        return f"{self.mistake.id}/{self.number}" if self.number else self.mistake.id
+        """Name as in `behaviours.json`.
+
+        `no-division` if usual, `no-division/2` for the second of `variants`, `no-division@2` for the second copy.
+        """
+        number = f"/{self.number}" if self.number else ""
+        return f"{self.mistake.id}{number}{f'@{self.copy}' if self.copy else ''}"
 
     @property
     def edits(self) -> Edits:
@@ -51,15 +60,32 @@ def ids_of(combination: Iterable[MistakeVariant]) -> frozenset[str]:
 
 def variants_of(exercise: Exercise) -> list[MistakeVariant]:
     """Return every variant of every known mistake, in the order of the exercise's TOML."""
-    return [MistakeVariant(m, number) for m in exercise.mistakes for number in range(len(m.programs))]
+    in_one_copy = exercise.cases.mistakes if exercise.cases else ()
+    found: list[MistakeVariant] = []
+    for mistake in exercise.mistakes:
+        found += [MistakeVariant(mistake, number) for number in range(len(mistake.programs))]
+        if mistake.id in in_one_copy:
+            found += [
+                MistakeVariant(mistake, n, copy) for n in range(len(mistake.programs)) for copy in (1, 2)
+            ]
+    return found
 
 
 def variant_source(exercise: Exercise, variant: MistakeVariant) -> str:
     """Return the exercise's source with one mistake made.
 
     Raises:
-        CourseError: the old text of an edit does not stand exactly once in the solution, or two edits overlap.
+        CourseError: the old text of an edit does not stand exactly once in the solution, or two edits overlap; or the
+            mistake is to be made in one of two copies, and its edits are not in the block that is copied.
     """
+    if variant.copy:
+        copied = combination_source(exercise, (variant,))
+        if copied is None:
+            raise CourseError(
+                f"{exercise.name}.toml: cases의 '{variant.mistake.id}'는 두 벌로 쓰는 곳({_place_of_copies(exercise)}) "
+                "밖을 고쳐요. 목록에서 빼 주세요."
+            )
+        return copied
     key = f"variants의 {ordinal(variant.number)}" if variant.number else "edits"
     place = f"{exercise.name}.toml: 실수 '{variant.mistake.id}'의 {key}"
     edited = _apply_edits(exercise_source(exercise), variant.edits, place)
@@ -68,7 +94,9 @@ def variant_source(exercise: Exercise, variant: MistakeVariant) -> str:
     return edited
 
 
-def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
+def combination_source(
+    exercise: Exercise, combination: Sequence[MistakeVariant], *, in_two_copies: bool = False
+) -> str | None:
     """Return the exercise's source with several mistakes made; None if that is not possible.
 
     All edits are made at once. If some overlap, the mistakes are made one after the other instead, in the first order
@@ -78,10 +106,14 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
     Args:
         exercise: the exercise whose source is edited.
         combination: the mistakes, in the order of the exercise's TOML.
+        in_two_copies: True: write the block of `exercise.cases` twice in any case. It is always written twice if a
+            mistake is to be made in one copy only; the other mistakes are then made in both.
 
     Raises:
         CourseError: the old text of an edit does not stand exactly once in the solution.
     """
+    if in_two_copies or any(variant.copy for variant in combination):
+        return _source_in_two_copies(exercise, combination)
     source = exercise_source(exercise)
     # Two mistakes may have an edit in common, which is then made once.
     edits = tuple(dict.fromkeys(edit for variant in combination for edit in variant.edits))
@@ -89,6 +121,24 @@ def combination_source(exercise: Exercise, combination: Sequence[MistakeVariant]
     if edited is None:
         edited = _make_in_some_order(source, combination)
     return edited if edited is not None and parses(edited) else None
+
+
+def _source_in_two_copies(exercise: Exercise, combination: Sequence[MistakeVariant]) -> str | None:
+    """Return the source with the block of `exercise.cases` written twice; None if that is not possible."""
+    copies = []
+    for number in (1, 2):
+        made = [replace(variant, copy=0) for variant in combination if variant.copy in (0, number)]
+        copies.append(combination_source(exercise, made))
+    first, second = copies
+    if exercise.cases is None or first is None or second is None:
+        return None
+    source = two_copies(first, second, exercise.cases)
+    return source if source is not None and parses(source) else None
+
+
+def _place_of_copies(exercise: Exercise) -> str:
+    """Return in Korean which block is written twice."""
+    return exercise.cases.inside if exercise.cases and exercise.cases.inside else "함수 전체"
 
 
 class _Replacement(NamedTuple):

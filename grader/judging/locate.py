@@ -128,15 +128,17 @@ def _line_like_variant(
     may change. To find what stands in its place then, the solution with the other mistakes is handed over, too.
     """
     exercise, mistake = reference.exercise, variant.mistake
-    base, wrong = exercise_source(exercise), reference.sources[variant.name]
+    base = reference.source_to_edit(variant) or exercise_source(exercise)
+    wrong = reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
     with_others = reference.source_with_mistakes(others) if others else None
     if with_others and not mistake.near:
         # `source_with_mistakes` wants the order of the exercise's TOML, which `variants` has.
         all_variants = tuple(v for v in reference.variants if v == variant or v in others)
         with_all = reference.source_with_mistakes(all_variants)
-        if with_all:
-            base, wrong = with_others, with_all
+        base_with_others = reference.source_to_edit(variant, others)
+        if with_all and base_with_others:
+            base, wrong = base_with_others, with_all
     return locate_in_text(
         base,
         wrong,

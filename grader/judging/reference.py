@@ -114,6 +114,13 @@ class Reference:
             return self.sources[combination[0].name]
         return combination_source(self.exercise, combination)
 
+    def source_to_edit(self, variant: MistakeVariant, others: Combination = ()) -> str | None:
+        """Return the source that the variant edits: the solution with the other mistakes made; None if that cannot be.
+
+        For a variant of one copy only (`MistakeVariant.copy`), and where one of the others is, it has two copies.
+        """
+        return combination_source(self.exercise, others, in_two_copies=variant.copy > 0)
+
     def run_with_mistakes(self, combination: Combination, scenario: str) -> Run:
         """Return the complete run of the program with all these mistakes made.
 

@@ -13,7 +13,7 @@ import ast
 import io
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
 from textwrap import dedent
@@ -74,7 +74,8 @@ def _right_and_wrong(
     exercise: Exercise, mistake: ExplainedMistake
 ) -> tuple[_BareDefinition, _BareDefinition]:
     """Return the solution and the program with the mistake that feedback names first, both bare."""
-    sources = exercise_source(exercise), variant_source(exercise, mistake.shown_variant)
+    shown = replace(mistake.shown_variant, copy=0)
+    sources = exercise_source(exercise), variant_source(exercise, shown)
     right, wrong = (_bare_definition(source, exercise.name) for source in sources)
     return right, wrong
 

@@ -247,23 +247,31 @@ class _LineFinder:
         return None
 
     def _line_that_adds(self, change: Change, match: BestMatch) -> int | None:
-        """Return the line that assigns a name which the matched statement reads, if only that line has an added word.
+        """Return the line of what the matched statement uses, if it has an added word and the statement has none.
 
-        The learner may compute in a line of its own what the course computes in place: `loss = loss / weight`, then
-        `loss.backward()`, for `(loss / weight).backward()`. None if the matched statement has an added word, or if no
-        such line has one.
+        The learner may compute elsewhere what the course computes in place: `loss = loss / weight`, then
+        `loss.backward()`, for `(loss / weight).backward()`; or in a helper that the statement calls. So the lines are
+        those that last assign a name which the statement reads, and those of helpers that it names. None if the
+        statement has an added word, or if no such line has one.
         """
         added = words_of_all(change.new) - words_of_all(change.old)
         if match.position is None or not added or self._learner[match.position].words & added:
             return None
         names = set(self._learner[match.position].words)
-        for position in reversed(range(match.position)):
+        in_helpers = {
+            id(node)
+            for statement in self._learner
+            if isinstance(statement.node, ast.FunctionDef) and statement.node.name in names
+            for node in ast.walk(statement.node)
+        }
+        for position in reversed(range(len(self._learner))):
             statement = self._learner[position]
-            if not statement.names_changed & names:
-                continue
-            if self._alignment.words_of_its_own(position) & added:
+            assigns = position < match.position and bool(statement.names_changed & names)
+            in_helper = id(statement.node) in in_helpers and not is_compound(statement.node)
+            if (assigns or in_helper) and self._alignment.words_of_its_own(position) & added:
                 return statement.line
-            names -= statement.names_changed
+            if assigns:
+                names -= statement.names_changed
         return None
 
     def line_repeating_change(self) -> Location | None:

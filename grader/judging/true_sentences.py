@@ -77,6 +77,9 @@ def true_explanation(
     # Of twins, feedback may name one while the variant that was found belongs to another. A variant may have an
     # explanation of its own, which is no text on the other twin.
     text = named.explanation(made.number) if named.id == made.mistake.id else named.explain
+    cases = reference.exercise.cases
+    if cases is not None and made.copy and named.id == made.mistake.id:
+        text = f"{text} {cases.first if made.copy == 1 else cases.second}"
     runs = ComparedRuns(
         usual=MistakeVariant(named, 0),
         made=made,

@@ -179,6 +179,7 @@ def draw(exercise: Exercise, ids: Sequence[str], chance: random.Random) -> Case 
             variant
             for variant in variants_of(exercise)
             if variant.mistake.id == id_
+            and not variant.copy
             and not _contains_another_mistake(exercise, variant)
             and (_places(known, variant) <= _MOST_PLACES or is_scattered(exercise, id_))
         ]

@@ -101,11 +101,12 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Make one call with `max_norm=0.0`, at which no parameter may move.
+    """Make one call with `max_norm=0.0`, at which no parameter may move, with a full and a short window.
 
-    A program that tests `if max_norm:` does not clip at zero, and moves the parameters.
+    A program that tests `if max_norm:` does not clip at zero, and moves the parameters. One with a copy of the code for
+    the short window may test so in one copy only.
     """
-    case = _case(stage, 2).watch()
+    case = _case(stage, 3).watch()
     case.call(case.data, 2, max_norm=0.0)
 
 

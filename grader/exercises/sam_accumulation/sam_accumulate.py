@@ -3,7 +3,8 @@
 Promises of the exercise, and the scenarios that check them:
     one SAM update for each window; both passes see all its micro-batches: `sgd`, `ones`, `adamw`, `float32`
     a short last window is averaged over its own micro-batches: `leftover`, `leftover-losses`
-    the gradient of the update is clipped once, to a norm of zero too: `clip`, `zero-norm`
+    the gradient of the update is clipped once, to a norm of zero too: `clip`, `zero-norm`,
+        `zero-norm-leftover`
     micro-batches may come from a generator, and there may be none: `generator`, `empty`
     the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
     the return value lists each window's mean loss at w: `returns`, `return-types`
@@ -100,6 +101,16 @@ def _zero_norm(stage: Stage) -> None:
     """
     case = _case(stage, [_SIZE] * 2, adamw)
     case.call(case.data, 2, max_norm=0.0)
+
+
+@driver.scenario("zero-norm-leftover", "짧은 구간과 max_norm=0.0", check="edges", atol=CLIP_ATOL)
+def _zero_norm_leftover(stage: Stage) -> None:
+    """Do the same as in `zero-norm`, with a short window only.
+
+    A program with a copy of the code for the short window may test `if max_norm:` in that copy.
+    """
+    case = _case(stage, [_SIZE] * 2, adamw)
+    case.call(case.data, 3, max_norm=0.0)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")

@@ -4,7 +4,7 @@ Promises of the exercise, and the scenarios that check them:
     one SAM update for each window, as on its concatenated batch: `sizes`, `momentum`, `float32`
     a short last window is averaged over its own samples: `leftover`
     the gradient of the update is clipped once, in a short window and to a norm of zero too: `clip`, `clip-leftover`,
-        `zero-norm`
+        `zero-norm`, `zero-norm-leftover`
     micro-batches may come from a generator, and there may be none: `generator`, `empty`
     gradients from before the call are not used: `stale`
     the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
@@ -105,6 +105,16 @@ def _zero_norm(stage: Stage) -> None:
     """
     case = _case(stage, _SIZES[:2], adamw)
     case.call(case.data, 2, max_norm=0.0)
+
+
+@driver.scenario("zero-norm-leftover", "짧은 구간과 max_norm=0.0", check="edges", atol=CLIP_ATOL)
+def _zero_norm_leftover(stage: Stage) -> None:
+    """Do the same as in `zero-norm`, with a short window only.
+
+    A program with a copy of the code for the short window may test `if max_norm:` in that copy.
+    """
+    case = _case(stage, _SIZES[:2], adamw)
+    case.call(case.data, 3, max_norm=0.0)
 
 
 @driver.scenario("leftover", "짧은 마지막 구간", check="edges")
