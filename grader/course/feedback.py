@@ -204,6 +204,8 @@ class OwnEdit:
     """Lines after the edit, or only those that it adds; empty if it deletes them."""
     line_behind: str
     """Text of the line `behind`."""
+    cell: int | None = None
+    """Number of the code cell with the line `first`; None for a .py file."""
 
 
 @dataclass(frozen=True)

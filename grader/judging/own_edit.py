@@ -5,6 +5,9 @@ in the learner's program (`repair.search`), and only an edit that was played is 
 aims at the runs of the solution with the *others*: an edit with which the learner's program has these runs mends the
 first mistake and nothing else.
 
+If the edit changes another line than the one that the comparison of texts has found (`locate`), the card points at the
+edited line: an edit that was played knows better than a likeness.
+
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 """
 
@@ -49,7 +52,9 @@ def with_own_edit(
     origin: Origin,
     runner: Runner,
 ) -> Feedback:
-    """Return the feedback with the edit that mends its first mistake; without one if no single edit can be told.
+    """Return the feedback with the edit that mends its first mistake, and that mistake's line at the edit.
+
+    The feedback is returned as it is if no single edit can be told.
 
     Args:
         feedback: feedback for which `wants_own_edit` is true.
@@ -67,7 +72,27 @@ def with_own_edit(
     except Exception:  # the check itself is done: only a hint is missing
         logging.getLogger(__name__).exception("searching an edit of %s", exercise.name)
         return feedback
-    return replace(feedback, own_edit=own_edit)
+    return feedback if own_edit is None else _with_line_of_edit(replace(feedback, own_edit=own_edit), exercise, origin)
+
+
+def _with_line_of_edit(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
+    """Return the feedback with the first mistake at a line that its own edit changes, if it is not there already.
+
+    The line stays where something is missing, or belongs elsewhere, and where the course has fixed it
+    (`Mistake.only_near`).
+    """
+    edit, first, *others = feedback.own_edit, *feedback.diagnosis.mistakes
+    is_fixed = any(mistake.only_near for mistake in exercise.mistakes if mistake.id in first.ids)
+    if edit is None or is_fixed or edit.effect in ("inserts", "moves"):
+        return feedback
+    if first.line is not None and edit.first - 1 <= first.line <= edit.last + 1:
+        return feedback
+    text = edit.old[0].strip()
+    moved = replace(first, line=edit.first, cell=edit.cell, before=False, after=False, source_line=text)
+    diagnosis = replace(feedback.diagnosis, mistakes=(moved, *others))
+    return replace(
+        feedback, diagnosis=diagnosis, line=edit.first, cell=edit.cell, source_line=text, lines_above=0
+    )
 
 
 def _search(
@@ -180,6 +205,7 @@ def _in_learners_file(before: Sequence[str], change: _LineChange, origin: Origin
         old=tuple(change.old),
         new=tuple(change.new),
         line_behind=before[behind - 1],
+        cell=first.cell,
     )
 
 
