@@ -57,7 +57,7 @@ def execute(notebook: Any, *, whole: float = WHOLE, per_cell: float = PER_CELL) 
     def entering(cell: Any, cell_index: int) -> None:
         current.append(cell.get("id", str(cell_index)))
 
-    with tempfile.TemporaryDirectory(prefix="hanstep-") as folder, _kernel_environment(folder):
+    with tempfile.TemporaryDirectory(prefix=package.TEMPORARY_PREFIX) as folder, _kernel_environment(folder):
         client = NotebookClient(
             notebook,
             kernel_name="python3",

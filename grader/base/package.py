@@ -1,9 +1,13 @@
-"""Facts about the package: its version, its folder, and the functions that notebooks import from `grader`."""
+"""Facts about the package: its version, its folders, and the functions that notebooks import from `grader`."""
 
 from pathlib import Path
 
 VERSION = "0.2.0"
 FOLDER = Path(__file__).resolve().parent.parent
+TEMPORARY_PREFIX = "hanstep-"
+"""Beginning of the names of temporary folders. Those that a killed process left behind are known by it
+(`classroom/own_temporary_folder.py`). It is here because drivers need it, too, and only this module of `base` enters
+the sandbox."""
 
 NOTEBOOK_FUNCTIONS = {
     "check": "notebook.check",

@@ -14,6 +14,8 @@ from itertools import count
 from pathlib import Path
 from secrets import token_hex
 
+from grader.base.package import TEMPORARY_PREFIX
+
 _BY_DESCRIPTOR = {
     os.open,
     os.stat,
@@ -31,7 +33,7 @@ def temporary_folder() -> Iterator[Path]:
     Raises:
         OSError: no folder can be created.
     """
-    folder = tempfile.mkdtemp(prefix="hanstep-")
+    folder = tempfile.mkdtemp(prefix=TEMPORARY_PREFIX)
     try:
         yield Path(folder)
     finally:

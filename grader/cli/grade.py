@@ -115,9 +115,9 @@ def grade(
 
     # Only here: with another address, Ray looks for its cluster in the usual temporary folder.
     if ray in (None, "local") and os.name == "posix":
-        from grader.classroom.own_temporary_folder import own_temporary_folder
+        from grader.classroom.own_temporary_folder import move_into_own_temporary_folder
 
-        own_temporary_folder()
+        move_into_own_temporary_folder()
     if ray is None and sandbox != "none":
         from grader.sandbox import cgroups
 

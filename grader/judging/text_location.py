@@ -41,7 +41,7 @@ from grader.judging.compared_statements import (
 )
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
-from grader.judging.variable_roles import matches_of_variables
+from grader.judging.variable_roles import match_by_variable
 from grader.submission.syntax import Definition, is_compound, methods
 
 _MIN_LIKENESS_OF_CHANGE = 0.25
@@ -495,4 +495,4 @@ def _course_name_of_each(learner: Definition, course: Definition) -> dict[str, s
     """
     if type(learner) is not type(course):
         return {}
-    return {own: name for name, own in matches_of_variables(learner, course).items()}
+    return {own: name for name, own in match_by_variable(learner, course).items()}

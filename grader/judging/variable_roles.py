@@ -1,21 +1,23 @@
 """Match the learner's variables with the solution's that play the same role, by how they are set and used.
 
-Parameters are matched by name, then by position. Every other variable is described by words (the table below). Two
-variables are as alike as their words overlap, with a bonus for the same spelling; the most alike pairs are matched
-first. Variables are described and matched twice: the second time, the words also mention the variables that were
-matched the first time, so they tell more.
+Parameters are matched by name, then by position. All other variables, and parameters that this leaves over, are
+described by words (the table below). Two of them can be matched only if both get their values in the same way
+(`_Source`), and if they are alike enough (`_MIN_SCORE`): their words overlap, and the same spelling earns a bonus. The
+most alike pairs are matched first. Variables are described and matched twice: the first time the words mention only the
+matched parameters, the second time every variable matched the first time, so they tell more.
 
 Example: the solution has `total += loss.item() * len(xb)`, the learner `s += value.item()`. `s` is matched with
 `total` (target of `+=`) and `value` with `loss` (read by `.item`).
 
-The words of a variable `v`, where `#0`, `#1` … are labels of matched variables, and `_` is any other name:
+The words of a variable `v`, where `#0`, `#1` … are labels of matched variables, and `_` is any other name (attributes
+keep their names, so no word tells that `self.x` of one program is matched with `self.y` of the other):
 
     v = f(x)           `= #0(#1)`
-    v += x             `Add= True` (it is the target) and `Add= #1`; for `x`: `Add= False` and `Add= #1`
+    v += x             `Add= target` and `Add= #1`; for `x`: `Add= value` and `Add= #1`
     v.item()           `.item`
     f(v)               `in #0`
     v(x)               `called`
-    v + x              `Add True` (it is on the left); for `x`: `Add False`
+    v + x              `Add left`; for `x`: `Add right`
     v < x, v[0], …     `Compare`, `Subscript`, `For`, `Return`: the kind of node around it
     for v, w in f(x)   `each 0` and `each 0 of #0(#1)`
     return v, f(w)     `returned 0`; for `w`: `returned 1`
@@ -27,7 +29,7 @@ A new word goes into `_words_of_occurrence` if the node directly around the vari
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from grader.judging.variables import rename_variables, variable_name, variables_in
 from grader.submission.syntax import Definition, methods
@@ -37,13 +39,14 @@ _SAME_SPELLING_BONUS = 0.35
 _MIN_SCORE = 0.2
 """Two variables are matched only if their likeness and the bonus add up to at least this."""
 _MAX_CANDIDATES = 2
-"""Maximum number of the learner's variables that are returned for one of the solution's: match and runner-up."""
+"""Maximum number of the learner's variables that are returned for one of the solution's."""
 
-VariableMatches = dict[str, list[str]]
-"""By each of the solution's variables, at most `_MAX_CANDIDATES` of the learner's that are like it, the best first.
+Candidates = dict[str, list[str]]
+"""By each of the solution's variables, at most `_MAX_CANDIDATES` of the learner's that are like it.
 
-If it was matched, the first is its match. If not, the list may still begin with a variable that was matched elsewhere:
-the lists do not tell the two apart. The list is empty if the learner has no variable like it. Variables are named as
+For a matched variable, its match comes first, then the one most like it among the others. For any other, they are the
+most alike ones, the best first; each of them is the match of another variable. The list alone does not tell whether
+there is a match. It is empty if the learner has no variable that is like this one. Variables are named as
 `judging.variables` names them.
 """
 _Matches = dict[str, str]
@@ -51,42 +54,50 @@ _Matches = dict[str, str]
 _WordsOfEach = dict[str, Counter[str]]
 """The words that describe how a variable is set and used, by the variable."""
 _Source = Literal["for", "with", "=", "parameter"]
-"""Where a variable gets its value from: a loop, a `with`, an assignment, or the caller."""
+"""Where a variable gets its value from: a loop or comprehension, a `with`, an assignment (`del` counts as one), or the
+caller."""
 
 
-def match_variables(learner: Definition, solution: Definition) -> VariableMatches:
-    """Match the learner's variables with the solution's.
+class _Matching(NamedTuple):
+    """What the two passes over a learner's definition and the solution's come to."""
 
-    Args:
-        learner: the learner's definition.
-        solution: the solution's.
-    """
-    parameters, pairs, matches = _matched(learner, solution)
+    parameters: _Matches
+    """Matches of the parameters that are matched by name or position."""
+    similar_pairs: list[tuple[str, str]]
+    """Pairs of similar variables other than these, the solution's and the learner's, the most alike first."""
+    matches: _Matches
+    """All matches: those of `parameters`, then the pairs that were chosen."""
+
+
+def candidates_by_variable(learner: Definition, solution: Definition) -> Candidates:
+    """Return the learner's variables that may play the role of each of the solution's, for callers that try several."""
+    matching = _match_in_two_passes(learner, solution)
     # Sorted, because a set has another order in each process.
-    similar: VariableMatches = {name: [] for name in sorted(variables_in(solution) - set(parameters))}
-    for solution_name, learner_name in pairs:
-        similar[solution_name].append(learner_name)
-    for solution_name, learner_names in similar.items():
-        if solution_name in matches:
+    candidates: Candidates = {name: [] for name in sorted(variables_in(solution) - set(matching.parameters))}
+    for solution_name, learner_name in matching.similar_pairs:
+        candidates[solution_name].append(learner_name)
+    for solution_name, learner_names in candidates.items():
+        if solution_name in matching.matches:
             # Its match comes first, although the list may begin with one more like it that was matched elsewhere.
-            learner_names.remove(matches[solution_name])
-            learner_names.insert(0, matches[solution_name])
+            learner_names.remove(matching.matches[solution_name])
+            learner_names.insert(0, matching.matches[solution_name])
         del learner_names[_MAX_CANDIDATES:]
-    return similar | {solution_name: [learner_name] for solution_name, learner_name in parameters.items()}
+    return candidates | {name: [learner_name] for name, learner_name in matching.parameters.items()}
 
 
-def matches_of_variables(learner: Definition, solution: Definition) -> dict[str, str]:
-    """Return the learner's variable that is the match of each of the solution's, parameters included."""
-    parameters, _, matches = _matched(learner, solution)
-    return matches | parameters
+def match_by_variable(learner: Definition, solution: Definition) -> dict[str, str]:
+    """Return the learner's variable that plays the role of each of the solution's; unmatched ones are left out."""
+    return _match_in_two_passes(learner, solution).matches
 
 
-def _matched(learner: Definition, solution: Definition) -> tuple[_Matches, list[tuple[str, str]], _Matches]:
-    """Return the parameters' matches, the similar pairs of other variables, the likest first, and their matches."""
+def _match_in_two_passes(learner: Definition, solution: Definition) -> _Matching:
+    """Match parameters, then the most alike pairs of the other variables, then these again by words that tell more."""
     parameters = _match_parameters(learner, solution)
-    first_matches = _match_best_first(_similar_pairs(learner, solution, parameters, parameters), parameters)
-    pairs = _similar_pairs(learner, solution, parameters, first_matches)
-    return parameters, pairs, _match_best_first(pairs, parameters)
+    # In the first pass, the words can mention no other matches than the parameters'.
+    first_pairs = _similar_pairs(learner, solution, parameters, known_matches=parameters)
+    first_matches = _match_greedily(first_pairs, parameters)
+    pairs = _similar_pairs(learner, solution, parameters, known_matches=first_matches)
+    return _Matching(parameters, pairs, _match_greedily(pairs, parameters))
 
 
 def word_likeness(one: Counter[str], other: Counter[str]) -> float:
@@ -99,9 +110,9 @@ def word_likeness(one: Counter[str], other: Counter[str]) -> float:
 def _match_parameters(learner: Definition, solution: Definition) -> _Matches:
     """Return the parameters' matches: the learner's parameter of the same name, else the one at the same position.
 
-    The latter only if it has the name of no parameter of the solution's. Parameters of methods are matched between
-    methods of the same name. If two methods of the solution have a parameter of the same name, the last match counts
-    for both.
+    The one at the same position counts only if no parameter of the solution has its name. Parameters are matched
+    between functions, or methods, of the same name. If two methods of the solution have a parameter of the same name,
+    the last match counts for both.
     """
     matches: _Matches = {}
     learner_functions = {f.name: f for f in _functions(learner)}
@@ -129,12 +140,12 @@ def _functions(node: Definition) -> Iterator[ast.FunctionDef]:
 
 def _parameter_names(function: ast.FunctionDef) -> list[str]:
     """Return the names of a function's parameters, without `*args` and `**kwargs`."""
-    parameters = function.args
-    return [p.arg for p in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)]
+    arguments = function.args
+    return [p.arg for p in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
 def _similar_pairs(
-    learner: Definition, solution: Definition, parameters: _Matches, matches: _Matches
+    learner: Definition, solution: Definition, parameter_matches: _Matches, known_matches: _Matches
 ) -> list[tuple[str, str]]:
     """Return pairs of similar variables, the solution's and the learner's, the most alike first.
 
@@ -143,14 +154,14 @@ def _similar_pairs(
     Args:
         learner: the learner's definition.
         solution: the solution's.
-        parameters: matches of the parameters, which are in no pair.
-        matches: all matches known so far, which the descriptions mention.
+        parameter_matches: matches of the parameters by name or position; these variables are in no pair.
+        known_matches: all matches known so far, which the words mention.
     """
-    solution_names = variables_in(solution) - set(parameters)
-    learner_names = variables_in(learner) - set(parameters.values())
+    solution_names = variables_in(solution) - set(parameter_matches)
+    learner_names = variables_in(learner) - set(parameter_matches.values())
     solution_sources, learner_sources = _value_sources(solution), _value_sources(learner)
-    labels = {name: f"#{number}" for number, name in enumerate(sorted(matches))}
-    learner_labels = {matches[name]: label for name, label in labels.items()}
+    labels = {name: f"#{number}" for number, name in enumerate(sorted(known_matches))}
+    learner_labels = {known_matches[name]: label for name, label in labels.items()}
     solution_words = _describe_uses(solution, solution_names, labels)
     learner_words = _describe_uses(learner, learner_names, learner_labels)
     scored = sorted(
@@ -161,13 +172,17 @@ def _similar_pairs(
         # Only if both have a source in common: a loop variable plays no assigned variable's role.
         if solution_sources[solution_name] & learner_sources[learner_name]
     )
-    return [(name, other) for negative_score, name, other in scored if -negative_score >= _MIN_SCORE]
+    return [
+        (solution_name, learner_name)
+        for negative_score, solution_name, learner_name in scored
+        if -negative_score >= _MIN_SCORE
+    ]
 
 
-def _match_best_first(pairs: Sequence[tuple[str, str]], parameters: _Matches) -> _Matches:
-    """Return the parameters' matches and those of the pairs: the first pair in which both variables are free counts."""
-    matches = dict(parameters)
-    taken = set(parameters.values())
+def _match_greedily(pairs: Sequence[tuple[str, str]], parameter_matches: _Matches) -> _Matches:
+    """Return the parameters' matches, and each pair in which neither variable is matched yet, in the pairs' order."""
+    matches = dict(parameter_matches)
+    taken = set(parameter_matches.values())
     for solution_name, learner_name in pairs:
         if solution_name not in matches and learner_name not in taken:
             matches[solution_name] = learner_name
@@ -176,9 +191,10 @@ def _match_best_first(pairs: Sequence[tuple[str, str]], parameters: _Matches) ->
 
 
 def _value_sources(definition: ast.AST) -> dict[str, set[_Source]]:
-    """Return where each variable of a definition gets its value from; it may have several sources.
+    """Return where each variable of a definition gets its value from: all the ways it is set, else "parameter".
 
-    In `a[i] = x`, `a` and `i` count as assigned too. That does no harm, since both programs are read in the same way.
+    A parameter that is set again has only the sources of that. In `a[i] = x`, `a` and `i` count as assigned too. That
+    does no harm, since both programs are read in the same way.
     """
     found: dict[str, set[_Source]] = {}
     for node in ast.walk(definition):
@@ -192,7 +208,7 @@ def _value_sources(definition: ast.AST) -> dict[str, set[_Source]]:
 
 
 def _source_of_targets(node: ast.AST) -> _Source:
-    """Return from which source a node with targets sets them."""
+    """Return the source of the variables among the targets of a node, such as a loop or an assignment."""
     if isinstance(node, ast.For | ast.comprehension):
         return "for"
     return "with" if isinstance(node, ast.withitem) else "="
@@ -201,9 +217,10 @@ def _source_of_targets(node: ast.AST) -> _Source:
 def _describe_uses(definition: ast.AST, names: set[str], labels: dict[str, str]) -> _WordsOfEach:
     """Return the words that describe how each of the names is set and used (see the table of the module).
 
-    Names within a word are replaced by their labels, or by `_`; the names of attributes stay. Matched variables of two
-    programs have the same label, so words of the two can be equal. Example: in `loss = loss_fn(model(xb), yb)`, with
-    the labels #0 to #3 for `loss_fn`, `model`, `xb` and `yb`, `loss` gets the word `= #0(#1(#2), #3)`.
+    Names within a word are replaced by their labels, or by `_`; the names of attributes stay, those of `self` too. Two
+    names that are matched have the same label, so words of the two programs can be equal. Example: in
+    `loss = loss_fn(model(xb), yb)`, with the labels #0 to #3 for `loss_fn`, `model`, `xb` and `yb`, `loss` gets the
+    word `= #0(#1(#2), #3)`.
     """
     words: _WordsOfEach = {name: Counter() for name in names}
     for parent in ast.walk(definition):
@@ -235,10 +252,10 @@ def _words_of_occurrence(parent: ast.AST, child: ast.AST, labels: dict[str, str]
         if parent.value is not child:
             yield f"= {_code_with_labels(parent.value, labels)}"
     elif isinstance(parent, ast.AugAssign):
-        yield f"{type(parent.op).__name__}= {parent.target is child}"  # `Add= True`: the target of `+=`
+        yield f"{type(parent.op).__name__}= {'target' if parent.target is child else 'value'}"
         yield f"{type(parent.op).__name__}= {_code_with_labels(parent.value, labels)}"
     elif isinstance(parent, ast.BinOp):
-        yield f"{type(parent.op).__name__} {parent.left is child}"
+        yield f"{type(parent.op).__name__} {'left' if parent.left is child else 'right'}"
     elif isinstance(parent, ast.Compare | ast.Subscript | ast.For | ast.Return):
         yield type(parent).__name__
 
@@ -251,7 +268,7 @@ def _elements(node: ast.expr) -> list[ast.expr]:
 
 
 def _code_with_labels(node: ast.AST, labels: dict[str, str]) -> str:
-    """Return the node's code with every name replaced by its label, or by `_` if it has none."""
+    """Return the node's code with each name, but no attribute, replaced by its label, or by `_` if it has none."""
     new_names = {n.id: labels.get(n.id, "_") for n in ast.walk(node) if isinstance(n, ast.Name)}
     return ast.unparse(rename_variables(node, new_names))
 

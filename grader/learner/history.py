@@ -1,7 +1,7 @@
 """Compute a learner's history from the events, without input or output.
 
 It covers exercises, predictions, mistakes, days and minutes. A reset puts an exercise back to its start: `passed`,
-`checks`, `hints` and `last_mistakes` count since the reset. Everything else counts from the beginning, so what was
+`checks`, `hints_seen` and `last_mistakes` count since the reset. Everything else counts from the beginning, so what was
 learned stays.
 """
 
@@ -39,10 +39,12 @@ class ExerciseHistory:
     """Since the last reset."""
     checks: int = 0
     """Since the last reset, up to the pass."""
-    hints: int = 0
-    """Highest number of a hint of the exercise itself, shown since the last reset."""
-    mistake_hints: dict[str, int] = field(default_factory=dict)
-    """Highest number of a hint shown about each mistake of `road`, since checks in a row have named it."""
+    hints_seen: dict[tuple[str, int], None] = field(default_factory=dict)
+    """(id of the mistake, number) of each hint shown since the last reset, in the order in which they were shown first.
+
+    The id is empty for a hint of the exercise itself. Those about a mistake of `road` are kept since checks in a row
+    have named it, those about other mistakes are not kept. The numbers may be forged.
+    """
     first_pass: float | None = None
     """Time of the first pass in seconds since 1970; None if never passed."""
     tries: int = 0
@@ -65,7 +67,7 @@ class ExerciseHistory:
     @property
     def hints_shown(self) -> int:
         """Number of hints shown of the exercise and about the mistakes that the last check named."""
-        return self.hints + sum(self.mistake_hints.values())
+        return len(self.hints_seen)
 
     @property
     def ever_passed(self) -> bool:
@@ -158,8 +160,8 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
                 entry.hints_taken += not entry.passed
             case "reset":
                 entry = found.exercises.setdefault(event.what, ExerciseHistory())
-                entry.passed, entry.checks, entry.hints, entry.last_mistakes = False, 0, 0, ()
-                entry.mistake_hints, entry.road, entry.hints_taken, entry.last_check = {}, (), 0, None
+                entry.passed, entry.checks, entry.last_mistakes = False, 0, ()
+                entry.hints_seen, entry.road, entry.hints_taken, entry.last_check = {}, (), 0, None
             case "prediction":
                 found.letters[event.what] = str(event.detail.get("letter"))
             case "verdict":
@@ -174,11 +176,9 @@ def history_after_each(events: Iterable[LearnerEvent]) -> Iterator[History]:
 
 def _add_hint(entry: ExerciseHistory, event: LearnerEvent) -> None:
     number, mistake = event.detail.get("number"), event.detail.get("mistake")
-    shown = number if isinstance(number, int) else 0
-    if not isinstance(mistake, str):
-        entry.hints = max(entry.hints, shown)
-    elif mistake in dict(entry.road):
-        entry.mistake_hints[mistake] = max(entry.mistake_hints.get(mistake, 0), min(shown, 3))
+    mistake = mistake if isinstance(mistake, str) else ""
+    if isinstance(number, int) and (not mistake or mistake in dict(entry.road)):
+        entry.hints_seen[mistake, number] = None  # one that is there already keeps its place
 
 
 def _add_clinic(found: History, event: LearnerEvent) -> None:
@@ -214,7 +214,8 @@ def _add_check(found: History, event: LearnerEvent, begun: dict[str, float]) -> 
     entry.road = () if passed else _road(event.detail.get("road"))
     text = event.detail.get("text")
     entry.last_check = (text, passed, entry.last_mistakes) if isinstance(text, str) else None
-    entry.mistake_hints = {id_: n for id_, n in entry.mistake_hints.items() if id_ in dict(entry.road)}
+    named = {"", *dict(entry.road)}
+    entry.hints_seen = {hint: None for hint in entry.hints_seen if hint[0] in named}
     for id_ in entry.last_mistakes:
         mistake = found.mistakes.setdefault((name, id_), MistakeHistory(name, id_))
         mistake.times += 1

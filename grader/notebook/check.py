@@ -146,8 +146,8 @@ def hint(
     hints = next_hints(
         found,
         answer=answer,
-        again=again or f"`{call})`를 다시 실행하세요.",
-        ask=ask or f"`{call}, answer=True)`를 실행하세요.",
+        how_to_ask=again or f"`{call})`를 다시 실행하세요.",
+        how_to_see_the_answer=ask or f"`{call}, answer=True)`를 실행하세요.",
     )
     if hints is None:
         return message(

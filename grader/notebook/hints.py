@@ -1,9 +1,14 @@
-"""Give a learner's next hint: a step of the ladder that the state of the exercise has.
+"""Give a learner the next hint on an exercise.
 
-the last check named mistakes    about each: what to think of, where to look, what to write; then the answer
-it named none, or passed         the exercise's own hints; then the answer
+The *ladder* of an exercise is all hints that there are on it now, each of them a *step*. It depends on the *road*, the
+hints that the last check kept with its event (`ExerciseHistory.road`):
 
-A bonus task has no answer, and no hints of its own. The number of steps depends on the last check alone.
+the check named mistakes    about each of them, at most `MOST_MISTAKES`: what to think of, where to look, what to write,
+                            as far as it is known; then the answer
+there is no such check      the exercise's clues; then the answer
+
+A bonus task has no clues and no answer. Steps that were seen stay above the next one, in the order in which they were
+shown.
 """
 
 from collections.abc import Iterator
@@ -22,31 +27,34 @@ _ONLY_THE_ANSWER = "정답을 볼까요? 남은 힌트는 정답 전체뿐이에
 
 @dataclass(frozen=True)
 class _Step:
-    """One hint of those that an exercise has now."""
+    """One hint of a ladder."""
 
     name: str
-    """Korean name of what it tells; empty for one of the exercise's own."""
+    """Korean name of what it tells; empty for a clue."""
     text: str
+    """What the learner reads, as Markdown."""
     number: int
-    """As it is recorded: from 1, among the exercise's own or among those about the mistake."""
+    """As it is recorded: from 1, among the clues and the answer, or among the steps about the mistake."""
     mistake: str = ""
-    """Id of the mistake that it is about; empty for one of the exercise's own."""
+    """Id of the mistake that it is about; empty for a clue and the answer."""
 
 
 @dataclass(frozen=True)
 class Hints:
-    """The hints of an exercise as shown now."""
+    """The hints on an exercise as shown now."""
 
     title: str
     """Title of the exercise."""
     seen: tuple[tuple[str, str], ...]
-    """Name and text of the hints shown so far, the newest last."""
+    """Name and text of each hint seen so far, in the order in which they were shown; a new one is the last."""
     total: int
+    """Number of hints that there are now, seen or not."""
     exercise: str
+    """Name of the exercise."""
     confirm: str = ""
     """Korean sentences instead of a new hint: only the answer is left, and it is shown if asked for once more."""
-    again: str = ""
-    """Korean line on how to get the next hint; empty if all were shown."""
+    next_line: str = ""
+    """Korean line on how to get the next hint; empty if all were seen, or if `confirm` asks about the answer."""
 
     @property
     def html(self) -> str:
@@ -57,68 +65,74 @@ class Hints:
             self.total,
             exercise=self.exercise,
             confirm=self.confirm,
-            again=self.again,
+            again=self.next_line,
         )
 
     @property
     def text(self) -> str:
         """The hints as plain text."""
-        told = hint_text(self.title, self.seen, self.total)
-        below = (self.confirm or self.again).replace("`", "")
-        return "\n".join(filter(None, (told, below)))
+        hints = hint_text(self.title, self.seen, self.total)
+        below = (self.confirm or self.next_line).replace("`", "")
+        return "\n".join(filter(None, (hints, below)))
 
 
-def next_hints(exercise: Exercise, *, answer: bool, again: str, ask: str) -> Hints | None:
-    """Take the exercise's next hint and record that it was shown; None if it has no hints now, as most bonus tasks.
+def next_hints(
+    exercise: Exercise, *, answer: bool, how_to_ask: str, how_to_see_the_answer: str
+) -> Hints | None:
+    """Return the hints with the next one, which is recorded as seen; if all were seen, these alone.
+
+    None if there are no hints now, as on most bonus tasks.
 
     Args:
         exercise: the exercise.
         answer: True if the learner has asked for the answer; otherwise the answer waits to be confirmed.
-        again: Korean sentence on how to ask for a hint.
-        ask: Korean sentence on how to ask for the answer.
+        how_to_ask: Korean sentence on how to ask for a hint.
+        how_to_see_the_answer: Korean sentence on how to ask for the answer.
     """
     learner = Progress.load()
-    steps = list(_steps(exercise, learner.history.exercise(exercise.name)))
-    if not steps:
+    seen, unseen = _seen_and_unseen(exercise, learner.history.exercise(exercise.name))
+    total = len(seen) + len(unseen)
+    if not total:
         return None
-    total, seen = len(steps), len(steps) - hints_left(exercise, learner)
-    if seen < total and steps[seen].name == _ANSWER and not answer:
-        told = tuple((step.name, step.text) for step in steps[:seen])
-        return Hints(exercise.title, told, total, exercise.name, confirm=f"{_ONLY_THE_ANSWER} {ask}")
-    if seen < total:
-        learner.record_hint(exercise.name, steps[seen].number, steps[seen].mistake)
-        seen += 1
-    told = tuple((step.name, step.text) for step in steps[:seen])
-    more = f"다음 힌트 ({seen + 1}/{total}): {again}" if seen < total else ""
-    return Hints(exercise.title, told, total, exercise.name, again=more)
+    confirm = next_line = ""
+    if unseen and unseen[0].name == _ANSWER and not answer:
+        confirm = f"{_ONLY_THE_ANSWER} {how_to_see_the_answer}"
+    elif unseen:
+        new = unseen.pop(0)
+        learner.record_hint(exercise.name, new.number, new.mistake)
+        seen.append(new)
+        next_line = f"다음 힌트 ({len(seen) + 1}/{total}): {how_to_ask}" if unseen else ""
+    shown = tuple((step.name, step.text) for step in seen)
+    return Hints(exercise.title, shown, total, exercise.name, confirm, next_line)
 
 
 def hints_left(exercise: Exercise, learner: Progress) -> int:
-    """Return the number of hints that an exercise has now and the learner has not seen."""
-    done = learner.history.exercise(exercise.name)
-    steps = list(_steps(exercise, done))
-    unseen = (n for n, step in enumerate(steps) if step.number > _shown(step, done))
-    return len(steps) - next(unseen, len(steps))
+    """Return the number of hints that there are on an exercise now and that the learner has not seen."""
+    _, unseen = _seen_and_unseen(exercise, learner.history.exercise(exercise.name))
+    return len(unseen)
 
 
 def total_hints(exercise: Exercise, learner: Progress) -> int:
-    """Return the number of hints that an exercise has now, seen or not."""
-    return len(list(_steps(exercise, learner.history.exercise(exercise.name))))
+    """Return the number of hints that there are on an exercise now, seen or not."""
+    return sum(1 for _ in _ladder(exercise, learner.history.exercise(exercise.name)))
 
 
-def _shown(step: _Step, done: ExerciseHistory) -> int:
-    """Return the highest number shown of the hints to which the step belongs."""
-    return done.mistake_hints.get(step.mistake, 0) if step.mistake else done.hints
+def _seen_and_unseen(exercise: Exercise, history: ExerciseHistory) -> tuple[list[_Step], list[_Step]]:
+    """Return the ladder's steps that were seen, in the order in which they were shown, and the others in its order."""
+    unseen = {(step.mistake, step.number): step for step in _ladder(exercise, history)}
+    seen = [unseen.pop(hint) for hint in history.hints_seen if hint in unseen]
+    return seen, [*unseen.values()]
 
 
-def _steps(exercise: Exercise, done: ExerciseHistory) -> Iterator[_Step]:
-    """Yield the hints that the exercise has now, in order."""
-    own = [_Step("", text, number) for number, text in enumerate(exercise.hints, start=1)]
-    for rank, (mistake, steps) in enumerate(done.road, start=1):
-        which = f" (실수 {rank}/{len(done.last_mistakes)})" if len(done.last_mistakes) > 1 else ""
-        for number, (name, text) in enumerate(zip(STEP_NAMES, steps, strict=True), start=1):
+def _ladder(exercise: Exercise, history: ExerciseHistory) -> Iterator[_Step]:
+    """Yield the steps that there are on an exercise now, in the order in which they are to be shown."""
+    for rank, (mistake, texts) in enumerate(history.road, start=1):
+        which = f" (실수 {rank}/{len(history.road)})" if len(history.road) > 1 else ""
+        for number, (name, text) in enumerate(zip(STEP_NAMES, texts, strict=True), start=1):
             if text:
                 yield _Step(f"{name}{which}", text, number, mistake)
-    if own and len(own) > len(exercise.clues):
-        own[-1] = _Step(_ANSWER, own[-1].text, own[-1].number)
-    yield from own[len(exercise.clues) :] if done.road else own
+    for number, text in enumerate(exercise.hints, start=1):
+        if number > len(exercise.clues):
+            yield _Step(_ANSWER, text, number)
+        elif not history.road:
+            yield _Step("", text, number)

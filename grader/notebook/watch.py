@@ -208,7 +208,12 @@ class Watch:
             self._draw()
         elif key == "h" and (task := self._task) is not None:
             again, self._asked = self._asked == task.name, ""
-            hints = next_hints(task, answer=again, again="h를 누르세요.", ask="h를 한 번 더 누르세요.")
+            hints = next_hints(
+                task,
+                answer=again,
+                how_to_ask="h를 누르세요.",
+                how_to_see_the_answer="h를 한 번 더 누르세요.",
+            )
             if hints is not None and hints.confirm:
                 self._asked = task.name
             self._messages = ["보너스 문제라 정해 둔 힌트가 없어요." if hints is None else hints.text]

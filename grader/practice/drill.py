@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from grader.base.errors import CommandError, NothingToCheck
+from grader.base.package import TEMPORARY_PREFIX
 from grader.course.course import Exercise
 from grader.course.feedback import Feedback
 from grader.course.reading import load_course
@@ -84,7 +85,7 @@ def judged(
     """
     from grader.grading.own_file import OwnFile
 
-    with tempfile.TemporaryDirectory(prefix="hanstep-") as folder:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder:
         file = Path(folder) / f"{exercise.name}.py"
         file.write_bytes(unmarked(source).encode("utf-8", "replace"))
         try:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import runpy
+import secrets
 import shutil
 import signal
 import subprocess
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.own_temporary_folder import remove_left_behind
+from grader.classroom.own_temporary_folder import remove_abandoned_folders
 from tests.intake.hostile import deep_folder
 from tests.places import ROOT
 from tests.sandbox.processes import descendants, left_of
@@ -37,6 +39,7 @@ def left(place: Path, name: str, *, seconds: float = WEEK) -> Path:
         ("hanstep.abcdefgh", 5, False),
         ("hanstep-abcd_fg1", 2 * 86_400, True),
         ("hanstep-abcd_fg1", 3600, False),
+        ("hanstep-site-abcdefgh", WEEK, False),
         ("hanstep.backup", WEEK, False),
         ("hanstep-ABCDEFGH", WEEK, False),
         ("xhanstep.abcdefgh", WEEK, False),
@@ -45,19 +48,55 @@ def left(place: Path, name: str, *, seconds: float = WEEK) -> Path:
 def test_what_is_left_and_old_goes(tmp_path: Path, name: str, seconds: float, goes: bool) -> None:
     """Only names that we give, and only when nobody can be in the middle of making them."""
     folder = left(tmp_path, name, seconds=seconds)
-    remove_left_behind(tmp_path)
+    remove_abandoned_folders(tmp_path)
     assert folder.exists() is not goes
 
 
-def test_what_somebody_uses_stays(tmp_path: Path) -> None:
-    folder = left(tmp_path, "hanstep.abcdefgh")
+@pytest.mark.parametrize("name", ["hanstep.abcdefgh", "hanstep-abcdefgh"])
+def test_what_somebody_uses_stays(tmp_path: Path, name: str) -> None:
+    folder = left(tmp_path, name)
     opened = os.open(folder, os.O_RDONLY)
     fcntl.flock(opened, fcntl.LOCK_EX)
-    remove_left_behind(tmp_path)
+    remove_abandoned_folders(tmp_path)
     assert folder.exists()
     os.close(opened)
-    remove_left_behind(tmp_path)
+    remove_abandoned_folders(tmp_path)
     assert not folder.exists()
+
+
+def test_the_checkpoints_of_an_open_notebook_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be open for days without saving one, while the same user grades."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder: Path = runpy.run_module("grader.experiments.loop_anatomy.digits")["folder"]
+    assert folder.parent == tmp_path
+    os.utime(folder, (time.time() - WEEK,) * 2)
+    remove_abandoned_folders(tmp_path)
+    assert folder.exists()
+
+
+@pytest.mark.parametrize("length", [30, 90])
+def test_the_usual_folder_is_swept_even_if_its_path_is_too_long(tmp_path: Path, length: int) -> None:
+    """Sockets in our own folder need a short path, so /tmp takes its place; notebooks' folders lie in the usual one."""
+    code = """
+from grader.classroom import own_temporary_folder
+own_temporary_folder.remove_abandoned_folders = lambda place: print(place)
+print(own_temporary_folder.move_into_own_temporary_folder())
+"""
+    usual = Path("/tmp", f"usual-{secrets.token_hex(4)}".ljust(length - len("/tmp/"), "x"))
+    usual.mkdir()
+    try:
+        said = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(usual)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.splitlines()
+    finally:
+        shutil.rmtree(usual)
+    assert {str(usual), "/dev/shm"} <= set(said)
+    assert Path(said[-1]).parent == (usual if length < 55 else Path("/tmp"))
+    assert not Path(said[-1]).exists(), "it was not removed in the end"
 
 
 def test_no_link_is_followed_and_nobody_elses_is_touched(
@@ -70,13 +109,13 @@ def test_no_link_is_followed_and_nobody_elses_is_touched(
     inner = left(tmp_path, "hanstep.innerinn")
     (inner / "link").symlink_to(elsewhere, target_is_directory=True)
     os.utime(inner, (time.time() - WEEK,) * 2)
-    remove_left_behind(tmp_path)
+    remove_abandoned_folders(tmp_path)
     assert not inner.exists()
     assert (elsewhere / "pymp-abc" / "file").exists()
     assert (tmp_path / "hanstep.filefile").exists()
     foreign = left(tmp_path, "hanstep.abcdefgh")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    remove_left_behind(tmp_path)
+    remove_abandoned_folders(tmp_path)
     assert foreign.exists()
 
 
@@ -114,5 +153,5 @@ def test_a_deep_folder_that_was_left_ends_no_later_run(tmp_path: Path) -> None:
     folder = left(tmp_path, "hanstep.abcdefgh")
     deep_folder(folder / "deep", 1_200)
     os.utime(folder, (time.time() - WEEK,) * 2)
-    remove_left_behind(tmp_path)
+    remove_abandoned_folders(tmp_path)
     assert os.listdir(tmp_path) == []

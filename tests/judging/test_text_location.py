@@ -255,8 +255,8 @@ def test_names_are_matched_in_one_order_in_every_process() -> None:
     """Sets of names come in another order with another hash seed; whoever is asked twice is told the same line."""
     code = f"""
 import ast
-from grader.judging.variable_roles import match_variables
-print(match_variables(ast.parse({LOOP_IN_OTHER_NAMES!r}).body[0], ast.parse({LOOP!r}).body[0]))
+from grader.judging.variable_roles import candidates_by_variable
+print(candidates_by_variable(ast.parse({LOOP_IN_OTHER_NAMES!r}).body[0], ast.parse({LOOP!r}).body[0]))
 """
     said = {
         subprocess.run(

@@ -23,7 +23,7 @@ def test_progress_of_0_2_0_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]
     done = learner.history.exercise("train_step")
     assert done.passed
-    assert learner.history.exercise("accumulate").hints == 1
+    assert learner.history.exercise("accumulate").hints_shown == 1
     due = {(a.exercise, a.mistake): a.due for a in appointments(learner.events, load_course())}
     day_after = date.fromtimestamp(learner.events[-1].at) + timedelta(days=1)  # days begin where one lives
     assert due == {

@@ -142,7 +142,7 @@ def test_an_old_progress_json_is_taken_over_once_and_kept() -> None:
     for _ in range(2):
         learner = Progress.load()
         assert learner.passed == {"train_step"}
-        assert (learner.exercises["train_step"].checks, learner.exercises["train_step"].hints) == (3, 2)
+        assert (learner.exercises["train_step"].checks, learner.exercises["train_step"].hints_shown) == (3, 2)
         assert learner.exercises["fit"].checks == 1
         assert learner.predictions == {"01-3": "b"}
         learner.record_hint("fit", 1)

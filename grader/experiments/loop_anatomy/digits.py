@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from grader.base.folders_in_use import lock_folder
+from grader.base.package import TEMPORARY_PREFIX
 from grader.experiments.digits import read_digits
 from grader.experiments.vectors import apart, flat  # noqa: F401 (notebooks import them from here)
 
@@ -20,9 +22,10 @@ torch.set_num_threads(1)  # a small model is faster with one thread, and its res
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 on_cpu = device.type == "cpu"
 """Whether results are compared bit by bit: on a GPU the order of additions may change."""
-_scratch = tempfile.TemporaryDirectory(prefix="hanstep-", ignore_cleanup_errors=True)
+_scratch = tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX, ignore_cleanup_errors=True)
 folder = Path(_scratch.name)
 """A folder for checkpoints, deleted at the end."""
+lock_folder(folder)  # without a lock it counts as abandoned after a day, and notebooks stay open longer
 loss_fn: LossFn = nn.CrossEntropyLoss()
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import LambdaLR
 
+from grader.base.package import TEMPORARY_PREFIX
 from grader.experiments.sam_accumulation.answers import score
 from grader.experiments.sam_accumulation.cost import clock
 from grader.experiments.sam_accumulation.digits import device
@@ -82,7 +83,7 @@ def train_reader(
     scheduler = LambdaLR(opt, lambda k: min((k + 1) / 20, max(0.02, 1 - k / total_steps)))
     history: list[Epoch] = []
     begin = clock()
-    with tempfile.TemporaryDirectory(prefix="hanstep-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as scratch:
         best = Path(scratch) / "reader.pt"
         for epoch in range(epochs):
             model.train()

@@ -25,7 +25,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from grader.judging.repair.definition_text import DefinitionText, Statement
-from grader.judging.variable_roles import VariableMatches, match_variables, word_likeness
+from grader.judging.variable_roles import Candidates, candidates_by_variable, word_likeness
 from grader.judging.variables import rename_variables, variables_in
 from grader.submission.syntax import is_compound
 
@@ -80,7 +80,7 @@ class TranslatedSolution:
     @classmethod
     def of(cls, learner: DefinitionText, solution: DefinitionText) -> "TranslatedSolution":
         """Translate the solution's statements and find their counterparts in the learner's definition."""
-        names = match_variables(learner.node, solution.node)
+        names = candidates_by_variable(learner.node, solution.node)
         values = {name: assignment.value for name, assignment in solution.sole_assignments.items()}
         versions = [(s, _versions(s.node, names, values)) for s in solution.statements]
         translated_solution = cls(solution, [TranslatedStatement(s, v) for s, v in versions if v])
@@ -169,7 +169,7 @@ def _is_distinctive(node: ast.expr) -> bool:
     return sum(1 for _ in ast.walk(node)) >= _MIN_EXPRESSION_NODES
 
 
-def _versions(node: ast.stmt, names: VariableMatches, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
+def _versions(node: ast.stmt, names: Candidates, values: dict[str, ast.expr]) -> Sequence[ast.stmt]:
     """Return the statement in the learner's names: the likeliest, then with the second choice for one name at a time.
 
     Empty if the statement reads a variable for which the learner has no name and the solution no single value.
