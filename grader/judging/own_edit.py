@@ -72,7 +72,11 @@ def with_own_edit(
     except Exception:  # the check itself is done: only a hint is missing
         logging.getLogger(__name__).exception("searching an edit of %s", exercise.name)
         return feedback
-    return feedback if own_edit is None else _with_line_of_edit(replace(feedback, own_edit=own_edit), exercise, origin)
+    return (
+        feedback
+        if own_edit is None
+        else _with_line_of_edit(replace(feedback, own_edit=own_edit), exercise, origin)
+    )
 
 
 def _with_line_of_edit(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:

@@ -80,8 +80,9 @@ def true_explanation(
     cases = reference.exercise.cases
     if cases is not None and made.copy and named.id == made.mistake.id:
         text = f"{text} {cases.first if made.copy == 1 else cases.second}"
+    has_own_text = named.id == made.mistake.id and named.explanation(made.number) != named.explain
     runs = ComparedRuns(
-        usual=MistakeVariant(named, 0),
+        usual=made if has_own_text else MistakeVariant(named, 0),
         made=made,
         explanation=explanation,
         judged_runs=trace.runs,
@@ -155,7 +156,7 @@ class ComparedRuns:
     """The runs of the judged program beside the solution's, and what explains them."""
 
     usual: MistakeVariant
-    """The usual variant of the mistake that is explained: its sentences are written for this one."""
+    """The variant that the sentences are written for: the usual one, or that with an explanation of its own."""
     made: MistakeVariant
     """The variant that the judged program makes. It may be of another mistake that behaves alike."""
     explanation: Explanation

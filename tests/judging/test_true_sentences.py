@@ -136,3 +136,19 @@ def test_what_happens_beside_another_mistake_or_variant_is_told_only_if_it_is_tr
     made = tuple(variant for variant in its.variants if variant.name in variants)
     assert len(made) == len(variants)
     assert all(false not in told for told in explanations_of_combined_mistakes(made, its))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_variant_with_a_text_of_its_own_is_told_what_happened(exercise: Exercise) -> None:
+    """Its conditions are compared with its own runs; with those of the usual variant, some would never hold."""
+    its = cached_reference(exercise.name, SEED)
+    for variant in its.variants:
+        text = variant.mistake.explanation(variant.number)
+        if (
+            variant.copy
+            or text == variant.mistake.explain
+            or all(not part.condition for part in parts_of(text))
+        ):
+            continue
+        (told,) = explanations_of_combined_mistakes((variant,), its)
+        assert told == full_text(text), variant.name

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.xray.fifty_cases import FIFTY_CASES
 from tests.xray.running import watched
@@ -854,6 +855,17 @@ for _ in range(8):
     *UNSEEN_CASES,
     *FIFTY_CASES,
 ]
+
+
+def test_graphs_from_before_the_watch_hide_none(tmp_path: Path) -> None:
+    """A process may hold many graphs already, as earlier cells of a notebook do: only so many are looked at."""
+    older = [torch.zeros(1, requires_grad=True) * number for number in range(200)]
+    name, wrong, _ = next(case for case in CASES if case[0] == "ema-keeps-graph")
+    script = tmp_path / "train.py"
+    # The collector puts what survives behind what is old already.
+    script.write_text(f"{HEAD}{wrong}\nimport gc\ngc.collect()\n", encoding="utf-8")
+    assert [found for found, _ in watched(script).ids] == [name]
+    assert len(older) == 200
 
 
 @pytest.mark.parametrize(("name", "wrong", "right"), CASES, ids=[name for name, _, _ in CASES])

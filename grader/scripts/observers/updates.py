@@ -65,6 +65,8 @@ class UpdateObserver:
         self._stepped = False
         """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
+        self._older = {id(tensor): weakref.ref(tensor) for tensor in _tensors_with_graphs()}
+        """Tensors with graphs that were there when the watch began."""
         watch.at_end.append(lambda: self._look_for_kept_graphs(ended=True))
 
     # ---- backward ----------------------------------------------------------------------------
@@ -148,15 +150,18 @@ class UpdateObserver:
         with (
             torch._C.DisableTorchFunctionSubclass()
         ):  # a tensor class of the script's own may answer anything
-            tensors = [
-                one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None
-            ]
+            tensors = [one for one in _tensors_with_graphs() if not self._was_there(one)]
             for tensor in tensors[:_MOST_KEPT]:
                 nodes, uses, older = graph.most_uses(tensor)
                 if uses > 1 and (ended or older):
                     watch.add(GraphKept(nodes=nodes, uses=uses))
                 if uses > 1 and not ended:
                     graph.mark_kept(tensor)
+
+    def _was_there(self, tensor: Tensor) -> bool:
+        """Return True if the tensor lived before the watch, as in earlier cells of a notebook: it is not its business."""
+        reference = self._older.get(id(tensor))
+        return reference is not None and reference() is tensor
 
     def _weights(self, optimizer: int) -> float:
         """Return a sum of some of an optimizer's parameters' entries."""
@@ -479,3 +484,9 @@ def _graphs_in(given: Any) -> int:
     """Return how many tensors with a graph `torch.tensor` was given, of which it copies only the values."""
     parts = given if isinstance(given, list | tuple) else [given]
     return sum(isinstance(one, Tensor) and one.grad_fn is not None for one in parts[:4096])
+
+
+def _tensors_with_graphs() -> list[Tensor]:
+    """Return the living tensors that have a graph."""
+    with torch._C.DisableTorchFunctionSubclass():  # a tensor class of the script's own may answer anything
+        return [one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None]
