@@ -159,7 +159,7 @@ class UpdateObserver:
                     graph.mark_kept(tensor)
 
     def _was_there(self, tensor: Tensor) -> bool:
-        """Return True if the tensor lived before the watch, as in earlier cells of a notebook: it is not its business."""
+        """Return True if the tensor lived before the watch, as in earlier cells of a notebook."""
         reference = self._older.get(id(tensor))
         return reference is not None and reference() is tensor
 
