@@ -1,6 +1,7 @@
-"""What was observed of a script's run: events in their order, and the things they are about. Rules read only this.
+"""What was observed of a script's run: events in their order, and the things they are about.
 
-Events about states, files and flags are in `states.py`.
+Rules read this, and some of them the script's text beside it (`rules/_reading.py`). Events about
+states, files and flags are in `states.py`.
 
 Events and things are numbered from 0 in the order in which they were first seen; an event's `serial` is its place in
 `Facts.events`. Tensors kept in facts are small (hashes, sketches, scalars) and detached.

@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One kind of mistake: a pure function from facts to findings."""
+    """One kind of mistake: a function from facts, and from the script's text where it reads that, to findings."""
 
     id: str
     severity: Severity

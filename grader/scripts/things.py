@@ -30,9 +30,12 @@ class ParameterFacts:
     module_kind: str = ""
     born_in_forward: bool = False
     unregistered: bool = False
-    """No module that ran holds it; name and place are those of the outermost module that has it."""
-    owner_kind: str = ""
-    """Of a parameter in a plain list or dictionary: the class of the module that keeps it."""
+    """No outermost module that ran has it. Unless it is loose, name and place are those of the outermost module that
+    has it, which ran at most inside another one."""
+    loose: bool = False
+    """Unregistered, and parameter of no known module: one keeps it in a list or dictionary, in the attribute `name`."""
+    owner_classes: tuple[Place, ...] = ()
+    """Of a loose one: a line in each of the learner's classes that make up the class of that module, itself first."""
     in_tree: bool = False
     """Belongs to `parameters()` of an outermost module that ran, at the end of the watch."""
     reached: int = 0

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.five_line_step._diamonds import MAX_QUESTIONS, diamond_loss
+from grader.exercises.five_line_step._diamond_graph import MAX_QUESTIONS, diamond_loss
 from grader.exercises.fixtures.classifiers import Net, batches, loss_function, mlp
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.values import type_name
@@ -166,7 +166,7 @@ def _diamonds(stage: Stage) -> None:
     """Ask for the nodes of a graph that parts and joins again 40 times, one after the other.
 
     A program that does not remember visited nodes would follow 2**40 paths. So the graph counts how often its nodes are
-    asked for their next nodes; after too many questions they have none, so that the program ends (`_diamonds`).
+    asked for their next nodes; after too many questions they have none, so that the program ends (`_diamond_graph.py`).
     """
     loss, questions_asked = diamond_loss(stage.env)
     stage.recorder.fact("노드", [*_distinct_names(_call(stage, loss))])

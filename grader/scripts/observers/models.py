@@ -3,6 +3,7 @@
 import itertools
 import weakref
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from grader.scripts.fingerprint import first_tensor, is_continuous, row_hashes
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.memory import InputMemory, PartMemory
 from grader.scripts.observers.shapes import ShapeObserver
+from grader.scripts.observers.unregistered import name_unregistered
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
 from grader.scripts.things import ModuleFacts
@@ -62,7 +64,7 @@ class ModelObserver:
         self._changed: list[weakref.ref[Tensor]] = []
         self._cuts: Counter[Place | None] = Counter()
         self._without: Counter[int] = Counter()
-        watch.at_end.append(self._look_at_unregistered)
+        watch.at_end.append(partial(name_unregistered, watch))
 
     # ---- modules -----------------------------------------------------------------------------
 
@@ -226,37 +228,6 @@ class ModelObserver:
                 leaves = frozenset(map(watch.parameter, graph.read_graph([args[0]]).leaves))
                 watch.add(Detached(parameters=leaves, in_forward=bool(self._running)), place)
         return original(*args, **kwargs)
-
-    def _look_at_unregistered(self) -> None:
-        """Name the parameters of modules that no module which ran holds, by the outermost module that has them."""
-        watch = self._watch
-        alive = [one for born in list(watch.births.values()) if (one := born[0]()) is not None]
-        for module in alive:
-            self._look_for_loose_parameters(module)
-            born = self.birth(module)
-            for name, tensor in module.named_parameters():
-                number = watch.parameters.find(tensor)
-                about = None if number is None else watch.facts.parameters[number]
-                if about is None or born is None or (about.name and not about.unregistered):
-                    continue
-                if about.unregistered and len(name) <= len(about.name):
-                    continue
-                about.name, about.module_kind, about.unregistered = name, type(module).__name__, True
-                about.module_place, about.module_serial, about.born_in_forward = born[1:]
-
-    def _look_for_loose_parameters(self, module: nn.Module) -> None:
-        """Name the parameters that a module keeps in a plain list or dictionary, by their attribute."""
-        watch = self._watch
-        for name, held in list(vars(module).items()):
-            parts = list(held.values()) if isinstance(held, dict) else held
-            if name.startswith("_") or not isinstance(parts, list | tuple):
-                continue
-            for tensor in parts:
-                number = watch.parameters.find(tensor) if isinstance(tensor, nn.Parameter) else None
-                about = None if number is None else watch.facts.parameters[number]
-                if about is not None and not about.name:
-                    about.name, about.module_kind, about.unregistered = name, "Parameter", True
-                    about.owner_kind = type(module).__name__
 
     def _module(self, module: nn.Module) -> int:
         watch = self._watch
