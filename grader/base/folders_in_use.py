@@ -8,33 +8,33 @@ import os
 import sys
 from pathlib import Path
 
-if sys.platform == "win32":
-
-    def lock_folder(folder: str | Path) -> int | None:
-        """Return None, because nothing is locked on Windows."""
-        return None
-
-else:
+if sys.platform != "win32":
     import fcntl
 
-    def lock_folder(folder: str | Path) -> int | None:
-        """Lock a folder until the returned descriptor is closed or the process ends; return None if that fails.
 
-        Processes that are forked meanwhile hold the lock as well.
-        """
-        try:
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:
-            return None
-        if try_lock(descriptor):
-            return descriptor
-        os.close(descriptor)
+def lock_folder(folder: str | Path) -> int | None:
+    """Lock a folder until the returned descriptor is closed or the process ends; return None if that fails.
+
+    Processes that are forked meanwhile hold the lock as well.
+    """
+    if sys.platform == "win32":
         return None
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    if try_lock(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
 
-    def try_lock(descriptor: int) -> bool:
-        """Lock an open folder; return False if it is in use, or if its file system has no locks."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open folder; return False if it is in use, or if its file system has no locks, as on Windows."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

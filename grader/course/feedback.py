@@ -183,8 +183,7 @@ class RepairStep:
 
 
 Effect = Literal["inserts", "deletes", "moves", "guards", "unwraps", "rewrites"]
-"""What an edit does with lines. `guards`: puts a line such as `if …:` above others, which are indented under it;
-`unwraps`: the reverse."""
+"""What an edit does with lines. `guards`: indents them under a new line such as `if …:`; `unwraps`: the reverse."""
 
 
 @dataclass(frozen=True)
@@ -306,8 +305,7 @@ class Feedback:
     printed_in: str = ""
     """Korean title of that scenario."""
     code: str = ""
-    """The learner's whole answer, as it was graded, or the code of it that does not parse. Only reports of a class have
-    it (`report.kept_answers`); empty if there is none."""
+    """The learner's whole answer, as graded or as it does not parse; only in reports of a class (`kept_answers`)."""
     code_line: int | None = None
     """Line of its first line, in the cell (or in the .py file); None without code."""
     code_cell: int | None = None
