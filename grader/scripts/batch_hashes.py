@@ -1,4 +1,9 @@
-"""Hash the rows of batches exactly, so that equal samples are recognised wherever they come again."""
+"""Hash the rows of batches, so that equal samples are recognised wherever they come again.
+
+Rows of equal entries have equal hashes, however large the batch is. Rows of different entries have different hashes,
+but for an unlikely accident, if they differ in what is looked at: the first 512 rows, and at most 1024 entries of each,
+sampled evenly. Entries of floating point count as float32, bit by bit, so that 0.0 and -0.0 differ.
+"""
 
 from typing import Any
 
@@ -6,119 +11,116 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_MOST_ROWS, _MOST_ENTRIES = 512, 1024
-_ARRANGED, _MOST_SORTED, _SIDE = 16, 1 << 16, 5
-_LOOKED_AT = 64
-"""Rows of a dataset that are compared from pass to pass."""
+from grader.scripts.batch_parts import first_tensor, is_readable, last_tensor
+
+_MAX_ROWS = 512
+"""Maximum number of rows of a batch that are hashed."""
+_MAX_ENTRIES = 1024
+"""Maximum number of entries of a row that are looked at."""
+_MAX_SORTED_ROWS = 16
+"""Maximum number of rows of a batch whose entries are sorted."""
+_MAX_SORTED_ENTRIES = 1 << 16
+"""Maximum number of entries of a row that is sorted; they are all looked at."""
+_MIN_SIDE = 5
+"""Minimum size of the last two dimensions of a picture."""
+_MIN_COMPARED_ITEMS = 64
+"""Minimum number of a dataset's items that are compared from pass to pass, if it has so many; the maximum is less than
+twice as large."""
+_SEED = 7
+"""Any number: the hashes of one run are compared with each other only."""
 _factors: dict[torch.device, Tensor] = {}
+"""By device: an odd random factor for each entry of a row."""
 
 
 def row_hashes(batch: Tensor) -> Tensor | None:
-    """Return an int64 hash of each row (along the first dimension); None for what cannot be hashed.
+    """Return an int64 hash of each of the first 512 rows, along the first dimension.
 
-    Entries beyond 1024 of a row are sampled evenly. Integer arithmetic: the hash does not depend on the batch's size.
+    None for a tensor that is empty, complex, not readable (`is_readable`) or has no dimension.
     """
-    if batch.ndim < 1 or batch.numel() == 0 or batch.layout is not torch.strided or batch.is_complex():
+    if batch.ndim < 1 or not is_readable(batch) or batch.numel() == 0 or batch.is_complex():
         return None
-    with torch.no_grad():
-        flat = batch.detach()[:_MOST_ROWS].reshape(min(len(batch), _MOST_ROWS), -1)
-        entries = flat.shape[1]
-        flat = flat[:, :: max(1, -(-entries // _MOST_ENTRIES))]
-        if flat.is_floating_point():
-            flat = flat.float().contiguous().view(torch.int32)
-        factors = _factors.get(flat.device)
-        if factors is None:
-            generator = torch.Generator(device="cpu")
-            generator.manual_seed(7)
-            drawn = torch.randint(-(2**62), 2**62, (_MOST_ENTRIES,), generator=generator, device="cpu")
-            factors = _factors[flat.device] = (drawn * 2 + 1).to(flat.device)
-        return (flat.to(torch.int64) * factors[: flat.shape[1]]).sum(1)
+    rows = batch.detach()[:_MAX_ROWS]
+    return _weighted_sums(_sampled(rows.reshape(len(rows), -1)))
 
 
-def contents(thing: Any) -> int | None:
-    """Return a number that tells whether the values of a tensor, array or list of these are still the same.
+def _sampled(rows: Tensor) -> Tensor:
+    """Return at most 1024 entries of each row of a matrix, at equal distances."""
+    return rows[:, :: max(1, -(-rows.shape[1] // _MAX_ENTRIES))]
 
-    Of large ones only some rows are looked at. None for anything else.
+
+def _weighted_sums(rows: Tensor) -> Tensor:
+    """Return a hash of each row of a matrix: the sum of its entries, read as integers, times factors that differ.
+
+    The arithmetic is that of integers, which no order of summation changes.
+    """
+    if rows.is_floating_point():
+        rows = rows.float().contiguous().view(torch.int32)
+    factors = _factors.get(rows.device)
+    if factors is None:
+        generator = torch.Generator(device="cpu")
+        generator.manual_seed(_SEED)
+        drawn = torch.randint(-(2**62), 2**62, (_MAX_SORTED_ENTRIES,), generator=generator, device="cpu")
+        factors = _factors[rows.device] = (drawn * 2 + 1).to(rows.device)
+    return (rows.to(torch.int64) * factors[: rows.shape[1]]).sum(1)
+
+
+def values_hash(thing: Any) -> int | None:
+    """Return a hash of what a dataset holds, to tell whether its values are still the same.
+
+    Only some items of a large dataset are looked at.
+
+    Args:
+        thing: a tensor on the CPU; an array of integers or of floating point; or a list of tensors, or of tuples and
+            the like, of which the first tensor counts.
+
+    Returns:
+        None for anything else, such as a scalar, an array of bools or a list of arrays.
     """
     if isinstance(thing, np.ndarray) and thing.dtype.kind in "fiu" and thing.ndim:
-        thing = torch.from_numpy(thing[_some(len(thing))].astype(np.float64))
-    elif isinstance(thing, Tensor) and thing.ndim and thing.device.type == "cpu":
-        thing = thing[_some(len(thing))]
+        numbers = np.float64 if thing.dtype.kind == "f" else np.int64
+        hashes = row_hashes(torch.from_numpy(thing[_compared_items(len(thing))].astype(numbers)))
+    elif isinstance(thing, Tensor) and thing.ndim and thing.device.type == "cpu" and is_readable(thing):
+        hashes = row_hashes(thing[_compared_items(len(thing))])
     elif isinstance(thing, list) and thing:
-        inner = [first_tensor(one) for one in thing[_some(len(thing))]]
-        hashed = [rows for one in inner if one is not None and (rows := row_hashes(one)) is not None]
+        tensors = [first_tensor(item) for item in thing[_compared_items(len(thing))]]
+        hashed = [rows for one in tensors if one is not None and (rows := row_hashes(one)) is not None]
         return hash(tuple(tuple(rows.tolist()) for rows in hashed)) if hashed else None
     else:
         return None
-    marks = row_hashes(thing)
-    return None if marks is None else hash(tuple(marks.tolist()))
+    return None if hashes is None else hash(tuple(hashes.tolist()))
 
 
-def _some(length: int) -> slice:
-    return slice(None, None, max(1, length // _LOOKED_AT))
+def _compared_items(length: int) -> slice:
+    """Return the slice of the items, at equal distances, that are looked at."""
+    return slice(None, None, max(1, length // _MIN_COMPARED_ITEMS))
 
 
-def first_tensor(thing: Any, depth: int = 3) -> Tensor | None:
-    """Return the first tensor with rows inside nested lists, tuples and dictionaries."""
-    if isinstance(thing, Tensor):
-        return thing if thing.ndim >= 1 else None
-    if depth and isinstance(thing, dict):
-        thing = list(thing.values())
-    if depth and isinstance(thing, list | tuple):
-        for one in thing:
-            found = first_tensor(one, depth - 1)
-            if found is not None:
-                return found
-    return None
+def plain_and_sorted_hashes(batch: Any) -> Tensor | None:
+    """Return two hashes of the first 16 rows of a batch's last tensor: as they are, and with their entries sorted.
 
+    Two rows with one sorted hash have the same entries (as float32): if their plain hashes differ, one is the other in
+    another arrangement, such as its mirror image.
 
-def labels(thing: Any, depth: int = 3) -> Tensor | None:
-    """Return the last one-dimensional integer tensor of a batch: its labels, as a rule."""
-    if isinstance(thing, Tensor):
-        integer = not thing.is_floating_point() and not thing.is_complex()
-        return thing.detach()[:4096].clone() if integer and thing.ndim == 1 else None
-    if depth and isinstance(thing, dict):
-        thing = list(thing.values())
-    if depth and isinstance(thing, list | tuple):
-        for one in reversed(thing):
-            found = labels(one, depth - 1)
-            if found is not None:
-                return found
-    return None
-
-
-def marks(thing: Any, depth: int = 3) -> Tensor | None:
-    """Return the last tensor of a batch if it is one column of floating-point zeros and ones."""
-    if isinstance(thing, Tensor):
-        column = thing.is_floating_point() and thing.numel() == len(thing) if thing.ndim in (1, 2) else False
-        flat = thing.detach()[:4096].reshape(-1) if column else thing
-        return flat.clone() if column and bool(((flat == 0) | (flat == 1)).all()) else None
-    if depth and isinstance(thing, dict):
-        thing = list(thing.values())
-    return marks(thing[-1], depth - 1) if depth and isinstance(thing, list | tuple) and thing else None
-
-
-def arrangement(thing: Any, depth: int = 3) -> Tensor | None:
-    """Return two hashes of the first rows of a batch's last tensor: as they stand, and with their entries sorted.
-
-    Only of pictures and the like, with two dimensions or more a row: of two rows with one sorted hash, one is the other
-    in another arrangement, such as its mirror image.
+    Returns:
+        A column for each of the two. None if the rows are no pictures: if their last two dimensions are not at least 5
+        wide (so none for channels last), or if a row has more than 65,536 entries.
     """
-    if isinstance(thing, Tensor):
-        if thing.ndim < 3 or thing.is_complex() or min(thing.shape[-2:]) < _SIDE:
-            return None  # sets of points or boxes may come in any order
-        if thing[:1].numel() > _MOST_SORTED:
-            return None
-        rows = thing.detach()[:_ARRANGED].flatten(1)
-        plain, ordered = row_hashes(rows), row_hashes(rows.sort(1).values)
-        return None if plain is None or ordered is None else torch.stack([plain, ordered], 1)
-    if depth and isinstance(thing, dict):
-        thing = list(thing.values())
-    return arrangement(thing[-1], depth - 1) if depth and isinstance(thing, list | tuple) and thing else None
+    last = last_tensor(batch)
+    if last is None or last.ndim < 3 or last.is_complex() or last.numel() == 0:
+        return None
+    if min(last.shape[-2:]) < _MIN_SIDE:  # sets of points or boxes may come in any order
+        return None
+    rows = last.detach()[:_MAX_SORTED_ROWS].flatten(1)
+    if rows.shape[1] > _MAX_SORTED_ENTRIES:
+        return None
+    return torch.stack([_weighted_sums(_sampled(rows)), _weighted_sums(rows.sort(1).values)], 1)
 
 
-def is_continuous(batch: Tensor, least: int = 8) -> bool:
-    """Return True if the first row is of floating point and has at least `least` distinct entries."""
-    if not batch.is_floating_point() or batch.ndim < 2 or not len(batch):
+def is_continuous(batch: Tensor, min_distinct: int = 8) -> bool:
+    """Return True if the first row is of floating point and has at least `min_distinct` distinct entries.
+
+    At most 1024 entries, sampled evenly, are looked at. False for a tensor that is not readable (`is_readable`).
+    """
+    if batch.ndim < 2 or not is_readable(batch) or not batch.is_floating_point() or batch.numel() == 0:
         return False
-    return int(batch[0].detach().reshape(-1)[:_MOST_ENTRIES].unique().numel()) >= least
+    return int(_sampled(batch[0].detach().reshape(1, -1)).unique().numel()) >= min_distinct
