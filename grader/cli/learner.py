@@ -1,6 +1,10 @@
-"""Define commands for learners: copy the lessons, check a file, watch it, show hints, update, start over."""
+"""Define commands for learners: copy the lessons, check a file, watch it, show hints, update, start over.
 
-from collections.abc import Sequence
+No command reads its `data_dir`: the option's callback applies it before the command runs.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +20,11 @@ from grader.grading.warm import without_gc_for_good
 from grader.observe.wording import particle
 
 if TYPE_CHECKING:
-    from grader.course.course import Course
+    from grader.course.course import Course, Exercise
+    from grader.grading.own_file import OwnFile
 
 
-_Pairs = Annotated[
+_OwnNames = Annotated[
     list[str] | None,
     typer.Option(
         "--as",
@@ -27,6 +32,9 @@ _Pairs = Annotated[
         help="이름이 다른 함수를 이 연습 문제로 확인해요. 예: --as trainStep=train_step. 여러 번 쓸 수 있어요",
     ),
 ]
+
+_MISSPELT = 0.8
+"""Minimum likeness (`difflib`) at which a name that no exercise has is taken for a misspelt exercise."""
 
 
 def start(
@@ -51,14 +59,18 @@ def check(
     exercise: Annotated[str | None, typer.Option(help="이 연습 문제만")] = None,
     seed: Annotated[int, typer.Option(help="난수 시드", min=0, show_default=False)] = SEED,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "cpu",
-    pairs: _Pairs = None,
+    own_names: _OwnNames = None,
     data_dir: DataDir = None,
 ) -> None:
-    """내 파일을 확인해요. 종료 코드는 모두 통과하면 0, 아니면 1이에요."""
+    """내 파일을 확인해요. 종료 코드는 확인한 것을 모두 통과하면 0, 아니면 1, 명령을 잘못 주었으면 2예요."""
+    from grader.course.reading import require_exercise
+
+    # All three before anything slow is imported.
     require_file(file)
     if exercise is not None:
-        _require_exercise(exercise)
-    raise typer.Exit(0 if _check_file(file, exercise, seed, device, pairs or ()) else 1)
+        require_exercise(exercise)
+    chosen_device = device_for(device)
+    raise typer.Exit(0 if _check_file(file, exercise, seed, chosen_device, own_names or ()) else 1)
 
 
 def watch(
@@ -66,17 +78,17 @@ def watch(
         Path,
         typer.Argument(help="지켜볼 .ipynb 또는 .py 파일. 예: hanstep/01_five_line_step/1_five_lines.ipynb"),
     ],
-    pairs: _Pairs = None,
+    own_names: _OwnNames = None,
     data_dir: DataDir = None,
 ) -> None:
     """저장할 때마다 지금 풀 연습 문제 하나를 다시 확인해요. 통과하면 다음으로 넘어가요."""
     require_file(file)
     from grader.course.reading import load_course
 
-    names = _named(pairs or (), load_course())
+    exercises = _exercises_by_own_name(own_names or (), load_course())
     from grader.notebook.watch import watch_file
 
-    watch_file(file, out, names)
+    watch_file(file, out, exercises)
 
 
 def _names_with_example() -> str:
@@ -91,46 +103,52 @@ def _names_with_example() -> str:
     return f"예: grader hint {example}\n이름: {', '.join(course.exercises)}"
 
 
-def _require_exercise(name: str) -> None:
-    """Refuse a misspelt exercise before anything slow is imported.
+def _exercises_by_own_name(options: Sequence[str], course: "Course") -> dict[str, str]:
+    """Return the values of `--as` as a dict: name in the learner's file -> name of the exercise.
 
     Raises:
-        CourseError: there is no such exercise.
+        CommandError: one of them is not of the form `own=exercise`, repeats a name, or has an exercise before `=`.
+        CourseError: what stands after `=` is no exercise.
     """
-    from grader.course.reading import require_exercise
-
-    require_exercise(name)
-
-
-def _named(pairs: Sequence[str], course: "Course") -> dict[str, str]:
-    """Return the pairs of `--as` as a dict: name in the learner's file -> name of the exercise.
-
-    Raises:
-        HanstepError: one of them is no such pair, names no exercise, or repeats a name.
-    """
-    names: dict[str, str] = {}
-    for pair in pairs:
-        own, equals, wanted = (part.strip() for part in pair.partition("="))
-        if not equals or not own.isidentifier() or not wanted:
+    exercises: dict[str, str] = {}
+    for option in options:
+        own, equals, exercise = (part.strip() for part in option.partition("="))
+        if not equals or not own.isidentifier() or not exercise:
             raise CommandError(
                 "--as에는 내 이름과 연습 문제의 이름을 =로 이어 적어 주세요. "
-                f"받은 값: {pair!r}. 예: --as trainStep=train_step"
+                f"받은 값: {option!r}. 예: --as trainStep=train_step"
             )
-        if own in course.exercises and wanted not in course.exercises:
-            raise CommandError(f"--as에서 차례가 바뀌었어요: {pair}. 이렇게 적어 주세요: --as {wanted}={own}")
-        name = course.exercise(wanted).name
         if own in course.exercises:
+            raise CommandError(_begins_with_exercise(own, exercise, course))
+        course.exercise(exercise)
+        if own in exercises or exercise in exercises.values():
             raise CommandError(
-                f"`{own}`{particle(own, '은/는')} 연습 문제의 이름이에요(--as {pair}). --as를 빼고 확인해 주세요."
+                f"--as에 같은 이름이 두 번 나왔어요: {option}. 이름마다 한 번씩만 적어 주세요."
             )
-        if own in names or name in names.values():
-            raise CommandError(f"--as에 같은 이름이 두 번 나왔어요: {pair}. 이름마다 한 번씩만 적어 주세요.")
-        names[own] = name
-    return names
+        exercises[own] = exercise
+    return exercises
 
 
-def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs: Sequence[str]) -> bool:
-    """Check the file's exercises, record and print the results; return True if all passed."""
+def _begins_with_exercise(first: str, second: str, course: "Course") -> str:
+    """Return the Korean error for `--as first=second` where the first name is an exercise's.
+
+    The learner has swapped the two names, unless the second cannot be a function's, or is an exercise, misspelt or not.
+    """
+    meant = get_close_matches(second, course.exercises, 1, _MISSPELT)
+    if second.isidentifier() and meant in ([], [first]):
+        return f"--as에서 차례가 바뀌었어요: {first}={second}. 이렇게 적어 주세요: --as {second}={first}"
+    return (
+        f"`{first}`{particle(first, '은/는')} 연습 문제의 이름이에요(--as {first}={second}). "
+        "= 앞에는 파일에 쓴 이름을 적고, 두 이름이 같으면 --as를 빼고 확인해 주세요."
+    )
+
+
+def _check_file(file: Path, exercise: str | None, seed: int, device: str, own_names: Sequence[str]) -> bool:
+    """Check the file's exercises, or one of them; record and print the results, and return True if all passed.
+
+    Raises:
+        HanstepError: nothing was checked, because of the options or of what the file holds.
+    """
     with without_gc_for_good():
         from grader.course.reading import load_course
         from grader.grading.own_file import OwnFile, proposal
@@ -142,34 +160,60 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, pairs:
 
         course = load_course()
     wanted = None if exercise is None else course.exercise(exercise)
-    own = OwnFile(file, course, _named(pairs, course))
+    exercises = _exercises_by_own_name(own_names, course)
+    own = OwnFile(file, course, exercises)
+    options = _given_options(exercises, exercise, seed, device)
     if wanted is not None and wanted not in own.exercises:
-        found = ", ".join(one.name for one in own.exercises)
-        where = " ".join((f"{file}에는 {exercise} 함수가 없어요.", *own.notes))
-        how = proposal(file, [pairing for pairing in own.close_names if pairing.exercise == exercise])
-        raise NothingToCheck(f"{where} {how or f'들어 있는 연습 문제: {found}'}")
+        raise NothingToCheck(_not_in_file(wanted, own, file, options))
     feedbacks = own.check(
         own.exercises if wanted is None else (wanted,),
         seed=seed,
-        device=device_for(device),
+        device=device,
         meanwhile=lambda: out.status("확인하는 중이에요"),
     )
     if not feedbacks:  # only warm-ups and bonus tasks that were not begun
         empty = f"{file}의 연습 문제를 아직 시작하지 않았어요. 함수 안을 채운 다음 다시 확인해 보세요."
         raise NothingToCheck(" ".join((*own.notes, empty)))
     learner = Progress.load()
+    repair, _ = repair_setting(file.parent)
     gains = []
     for feedback in feedbacks:
-        repair, _ = repair_setting(file.parent)
         gains.append(recorded_check(learner, feedback, own.source(feedback.exercise), repair))
         print_feedback(out, without_clues(as_chosen(feedback, file.parent)))
         if feedback.diagnosis.mistakes:
             say(f"막히면 힌트가 하나씩 알려 줘요: grader hint {feedback.exercise}")
     print_standing(out, added(gains).lines)
-    proposed = proposal(file, own.close_names)
+    proposed = proposal(file, own.close_names, options) if wanted is None else ""
     for notice in (*own.notes, *([proposed] if proposed else []), *learner.take_notices()):
         say(notice)
     return all(feedback.status == "passed" for feedback in feedbacks)
+
+
+def _given_options(exercises: Mapping[str, str], exercise: str | None, seed: int, device: str) -> str:
+    """Return the options of a `check` that are not the defaults, as they are written in a shell."""
+    given = [f"--as {own}={name}" for own, name in exercises.items()]
+    given += [] if exercise is None else [f"--exercise {exercise}"]
+    given += [] if seed == SEED else [f"--seed {seed}"]
+    given += [] if device == "cpu" else [f"--device {device}"]
+    return " ".join(given)
+
+
+def _not_in_file(exercise: "Exercise", own: "OwnFile", file: Path, options: str) -> str:
+    """Return Korean sentences that the file does not hold this exercise, and what to do.
+
+    Args:
+        exercise: the exercise.
+        own: the file's content.
+        file: the file.
+        options: the options of this check, for the command that is proposed.
+    """
+    from grader.grading.own_file import proposal
+
+    name = exercise.name
+    close_names = [pairing for pairing in own.close_names if pairing.exercise == name]
+    found = ", ".join(one.name for one in own.exercises)
+    remedy = proposal(file, close_names, options) or f"들어 있는 연습 문제: {found}"
+    return " ".join((f"{file}에는 `{name}`{particle(name, '이/가')} 없어요.", *own.notes, remedy))
 
 
 def hint(
@@ -180,13 +224,15 @@ def hint(
     """다음 힌트를 하나 보여 줘요. 마지막 힌트가 정답이에요."""
     if name is None:
         raise CommandError(f"어느 연습 문제의 힌트인지 적어 주세요. {_names_with_example()}")
-    _require_exercise(name)
-    from grader.notebook import check
+    from grader.course.reading import require_exercise
+
+    require_exercise(name)  # before anything slow is imported
+    from grader.notebook.check import hint as next_hint
     from grader.report.text import print_indented
 
     command = f"grader hint {name}"
     ask = f"실행하세요: {command} --answer"
-    print_indented(out, check.hint(name, answer=answer, again=command, ask=ask).text)
+    print_indented(out, next_hint(name, answer=answer, again=command, ask=ask).text)
 
 
 def update(folder: Annotated[Path, typer.Argument(help="레슨이 있는 폴더")] = Path("hanstep")) -> None:
@@ -204,6 +250,6 @@ def reset(
     data_dir: DataDir = None,
 ) -> None:
     """연습 문제, 노트북, 레슨을 처음 상태로 되돌려요. 쓰던 것은 백업으로 남겨요."""
-    from grader.workspace import start as starting
+    from grader.workspace.start import reset as start_over
 
-    starting.reset(folder, name, say)
+    start_over(folder, name, say)

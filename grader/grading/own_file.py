@@ -23,13 +23,19 @@ from grader.submission.submission import Submission, read_submission
 from grader.submission.syntax import definitions
 
 
-def proposal(file: Path, pairings: Sequence[Pairing]) -> str:
-    """Return Korean sentences that propose to check functions as exercises, with the command; empty for none."""
+def proposal(file: Path, pairings: Sequence[Pairing], options: str = "") -> str:
+    """Return Korean sentences that propose to check functions as exercises, with the command; empty for none.
+
+    Args:
+        file: the file.
+        pairings: the functions and the exercises.
+        options: further options of the command, as they are written in a shell.
+    """
     if not pairings:
         return ""
     which = ", ".join(f"`{pairing.own}` → `{pairing.exercise}`" for pairing in pairings)
-    options = " ".join(f"--as {pairing.own}={pairing.exercise}" for pairing in pairings)
-    command = f"grader check {shlex.quote(str(file))} {options}"
+    names = [f"--as {pairing.own}={pairing.exercise}" for pairing in pairings]
+    command = " ".join(filter(None, ("grader check", shlex.quote(str(file)), options, *names)))
     return (
         f"이름이 비슷한 함수가 있어요. 혹시 {which}인가요? 그렇다면 연습 문제의 이름으로 바꾸거나, "
         f"이렇게 확인해 보세요: {command}"

@@ -65,7 +65,7 @@ def test_an_exercise_that_is_not_in_the_file(ended: Ended, tmp_path: Path) -> No
     for name in ("accumulate", "accumulate_weighted"):
         code, said = ended("check", str(tmp_path / "hw.py"), "--exercise", name)
         assert code == NothingToCheck.status
-        assert f"{name} 함수가 없어요. 들어 있는 연습 문제: train_step\n" in said.replace(
+        assert f"`{name}`가 없어요. 들어 있는 연습 문제: train_step\n" in said.replace(
             "hw.py에는\n", "hw.py에는 "
         )
 

@@ -22,6 +22,7 @@ MISTYPED = [
     ("check nosuch.ipynb", "파일이 없어요: nosuch.ipynb"),
     ("check . --exercise train_step", "폴더예요: ."),
     ("check here.py --exercise train_stp", "혹시 'train_step'인가요?"),
+    ("check here.py --device gpu", "--device에는 auto, cpu, cuda"),
     ("watch nosuch.py", "파일이 없어요: nosuch.py"),
     ("hint", "예: grader hint mend_step\n이름: "),
     ("hint train_stp", "혹시 'train_step'인가요?"),

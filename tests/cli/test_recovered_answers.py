@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from grader.cli.main import run
+from grader.course.course import Exercise
+from grader.course.feedback import Feedback
+from grader.grading.own_file import OwnFile
 from tests.observe.five_lines import RIGHT
 
 Ended = Callable[..., tuple[int, str]]
@@ -90,6 +93,8 @@ def test_a_name_that_is_told_is_graded(ended: Ended, file: Callable[[str], str])
         (["trainStep=train_stp"], "혹시 'train_step'인가요?"),
         (["train_step=trainStep"], "이렇게 적어 주세요: --as trainStep=train_step"),
         (["train_step=accumulate"], "`train_step`은 연습 문제의 이름이에요"),
+        (["train_step=accumulat"], "`train_step`은 연습 문제의 이름이에요"),
+        (["train_step=my-func"], "`train_step`은 연습 문제의 이름이에요"),
         (["trainStep=train_step", "other=train_step"], "두 번 나왔어요: other=train_step"),
         (["trainStep=train_step", "trainStep=fit"], "두 번 나왔어요: trainStep=fit"),
     ],
@@ -101,6 +106,42 @@ def test_a_wrong_pair_is_told_with_its_value(
     code, said = ended("check", file(NAMED_DIFFERENTLY), *options)
     assert code == 2
     assert told in said
+
+
+@pytest.fixture
+def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every exercise passes at once."""
+
+    def check(own: OwnFile, exercises: tuple[Exercise, ...], **how: object) -> tuple[Feedback, ...]:
+        return tuple(Feedback(one.lesson, one.name, one.title, "passed", (), "") for one in exercises)
+
+    monkeypatch.setattr(OwnFile, "check", check)
+
+
+TWO = NAMED_DIFFERENTLY + "\n\ndef acumulate(model, loss_fn, opt, batches):\n    return 0.0\n"
+
+
+@pytest.mark.usefixtures("unjudged")
+def test_a_proposed_command_keeps_the_options_that_were_given(
+    ended: Ended, file: Callable[[str], str]
+) -> None:
+    path, given = file(TWO), ("--as", "trainStep=train_step", "--seed", "7")
+    _, said = ended("check", path, *given)
+    assert f"grader check {path} {' '.join(given)} --as acumulate=accumulate" in said
+    given += ("--exercise", "accumulate")
+    _, said = ended("check", path, *given)
+    assert (
+        f"grader check {path} --as trainStep=train_step --exercise accumulate --seed 7 --as acumulate=accumulate"
+        in said
+    )
+
+
+@pytest.mark.usefixtures("unjudged")
+def test_nothing_is_proposed_for_an_exercise_that_was_not_asked_for(
+    ended: Ended, file: Callable[[str], str]
+) -> None:
+    given = ("--as", "trainStep=train_step", "--exercise", "train_step")
+    assert "acumulate" not in ended("check", file(TWO), *given)[1]
 
 
 def test_an_exercise_of_its_own_name_is_not_replaced(ended: Ended, file: Callable[[str], str]) -> None:

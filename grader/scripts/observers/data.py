@@ -3,16 +3,9 @@
 import weakref
 from typing import Any
 
+from grader.scripts.batch_hashes import is_continuous, plain_and_sorted_hashes, row_hashes, values_hash
+from grader.scripts.batch_parts import binary_targets, first_tensor, labels
 from grader.scripts.facts import BatchLoaded, LoaderBegan, LoaderEnded, Seeded
-from grader.scripts.fingerprint import (
-    arrangement,
-    contents,
-    first_tensor,
-    is_continuous,
-    labels,
-    marks,
-    row_hashes,
-)
 from grader.scripts.numbering import Numbering
 from grader.scripts.patches import Original
 from grader.scripts.places import Place, own_frames, own_place, place_of
@@ -32,7 +25,7 @@ class DataObserver:
         self._datasets = Numbering()
         self._passes: dict[int, int] = {}
         self._contents: dict[int, dict[str, int]] = {}
-        """By loader: fingerprints of what its dataset holds."""
+        """By loader: name of an attribute of its dataset -> hash of the values."""
         self._iterators: dict[int, tuple[weakref.ref[Any], int, int, int]] = {}
         """By id of an iterator: reference, loader, pass, batches given."""
 
@@ -74,9 +67,9 @@ class DataObserver:
     def _changes(self, loader: int, dataset: Any) -> tuple[str, ...]:
         """Return the names of a dataset's tensors and arrays that have changed since the loader's pass before."""
         held = getattr(_innermost(dataset), "__dict__", {})
-        now = {name: mark for name, one in list(held.items()) if (mark := contents(one)) is not None}
+        now = {name: value for name, one in list(held.items()) if (value := values_hash(one)) is not None}
         before, self._contents[loader] = self._contents.get(loader, {}), now
-        return tuple(name for name, mark in now.items() if before.get(name, mark) != mark)
+        return tuple(name for name, value in now.items() if before.get(name, value) != value)
 
     def loader_began(self, original: Original, args: Arguments, kwargs: Keywords) -> Any:
         """Note the beginning of a pass over a loader."""
@@ -115,11 +108,11 @@ class DataObserver:
                     loader=loader,
                     pass_=count,
                     index=index,
-                    size=0 if given is None else len(given),
+                    size=0 if given is None else given.size(0),
                     rows=None if given is None else row_hashes(given),
                     labels=known,
-                    arranged=arrangement(batch) if known is None and in_order else None,
-                    marks=marks(batch),
+                    arranged=plain_and_sorted_hashes(batch) if known is None and in_order else None,
+                    marks=binary_targets(batch),
                     continuous=given is not None and is_continuous(given),
                 )
             )

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from grader.scripts import graph
+from grader.scripts.batch_hashes import is_continuous, row_hashes
+from grader.scripts.batch_parts import first_tensor, is_readable
 from grader.scripts.facts import (
     Detached,
     ForwardRan,
@@ -19,7 +21,6 @@ from grader.scripts.facts import (
     NumberRead,
     PartWithoutGrad,
 )
-from grader.scripts.fingerprint import first_tensor, is_continuous, row_hashes
 from grader.scripts.observers.copies import CopyObserver
 from grader.scripts.observers.memory import InputMemory, PartMemory
 from grader.scripts.observers.shapes import ShapeObserver
@@ -121,7 +122,7 @@ class ModelObserver:
                 grad=False,
                 autocast=lowered,
                 rows=None if given is None else row_hashes(given),
-                batch=0 if given is None else len(given),
+                batch=0 if given is None else given.size(0),
                 continuous=given is not None and is_continuous(given, _DISTINCT),
                 live_parts=sum(part.training for part in parts),
             )
@@ -135,7 +136,7 @@ class ModelObserver:
             )
             self._event = event
             self._input = None
-            if given is not None:
+            if given is not None and is_readable(given):
                 self._look_at_input(event, given)
         event.grad = torch.is_grad_enabled()
         if module.training and not event.grad:
@@ -164,7 +165,7 @@ class ModelObserver:
         event.raised = output is None
         with watch.working():
             if event.rows is None and kwargs and (given := first_tensor(kwargs)) is not None:
-                event.rows, event.batch = row_hashes(given), len(given)
+                event.rows, event.batch = row_hashes(given), given.size(0)
                 event.tokens = _tokens(given)
             if self._input is not None:
                 self._look_for_changes(event, *self._input)
@@ -390,7 +391,9 @@ class ModelObserver:
 
 def _tokens(given: Tensor) -> Tensor | None:
     """Return a copy of a batch of sequences of integers, at most 64 rows; None for anything else."""
-    if given.ndim != 2 or given.is_floating_point() or given.is_complex() or given.shape[1] > _MOST_TARGETS:
+    if not is_readable(given) or given.ndim != 2 or given.is_floating_point() or given.is_complex():
+        return None
+    if given.shape[1] > _MOST_TARGETS:
         return None
     return given.detach()[:64].clone()
 
