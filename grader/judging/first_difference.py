@@ -19,6 +19,8 @@ from grader.observe.wording import RETURN_TYPES, ordinal, times, with_ordinals
 
 _MAX_FACT_CHARACTERS = 300
 """Maximum number of characters shown of a fact, which in a forged trace may be as long as the whole trace."""
+_MAX_BOOLS_LISTED = 8
+"""Maximum length of a list of booleans that is written out; of a longer one only the exceptions are told."""
 _MAX_ORDINALS = 4
 """Maximum number of positions listed of the booleans that differ from most others of their list."""
 _READ_FROM_MODEL = ("rates", "gradients")
@@ -216,9 +218,11 @@ def _bool_text(value: bool, as_modes: bool) -> str:
 
 
 def _bools_text(values: list[bool], as_modes: bool) -> str:
-    """Describe a list of booleans: `모두 학습`, or with exceptions, `평가 (3개 가운데 두 번째만 학습)`."""
+    """Describe a list of booleans: `모두 학습`, `평가, 학습, 평가`; a long one as `평가 (9개 가운데 두 번째만 학습)`."""
     if len(set(values)) == 1:
         return f"모두 {_bool_text(values[0], as_modes)}"
+    if len(values) <= _MAX_BOOLS_LISTED:
+        return ", ".join(_bool_text(value, as_modes) for value in values)
     rarer = values.count(True) * 2 <= len(values)
     ordinals = [ordinal(index + 1) for index, value in enumerate(values) if value == rarer]
     listed = ", ".join(ordinals[:_MAX_ORDINALS]) + (" …" if len(ordinals) > _MAX_ORDINALS else "")

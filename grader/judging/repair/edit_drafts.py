@@ -86,7 +86,7 @@ KINDS: Mapping[Kind, KindOfEdit] = {
     "order": KindOfEdit("moves", "줄의 순서를 바꿔야 해요"),
     "place": KindOfEdit("moves", "이 줄은 다른 곳에 있어야 해요"),
     "condition": KindOfEdit("rewrites", "조건이 달라요"),
-    "no-condition": KindOfEdit("rewrites", "조건 없이 실행해야 해요"),
+    "no-condition": KindOfEdit("rewrites", "이 조건은 없어야 해요"),
     "guard": KindOfEdit("guards", "이 줄을 감싸는 한 줄을 더해 보세요"),
     "name": KindOfEdit("rewrites", "다른 변수를 써야 해요"),
     "compare": KindOfEdit("rewrites", "비교하는 기호가 달라요"),
