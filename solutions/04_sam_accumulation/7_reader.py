@@ -66,7 +66,7 @@ from grader.plots import COLORS, show, show_table, use_course_style
 
 use_course_style()
 torch.set_num_threads(1)
-scratch = tempfile.TemporaryDirectory(prefix="hanstep-")  # 체크포인트를 두는 곳입니다. 끝나면 지워집니다
+scratch = tempfile.TemporaryDirectory()  # 체크포인트를 두는 곳입니다. 끝나면 지워집니다
 folder = Path(scratch.name)
 
 # %% tags=["predict"]
