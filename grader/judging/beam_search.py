@@ -146,9 +146,7 @@ class BeamSearch:
             scenario: [variant for variant in variants if self._oracle.acts_in(variant, scenario)]
             for scenario in self._wrong
         }
-        # A mistake of one copy only says nothing new about how much choice a scenario leaves.
-        whole = {scenario: [variant for variant in acting if not variant.copy] for scenario, acting in found.items()}
-        order = sorted(found, key=lambda s: len(self._oracle.grouped_by_behaviour(whole[s], s)))
+        order = sorted(found, key=lambda s: len(self._oracle.grouped_by_behaviour(found[s], s)))
         return {scenario: found[scenario] for scenario in order}
 
     def _explain_postponed(

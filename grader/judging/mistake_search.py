@@ -55,7 +55,7 @@ class _Search:
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
         """Tell likely mistakes from unlikely ones; the arguments are those of `find_mistakes`."""
-        self._variants = reference.variants
+        self._variants = [variant for variant in reference.variants if not variant.copy]
         self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
         self._right = [name for name in self._scenarios if name not in wrong]
         self.wrong = [name for name in wrong if name in runs]
@@ -63,12 +63,10 @@ class _Search:
         self.oracle = AgreementOracle(reference, runs, self.wrong)
         # A mistake that, made alone, changes a scenario in which the learner is right is unlikely: in combination it
         # mostly changes it, too.
-        self._likely = [
-            variant
-            for variant in self._variants
-            if not any(self.oracle.acts_in(variant, scenario) for scenario in self._right)
-        ]
+        self._likely = [variant for variant in self._variants if self._is_likely(variant)]
         self._representatives = _representatives(self._likely, reference, self._scenarios)
+        with_copies = [variant for variant in reference.variants if self._is_likely(variant)]
+        self._with_copies = _representatives(with_copies, reference, self._scenarios)
         unlikely = [variant for variant in self._variants if variant not in self._likely]
         self._beam_search = BeamSearch(reference, self.oracle, self.wrong)
         self._chooser = SetChooser(
@@ -79,6 +77,10 @@ class _Search:
             representatives=self._representatives,
             unlikely=_representatives(unlikely, reference, self._scenarios),
         )
+
+    def _is_likely(self, variant: MistakeVariant) -> bool:
+        """Return True if the variant, made alone, leaves every scenario as it is in which the learner is right."""
+        return not any(self.oracle.acts_in(variant, scenario) for scenario in self._right)
 
     def find(self) -> ChosenSets:
         """Return the sets that explain most, without those in which a mistake only cancels another one.
@@ -106,6 +108,7 @@ class _Search:
         2. All variants of likely mistakes, in sets that may leave scenarios unexplained.
         3. All variants of all mistakes.
 
+        Behind the first round, sets with mistakes in one of two copies of the code are tried (`_sets_in_copies`).
         The third round comes first if single mistakes were found to give the learner's run somewhere (`agreeing_alone`)
         and all of these are unlikely, and one of them gives most of what went wrong. The pairs of likely mistakes that
         the other rounds try would take most of the plays.
@@ -128,6 +131,10 @@ class _Search:
             self.oracle.hold_back_reserve()
             if len(chosen.explained) > len(found.explained):
                 found = chosen
+            if variants is self._representatives and len(found.explained) < len(self.wrong):
+                in_copies = self._sets_in_copies()
+                if in_copies is not None:
+                    return in_copies
         self.oracle.release_reserve()
         if len(found.explained) < len(self.wrong):
             # Costly exercises have few plays. So that the program of a single known mistake is found there too, allow
@@ -138,6 +145,19 @@ class _Search:
                 return ChosenSets(single, tuple(self.wrong))
             return self._with_mistakes_added(found) if found.sets else self._completed(best)
         return found
+
+    def _sets_in_copies(self) -> ChosenSets | None:
+        """Return sets of likely mistakes, some of which are made in one of two copies of the code; None without any.
+
+        That a learner wrote the code twice is assumed only if this explains everything.
+        """
+        if self._with_copies == self._representatives:
+            return None
+        candidates = self._beam_search.search(self._with_copies, may_leave_out=True)
+        chosen = self._chooser.choose(candidates)
+        if chosen.sets and len(chosen.explained) < len(self.wrong):
+            chosen = self._with_mistakes_added(chosen)
+        return chosen if len(chosen.explained) == len(self.wrong) else None
 
     def _gives_most(self, variant: MistakeVariant) -> bool:
         """Return True if the variant alone gives the learner's run in more than half of what went wrong."""
