@@ -218,7 +218,7 @@ def _bool_text(value: bool, as_modes: bool) -> str:
 
 
 def _bools_text(values: list[bool], as_modes: bool) -> str:
-    """Describe a list of booleans: `모두 학습`, `평가, 학습, 평가`; a long one as `평가 (9개 가운데 두 번째만 학습)`."""
+    """Describe a list of booleans: `모두 학습`, `평가, 학습, 평가`; long: `평가 (9개 가운데 두 번째만 학습)`."""
     if len(set(values)) == 1:
         return f"모두 {_bool_text(values[0], as_modes)}"
     if len(values) <= _MAX_BOOLS_LISTED:
