@@ -99,7 +99,7 @@ def _events_to_draw(run: Run, solution: Run, call: int) -> tuple[list[Event], li
         for one in (run, solution)
     )
     if _clears_after_last_step(learner_events) and not _clears_before_backward(learner_events):
-        solution_events = _move_clears_to_end(solution_events, learner_events)
+        solution_events = _without_repeated_clears(_move_clears_to_end(solution_events, learner_events))
     return learner_events, _order_clears_as_learner(solution_events, learner_events)
 
 

@@ -341,9 +341,9 @@ def rest(feedback: Feedback) -> str:
     # With the edits of a complete repair nothing stays open.
     if feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves:
         return ""
-    these = "이 실수만" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들만"
+    these = "이 실수로" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들로"
     return (
-        f"{_quoted_titles(titles)}에서는 {these} 있을 때와 결과가 달라요. "
+        f"{_quoted_titles(titles)}에는 {these} 설명할 수 없는 다른 점이 더 있어요. "
         "먼저 여기까지 고치고 다시 확인해 보세요."
     )
 

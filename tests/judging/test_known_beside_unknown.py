@@ -151,5 +151,5 @@ def test_the_card_counts_the_checks_that_the_known_mistake_explains() -> None:
 def test_what_was_compared_is_told_and_no_cause_ruled_out() -> None:
     """The same line of the learner's may explain more than the known mistake does: only the results were compared."""
     assert words.rest(told("lr_at", CURVED_DECAY)) == (
-        "‘선형 감쇠’에서는 이 실수만 있을 때와 결과가 달라요. 먼저 여기까지 고치고 다시 확인해 보세요."
+        "‘선형 감쇠’에는 이 실수로 설명할 수 없는 다른 점이 더 있어요. 먼저 여기까지 고치고 다시 확인해 보세요."
     )

@@ -157,7 +157,7 @@ def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
         held += [(index, rank) for index in owned]
         owned_size = sum(sizes[index] for index in owned)
         stage.recorder.fact(
-            f"rank {number}의 m이 전체의 절반과 가장 큰 매개변수를 넘음", yes_or_no(owned_size > fair_size)
+            f"rank {number}의 m이 (전체의 절반 + 가장 큰 매개변수)를 넘음", yes_or_no(owned_size > fair_size)
         )
         stage.recorder.fact(f"rank {number}의 상태에 다른 것이 듦", yes_or_no(len(state) > len(owned)))
     held.sort(key=itemgetter(0))
