@@ -73,12 +73,17 @@ def _line_that_raises(
     """
     mistaken_source = reference.sources[mistake.variant.name]
     solution_lines = exercise_source(reference.exercise).splitlines()
-    for scenario in mistake.scenarios:
-        raised = trace.runs[scenario].failure
-        if raised is None or raised.line is None:
+    pairs = [
+        (trace.runs[scenario].failure, reference.run_so_far(mistaken_source, scenario).failure)
+        for scenario in mistake.scenarios
+        if trace.runs[scenario].failure is not None
+    ]
+    # Two mistakes that forget a None raise for the same reason; the type of the exception may tell which of them it is.
+    pairs.sort(key=lambda pair: pair[1] is None or pair[0] is None or pair[0].type != pair[1].type)
+    for raised, expected in pairs:
+        if raised is None or raised.line is None or expected is None or expected.line is None:
             continue
-        expected = reference.run_so_far(mistaken_source, scenario).failure
-        if expected is None or expected.line is None or not has_same_cause(raised, expected):
+        if not has_same_cause(raised, expected):
             continue
         if raised.own:
             condition = _line_of_condition(mistaken_source, expected.line)
