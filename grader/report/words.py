@@ -113,7 +113,7 @@ def headline(feedback: Feedback) -> Headline:
     if feedback.status == "passed":
         return Headline(mark, "통과했어요", _what_was_checked(feedback))
     if mistakes:
-        return _named_headline(mark, mistakes)
+        return _named_headline(mark, mistakes, beside_exception=feedback.diagnosis.exception_apart)
     if not feedback.begun:
         return Headline(MARKS["missing"], EMPTY, FILL_IN)
     if cause := _other_cause(feedback.diagnosis):
@@ -182,13 +182,13 @@ def points_now(feedback: Feedback, given: ExerciseMark | None) -> str:
     return f"채점기 {measured} → {mark_points(None if given.dropped else given.score, given.max_score)}"
 
 
-def _named_headline(mark: str, mistakes: Sequence[NamedMistake]) -> Headline:
+def _named_headline(mark: str, mistakes: Sequence[NamedMistake], *, beside_exception: bool) -> Headline:
     if len(mistakes) > 1:
         # There may be more than were found, so this does not say how many there are.
         return Headline(mark, f"실수를 {_NUMERALS.get(len(mistakes), f'{len(mistakes)}개')} 찾았어요")
     titles = mistakes[0].titles
     if len(titles) == 1:
-        return Headline(mark, titles[0])
+        return Headline(mark, f"예외가 나요. 그리고 {titles[0]}" if beside_exception else titles[0])
     counted = _NUMERALS.get(len(titles), f"모두 {len(titles)}건")
     return Headline(mark, f"다음 {counted} 가운데 하나예요", INSEPARABLE, titles)
 
@@ -253,9 +253,8 @@ def _beside_mistakes(feedback: Feedback) -> str:
         return f"{feedback.diagnosis.signature}. {_AS_THE_EXERCISE_WRITES_IT}"
     if not feedback.diagnosis.exception_apart:
         return ""
-    these = "이 실수를" if len(feedback.diagnosis.mistakes) == 1 else "이 실수들을"
-    where = "" if feedback.line is None else f"{_line(feedback.line, feedback.cell)}에서 "
-    return f"{where}예외가 나요. 정답에 {these} 더해 실행하면 나지 않아요. {_after_exception(feedback)}"
+    where = "" if feedback.line is None else f"{_line(feedback.line, feedback.cell)}에서 나는 "
+    return f"{where}예외는 위의 실수 때문이 아니에요. {_after_exception(feedback)}"
 
 
 def place_beside_exception(feedback: Feedback) -> str:
@@ -336,7 +335,8 @@ def rest(feedback: Feedback) -> str:
     Empty if the mistakes, a known program or a complete repair explain everything.
     """
     titles = feedback.diagnosis.unexplained
-    if not titles or not feedback.diagnosis.mistakes or feedback.diagnosis.pasted:
+    is_told = feedback.diagnosis.pasted or feedback.diagnosis.exception_apart
+    if not titles or not feedback.diagnosis.mistakes or is_told:
         return ""
     # With the edits of a complete repair nothing stays open.
     if feedback.diagnosis.repair and not feedback.diagnosis.repair_leaves:

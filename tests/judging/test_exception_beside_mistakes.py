@@ -162,8 +162,8 @@ def test_mistakes_are_named_and_the_exception_is_told_at_its_line(
     assert len(feedback.diagnosis.mistakes) == len(named)
     assert feedback.line == line
     step = words.next_step(feedback)
-    these = "이 실수를" if len(named) == 1 else "이 실수들을"
-    assert step.startswith(f"{line}번째 줄에서 예외가 나요. 정답에 {these} 더해 실행하면 나지 않아요.")
+    assert step.startswith(f"{line}번째 줄에서 나는 예외는 위의 실수 때문이 아니에요.")
+    assert words.headline(feedback).text.startswith("예외가 나요. 그리고 ") == (len(named) == 1)
     assert advice in step
     place = words.place_beside_exception(feedback)
     assert bool(place) == (len(named) == 1)
