@@ -412,6 +412,8 @@ class Watch:
         scored = {e.name for e in self._own.exercises if e.kind == "exercise"}
         scored = scored or {e.name for e in self._own.exercises}
         place = f"{self._file.name} · {len(scored)}문제 가운데 {len(scored & self._passed.keys())}문제 통과"
+        if len(scored) < len(self._own.exercises):
+            place += " (점수에 드는 것만)"
         if self._current is not None:
             lesson = self._course.lesson(self._current.lesson)
             place += f" · 레슨 {lesson.id} {lesson.title}"

@@ -491,6 +491,39 @@ def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -
         page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
 
 
+def test_running_mended_code_uses_up_no_hint(lab: Started, page: Any) -> None:
+    """The check follows by itself. A second Shift+Enter, out of habit, checks again and runs no hint."""
+    shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner
+    code = nbformat.v4.new_code_cell
+    cells = [
+        code("from grader import check, hint"),
+        code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
+        code("check(train_step)", metadata={"tags": ["check"]}),
+        code('hint("train_step")', metadata={"tags": ["hint"]}),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "habit.ipynb")
+    page.goto(f"{lab.address}/lab/tree/habit.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for _ in range(4):
+        page.keyboard.press("Shift+Enter")
+    writing, checking, asking = (page.locator(".jp-CodeCell").nth(index) for index in (1, 2, 3))
+    asking.get_by_text("힌트 1/").first.wait_for()
+    before = asking.locator(".jp-OutputArea").inner_text()
+
+    writing.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("\n    # mended")
+    page.keyboard.press("Shift+Enter")
+    page.locator(".hanstep-stale", has_text="고치기 전의 코드에 대한 힌트예요.").wait_for()
+    page.wait_for_function("document.querySelectorAll('.jp-CodeCell')[2].classList.contains('jp-mod-active')")
+    page.keyboard.press("Shift+Enter")
+    checking.locator(".hanstep-acts button", has_text="힌트").wait_for()
+    page.wait_for_timeout(1000)
+    assert asking.locator(".jp-OutputArea").inner_text() == before
+
+
 def test_a_check_runs_the_cells_that_it_needs(lab: Started, page: Any) -> None:
     """Who goes on where they stopped runs the check first, in a new kernel: one click runs what is missing.
 

@@ -59,6 +59,8 @@
     return name === "hint" ? exercise : undefined;
   };
 
+  const asksForHint = (cell) => cell.model.type === "code" && hintOf(cell) && !source(cell).trimStart().startsWith("#");
+
   const hintButton = (app, notebook, cell, exercise) => {
     const next = () => call(app, notebook, "hint", `"${exercise}"`, cell, answerNext.has(exercise) ? ", answer=True" : "");
     const button = buttonFor("힌트", next);
@@ -72,8 +74,11 @@
     answer ? answerNext.add(exercise) : answerNext.delete(exercise);
     if (!cell.node.querySelector("[data-hanstep-hint-of]"))
       newRow(cell).append(hintButton(app, notebook, cell, exercise));
-    for (const place of notebook.node.querySelectorAll(`[data-hanstep-hints="${exercise}"]`))
-      place.textContent = left === "0" ? "힌트를 모두 봤어요." : `남은 힌트는 ${left}개예요.`;
+    for (const place of notebook.node.querySelectorAll(`[data-hanstep-hints="${exercise}"]`)) {
+      const count = place.querySelector("[data-hanstep-count]");
+      if (left === "0") place.textContent = "힌트를 모두 봤어요.";
+      else if (count) count.textContent = `남은 힌트는 ${left}개예요.`;
+    }
     const number = `(${Math.min(total - left + 1, total)}/${total})`;
     const name = answer ? `정답 보기 ${number}` : left === "0" ? "힌트 다시 보기" : `다음 힌트 ${number}`;
     // A cell that is out of view may stand outside the notebook's node.
@@ -251,8 +256,10 @@
       if (check.prompt === "*") continue; // it is about to run
       const active = notebook.activeCellIndex;
       await runCell(app, notebook, check);
-      // As if the learner had run both: Shift+Enter has gone on to the check, Ctrl+Enter has stayed.
-      const goesOn = notebook.widgets[active] === check && active + 1 < notebook.widgets.length;
+      // As if the learner had run both: Shift+Enter has gone on to the check, Ctrl+Enter has stayed. But not on to a cell
+      // that asks for a hint: another Shift+Enter, meant for the check, would use up the next one.
+      const next = notebook.widgets[active + 1];
+      const goesOn = notebook.widgets[active] === check && next && !asksForHint(next);
       notebook.activeCellIndex = goesOn ? active + 1 : active;
     }
   };
