@@ -131,9 +131,8 @@ def _remove_file_or_empty_folder(name: str, folder_fd: int) -> bool:
     try:
         os.rmdir(name, dir_fd=folder_fd)
     except OSError as error:
-        if (
-            error.errno == errno.EBUSY
-        ):  # a mounted folder, perhaps of the same device; what is in it is not ours
+        # EBUSY, or what comes before it: a mounted folder, perhaps of the same device. What is in it is not ours.
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         return False
     return True

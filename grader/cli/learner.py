@@ -135,7 +135,7 @@ def _begins_with_exercise(first: str, second: str, course: "Course") -> str:
     The learner has swapped the two names, unless the second cannot be a function's, or is an exercise, misspelt or not.
     """
     meant = get_close_matches(second, course.exercises, 1, _MISSPELT)
-    if second.isidentifier() and meant in ([], [first]):
+    if second.isidentifier() and second not in course.exercises and meant in ([], [first]):
         return f"--as에서 차례가 바뀌었어요: {first}={second}. 이렇게 적어 주세요: --as {second}={first}"
     return (
         f"`{first}`{particle(first, '은/는')} 연습 문제의 이름이에요(--as {first}={second}). "
@@ -190,7 +190,7 @@ def _check_file(file: Path, exercise: str | None, seed: int, device: str, own_na
 
 
 def _given_options(exercises: Mapping[str, str], exercise: str | None, seed: int, device: str) -> str:
-    """Return the options of a `check` that are not the defaults, as they are written in a shell."""
+    """Return the options of a `check` that decide what it says, if they are not the defaults, as written in a shell."""
     given = [f"--as {own}={name}" for own, name in exercises.items()]
     given += [] if exercise is None else [f"--exercise {exercise}"]
     given += [] if seed == SEED else [f"--seed {seed}"]

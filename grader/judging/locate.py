@@ -73,28 +73,29 @@ def _line_that_raises(
     """
     mistaken_source = reference.sources[mistake.variant.name]
     solution_lines = exercise_source(reference.exercise).splitlines()
-    pairs = [
-        (trace.runs[scenario].failure, reference.run_so_far(mistaken_source, scenario).failure)
-        for scenario in mistake.scenarios
-        if trace.runs[scenario].failure is not None
-    ]
-    # Two mistakes that forget a None raise for the same reason; the type of the exception may tell which of them it is.
-    pairs.sort(key=lambda pair: pair[1] is None or pair[0] is None or pair[0].type != pair[1].type)
-    for raised, expected in pairs:
-        if raised is None or raised.line is None or expected is None or expected.line is None:
+    other_type: int | None = None
+    for scenario in mistake.scenarios:
+        raised = trace.runs[scenario].failure
+        if raised is None or raised.line is None:
             continue
-        if not has_same_cause(raised, expected):
+        expected = reference.run_so_far(mistaken_source, scenario).failure
+        if expected is None or expected.line is None or not has_same_cause(raised, expected):
             continue
+        line: int | None = None
         if raised.own:
             condition = _line_of_condition(mistaken_source, expected.line)
             if condition and mistaken_source.splitlines()[condition - 1] not in solution_lines:
-                return Location(_line_of_condition(source, raised.line) or raised.line)
+                line = _line_of_condition(source, raised.line) or raised.line
         elif (
             "NoneType" in raised.message
             or mistaken_source.splitlines()[expected.line - 1] not in solution_lines
         ):
-            return Location(raised.line)
-    return None
+            line = raised.line
+        # Two mistakes that forget a None raise for the same reason; the exception's type may tell which of them it is.
+        if line is not None and raised.type == expected.type:
+            return Location(line)
+        other_type = other_type or line
+    return None if other_type is None else Location(other_type)
 
 
 def _line_of_condition(source: str, line: int) -> int | None:
@@ -136,14 +137,13 @@ def _line_like_variant(
     base = reference.source_to_edit(variant) or exercise_source(exercise)
     wrong = reference.sources[variant.name]
     others = tuple(other for other in explanation.combination if other.mistake.id != mistake.id)
-    with_others = reference.source_with_mistakes(others) if others else None
+    with_others = reference.source_to_edit(variant, others) if others else None
     if with_others and not mistake.near:
         # `source_with_mistakes` wants the order of the exercise's TOML, which `variants` has.
         all_variants = tuple(v for v in reference.variants if v == variant or v in others)
         with_all = reference.source_with_mistakes(all_variants)
-        base_with_others = reference.source_to_edit(variant, others)
-        if with_all and base_with_others:
-            base, wrong = base_with_others, with_all
+        if with_all:
+            base, wrong = with_others, with_all
     return locate_in_text(
         base,
         wrong,

@@ -147,17 +147,25 @@ class _Search:
         return found
 
     def _sets_in_copies(self) -> ChosenSets | None:
-        """Return sets of likely mistakes, some of which are made in one of two copies of the code; None without any.
+        """Return sets of likely mistakes of which some are made in one of two copies of the code; None without any.
 
-        That a learner wrote the code twice is assumed only if this explains everything.
+        That a learner wrote the code twice is assumed only if this explains everything. Otherwise the other rounds get
+        the plays back.
         """
         if self._with_copies == self._representatives:
             return None
+        before = self.oracle.charged_plays
         candidates = self._beam_search.search(self._with_copies, may_leave_out=True)
+        self.oracle.release_reserve()
         chosen = self._chooser.choose(candidates)
         if chosen.sets and len(chosen.explained) < len(self.wrong):
             chosen = self._with_mistakes_added(chosen)
-        return chosen if len(chosen.explained) == len(self.wrong) else None
+        self.oracle.hold_back_reserve()
+        in_one_copy = any(variant.copy for mistakes in chosen.sets for variant in mistakes)
+        if in_one_copy and len(chosen.explained) == len(self.wrong):
+            return chosen
+        self.oracle.give_back(self.oracle.charged_plays - before)
+        return None
 
     def _gives_most(self, variant: MistakeVariant) -> bool:
         """Return True if the variant alone gives the learner's run in more than half of what went wrong."""

@@ -32,7 +32,7 @@ def nearest_mistake(
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     nearest: Mistake | None = None
     smallest_distance = _MAX_DISTANCE
-    for variant in reference.variants:
+    for variant in (one for one in reference.variants if not one.copy):
         if any((reference.behaviour(variant, name) != 0) != (name in wrong) for name in names):
             continue  # it changes other scenarios
         distance = _distance(reference, reference.sources[variant.name], runs, wrong)

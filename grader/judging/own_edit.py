@@ -32,6 +32,8 @@ _BUDGET = 120
 """Maximum number of plays: with more, hardly any further edit was found."""
 _SECONDS = 2.0
 """Wall-clock limit of the plays, looked at before each: the learner waits for the card."""
+_MAX_LINE_CHARACTERS = 400
+"""Maximum number of characters shown of the edited line beside the mistake, as of any line."""
 _MAX_LINES = 6
 """Maximum number of lines of the old and of the new text of an edit that is told; more would give the answer away."""
 
@@ -69,18 +71,16 @@ def with_own_edit(
         lines = origin.source.split("\n")
         change = None if edit is None else _lines_changed(lines, edit)
         own_edit = None if change is None else _in_learners_file(lines, change, origin)
+        if own_edit is None:
+            return feedback
+        return _with_line_of_edit(replace(feedback, own_edit=own_edit), exercise)
     except Exception:  # the check itself is done: only a hint is missing
         logging.getLogger(__name__).exception("searching an edit of %s", exercise.name)
         return feedback
-    return (
-        feedback
-        if own_edit is None
-        else _with_line_of_edit(replace(feedback, own_edit=own_edit), exercise, origin)
-    )
 
 
-def _with_line_of_edit(feedback: Feedback, exercise: Exercise, origin: Origin) -> Feedback:
-    """Return the feedback with the first mistake at a line that its own edit changes, if it is not there already.
+def _with_line_of_edit(feedback: Feedback, exercise: Exercise) -> Feedback:
+    """Return the feedback with the first mistake at a line that its own edit changes, if it is not there or beside it.
 
     The line stays where something is missing, or belongs elsewhere, and where the course has fixed it
     (`Mistake.only_near`).
@@ -89,9 +89,10 @@ def _with_line_of_edit(feedback: Feedback, exercise: Exercise, origin: Origin) -
     is_fixed = any(mistake.only_near for mistake in exercise.mistakes if mistake.id in first.ids)
     if edit is None or is_fixed or edit.effect in ("inserts", "moves"):
         return feedback
-    if first.line is not None and edit.first - 1 <= first.line <= edit.last + 1:
+    is_beside = first.line is not None and edit.first - 1 <= first.line <= edit.last + 1
+    if is_beside and first.cell == edit.cell:
         return feedback
-    text = edit.old[0].strip()
+    text = edit.old[0].strip()[:_MAX_LINE_CHARACTERS]
     moved = replace(first, line=edit.first, cell=edit.cell, before=False, after=False, source_line=text)
     diagnosis = replace(feedback.diagnosis, mistakes=(moved, *others))
     return replace(

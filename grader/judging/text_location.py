@@ -42,7 +42,7 @@ from grader.judging.compared_statements import (
 from grader.judging.statement_alignment import BestMatch, StatementAlignment
 from grader.judging.twin_blocks import TwinBlocks
 from grader.judging.variable_roles import match_by_variable
-from grader.submission.syntax import Definition, is_compound, methods
+from grader.submission.syntax import Definition, head, is_compound, methods, names_in
 
 _MIN_LIKENESS_OF_CHANGE = 0.25
 """Minimum likeness of a line that is taken for a new statement; below it, the gap where that belongs is taken."""
@@ -257,7 +257,10 @@ class _LineFinder:
         added = words_of_all(change.new) - words_of_all(change.old)
         if match.position is None or not added or self._learner[match.position].words & added:
             return None
-        names = set(self._learner[match.position].words)
+        matched = self._learner[match.position].node
+        names = {
+            name for part in head(matched) for name in names_in(part)
+        }  # the learner's own, as those below
         in_helpers = {
             id(node)
             for statement in self._learner

@@ -78,7 +78,7 @@ def true_explanation(
     # explanation of its own, which is no text on the other twin.
     text = named.explanation(made.number) if named.id == made.mistake.id else named.explain
     cases = reference.exercise.cases
-    if cases is not None and made.copy and named.id == made.mistake.id:
+    if cases is not None and made.copy:  # true of a twin, too, which behaves alike
         text = f"{text} {cases.first if made.copy == 1 else cases.second}"
     has_own_text = named.id == made.mistake.id and named.explanation(made.number) != named.explain
     runs = ComparedRuns(

@@ -136,7 +136,7 @@ def length(exercise: Exercise) -> int:
 def is_scattered(exercise: Exercise, id_: str) -> bool:
     """Return True if every way to make this mistake changes more than `_MOST_PLACES` places of the solution."""
     known = cached_reference(exercise.name, SEED)
-    ways = (variant for variant in known.variants if variant.mistake.id == id_)
+    ways = (variant for variant in known.variants if variant.mistake.id == id_ and not variant.copy)
     return all(_places(known, variant) > _MOST_PLACES for variant in ways)
 
 

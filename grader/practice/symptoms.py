@@ -82,7 +82,7 @@ def _others(known: Reference, case: Case, chance: random.Random) -> Iterator[str
     found = {
         known.behaviour(variant, case.scenario): variant
         for variant in known.variants
-        if variant.mistake not in case.mistakes
+        if variant.mistake not in case.mistakes and not variant.copy
     }
     mine = {
         known.behaviour(variant, case.scenario)

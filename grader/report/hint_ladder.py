@@ -72,7 +72,8 @@ def _is_on_the_card(named: NamedMistake, edit: OwnEdit | None) -> bool:
     """Return True if the card shows the line that the place would show."""
     if edit is None:
         return named.line is not None
-    return edit.effect in ("rewrites", "deletes") and edit.first == edit.last == named.line
+    is_there = edit.first == edit.last == named.line and edit.cell == named.cell
+    return is_there and edit.effect in ("rewrites", "deletes")
 
 
 def _place(named: NamedMistake, edit: OwnEdit | None) -> str:

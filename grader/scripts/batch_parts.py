@@ -15,8 +15,8 @@ _MAX_LABELS = 4096
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Return True if a tensor has entries that can be read by rows; sparse, nested and meta tensors do not."""
-    return tensor.layout is torch.strided and not (tensor.is_nested or tensor.is_meta)
+    """Return True if a tensor has entries that can be read by rows; sparse, nested, meta and quantized ones do not."""
+    return tensor.layout is torch.strided and not (tensor.is_nested or tensor.is_meta or tensor.is_quantized)
 
 
 def first_tensor(thing: Any, depth: int = _MAX_DEPTH) -> Tensor | None:

@@ -48,6 +48,8 @@ _CUT_KEYS = {
 }
 """Keys on the way from the notebook to an object -> the key in it whose value is cut. Lists on the way have no key.
 Keys keep their quotes."""
+_MOST_NAMED = max(map(len, _CUT_KEYS))
+"""Deeper than this nothing is cut; a text may be made of so many levels that looking at all of them takes hours."""
 _ALL_CUT_KEYS = frozenset(_CUT_KEYS.values())
 _START = re.compile(r'\s*+(?:"(?:\s|\\[nrt])*+)?+\{')
 """The beginning of a JSON object, or of a JSON string that holds one."""
@@ -89,6 +91,8 @@ def without_outputs(text: str) -> str:
     brackets_left = _MAX_CUT_BRACKETS
     keys: list[str] = []
     """Keys of the objects and lists that are open; a list within an object has the object's key, others none."""
+    named: list[str] = []
+    """Those of them that are no empty text, but for the first one."""
     key = ""
     while token := _TOKEN.match(text, position):
         position = token.end()
@@ -97,17 +101,21 @@ def without_outputs(text: str) -> str:
             raise ReadError(_TOO_MUCH)
         if token[1]:
             key = token[1]
-            if key in _ALL_CUT_KEYS and _CUT_KEYS.get(tuple(k for k in keys[1:] if k)) == key:
+            if key in _ALL_CUT_KEYS and len(named) <= _MOST_NAMED and _CUT_KEYS.get(tuple(named)) == key:
                 end, brackets = _end_of_value(text, position, brackets_left)
                 brackets_left -= brackets
                 if end > position:
                     pieces += (text[copied:position], "[]", "\n" * text.count("\n", position, end))
                     copied = position = end
         elif token[2]:
+            if keys and key:
+                named.append(key)
             keys.append(key)
             key = ""
         else:
             key = ""
+            if len(keys) > 1 and keys[-1]:
+                named.pop()
             del keys[-1:]
     rest = "".join((*pieces, text[copied:]))
     if rest.count("[") + rest.count("{") > _MAX_BRACKETS or rest.count(",") > _MAX_COMMAS:

@@ -67,11 +67,13 @@ def test_what_somebody_uses_stays(tmp_path: Path, name: str) -> None:
 def test_the_checkpoints_of_an_open_notebook_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be open for days without saving one, while the same user grades."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    folder: Path = runpy.run_module("grader.experiments.loop_anatomy.digits")["folder"]
+    module = runpy.run_module("grader.experiments.loop_anatomy.digits")  # kept: it holds the folder
+    folder: Path = module["folder"]
     assert folder.parent == tmp_path
     os.utime(folder, (time.time() - WEEK,) * 2)
     remove_abandoned_folders(tmp_path)
     assert folder.exists()
+    assert module["folder"] is folder
 
 
 @pytest.mark.parametrize("length", [30, 90])

@@ -92,6 +92,7 @@ def test_a_name_that_is_told_is_graded(ended: Ended, file: Callable[[str], str])
         (["trainStp=train_step"], "`trainStp`가 없어요(--as trainStp=train_step). 있는 함수: trainStep"),
         (["trainStep=train_stp"], "혹시 'train_step'인가요?"),
         (["train_step=trainStep"], "이렇게 적어 주세요: --as trainStep=train_step"),
+        (["train_step=train_step"], "--as를 빼고"),
         (["train_step=accumulate"], "`train_step`은 연습 문제의 이름이에요"),
         (["train_step=accumulat"], "`train_step`은 연습 문제의 이름이에요"),
         (["train_step=my-func"], "`train_step`은 연습 문제의 이름이에요"),

@@ -109,6 +109,10 @@ def test_a_mistake_in_both_copies_is_the_mistake(name: str) -> None:
         exercise.cases.mistakes if exercise.cases else ()
     )
     assert len({variant_source(exercise, variant) for variant in in_one}) == len(in_one)
+    for variant in in_one:
+        assert any(its.behaviour(variant, scenario.name) for scenario in exercise.driver.scenarios), (
+            variant.name
+        )
 
 
 def test_a_mistake_in_the_code_for_the_last_window_is_named_and_told_where() -> None:

@@ -499,7 +499,7 @@ def test_running_mended_code_uses_up_no_hint(lab: Started, page: Any) -> None:
         code("from grader import check, hint"),
         code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
         code("check(train_step)", metadata={"tags": ["check"]}),
-        code('hint("train_step")', metadata={"tags": ["hint"]}),
+        code('# 막히면 아래 줄의 #을 지우고 실행하세요\nhint("train_step")', metadata={"tags": ["hint"]}),
     ]
     metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "habit.ipynb")

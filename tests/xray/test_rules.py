@@ -860,6 +860,10 @@ for _ in range(8):
 def test_graphs_from_before_the_watch_hide_none(tmp_path: Path) -> None:
     """A process may hold many graphs already, as earlier cells of a notebook do: only so many are looked at."""
     older = [torch.zeros(1, requires_grad=True) * number for number in range(200)]
+    changed = torch.randn(4, 3, requires_grad=True) * 1
+    views = changed.unbind(0)
+    changed.mul_(2)  # from now on, asking a view for its graph raises
+    assert len(views) == 4
     name, wrong, _ = next(case for case in CASES if case[0] == "ema-keeps-graph")
     script = tmp_path / "train.py"
     # The collector puts what survives behind what is old already.

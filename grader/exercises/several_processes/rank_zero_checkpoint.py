@@ -115,9 +115,8 @@ def _content(stage: Stage) -> None:
         names = sorted(state) if isinstance(state, dict) else []
         stage.recorder.fact("모델의 매개변수 이름", [str(name) for name in names])
         expected = ranks.model.state_dict()
-        if isinstance(state, dict) and len(state) == len(
-            expected
-        ):  # other names are told already, by the fact
+        # Other names are told by the fact above; the values are then compared by their places.
+        if isinstance(state, dict) and len(state) == len(expected) and set(state) != set(expected):
             state = dict(zip(expected, state.values(), strict=True))
         stage.recorder.array("저장된 가중치", flat_state(state, ranks.model))
 

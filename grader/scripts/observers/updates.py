@@ -65,8 +65,10 @@ class UpdateObserver:
         self._stepped = False
         """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
-        self._older = {id(tensor): weakref.ref(tensor) for tensor in _tensors_with_graphs()}
-        """Tensors with graphs that were there when the watch began."""
+        self._older = {
+            id(tensor): (weakref.ref(tensor), _version(tensor)) for tensor in _tensors_with_graphs()
+        }
+        """Tensors with graphs that were there when the watch began, with their versions."""
         watch.at_end.append(lambda: self._look_for_kept_graphs(ended=True))
 
     # ---- backward ----------------------------------------------------------------------------
@@ -159,9 +161,9 @@ class UpdateObserver:
                     graph.mark_kept(tensor)
 
     def _was_there(self, tensor: Tensor) -> bool:
-        """Return True if the tensor lived before the watch, as in earlier cells of a notebook."""
-        reference = self._older.get(id(tensor))
-        return reference is not None and reference() is tensor
+        """Return True if the tensor lived before the watch, as in earlier cells of a notebook, and did not change."""
+        reference, version = self._older.get(id(tensor), (None, None))
+        return reference is not None and reference() is tensor and version == _version(tensor)
 
     def _weights(self, optimizer: int) -> float:
         """Return a sum of some of an optimizer's parameters' entries."""
@@ -489,4 +491,20 @@ def _graphs_in(given: Any) -> int:
 def _tensors_with_graphs() -> list[Tensor]:
     """Return the living tensors that have a graph."""
     with torch._C.DisableTorchFunctionSubclass():  # a tensor class of the script's own may answer anything
-        return [one for one in gc.get_objects() if issubclass(type(one), Tensor) and one.grad_fn is not None]
+        return [one for one in gc.get_objects() if issubclass(type(one), Tensor) and _has_graph(one)]
+
+
+def _has_graph(tensor: Tensor) -> bool:
+    """Return True if a tensor has a graph; False also if that cannot be asked, as of a view whose base has changed."""
+    try:
+        return tensor.grad_fn is not None
+    except Exception:
+        return False
+
+
+def _version(tensor: Tensor) -> int | None:
+    """Return the number of a tensor's changes in place; None if it is not counted, as in inference mode."""
+    try:
+        return tensor._version
+    except Exception:
+        return None

@@ -59,7 +59,7 @@
     return name === "hint" ? exercise : undefined;
   };
 
-  const asksForHint = (cell) => cell.model.type === "code" && hintOf(cell) && !source(cell).trimStart().startsWith("#");
+  const asksForHint = (cell) => cell.model.type === "code" && hintOf(cell) && /^\s*hint\(/m.test(source(cell)); // no comment
 
   const hintButton = (app, notebook, cell, exercise) => {
     const next = () => call(app, notebook, "hint", `"${exercise}"`, cell, answerNext.has(exercise) ? ", answer=True" : "");
@@ -75,7 +75,7 @@
     if (!cell.node.querySelector("[data-hanstep-hint-of]"))
       newRow(cell).append(hintButton(app, notebook, cell, exercise));
     for (const place of notebook.node.querySelectorAll(`[data-hanstep-hints="${exercise}"]`)) {
-      const count = place.querySelector("[data-hanstep-count]");
+      const count = place.querySelector("span:last-child");
       if (left === "0") place.textContent = "힌트를 모두 봤어요.";
       else if (count) count.textContent = `남은 힌트는 ${left}개예요.`;
     }
