@@ -258,9 +258,7 @@ class _LineFinder:
         if match.position is None or not added or self._learner[match.position].words & added:
             return None
         matched = self._learner[match.position].node
-        names = {
-            name for part in head(matched) for name in names_in(part)
-        }  # the learner's own, as those below
+        names = {name for part in head(matched) for name in names_in(part)}  # the learner's own
         in_helpers = {
             id(node)
             for statement in self._learner

@@ -3,11 +3,13 @@
 Marks are put into the `metadata` dictionaries of its nodes, which live and die with the graph.
 """
 
+import gc
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
@@ -265,3 +267,25 @@ def attach_token(node: Any) -> "weakref.ref[Token] | None":
         return None
     token = node.metadata.setdefault(f"{_MARK}.token", Token())
     return weakref.ref(token)
+
+
+def tensors_with_graphs() -> list[Tensor]:
+    """Return the living tensors that have a graph."""
+    with torch._C.DisableTorchFunctionSubclass():  # a tensor class of the script's own may answer anything
+        return [one for one in gc.get_objects() if issubclass(type(one), Tensor) and _has_graph(one)]
+
+
+def _has_graph(tensor: Tensor) -> bool:
+    """Return True if a tensor has a graph; False also if that cannot be asked, as of a view whose base has changed."""
+    try:
+        return tensor.grad_fn is not None
+    except Exception:
+        return False
+
+
+def version(tensor: Tensor) -> int | None:
+    """Return the number of a tensor's changes in place; None if it is not counted, as in inference mode."""
+    try:
+        return tensor._version
+    except Exception:
+        return None

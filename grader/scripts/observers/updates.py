@@ -1,6 +1,5 @@
 """Observe what makes an update: backward, clearing, clipping, scaling, steps and schedulers."""
 
-import gc
 import warnings
 import weakref
 from itertools import chain
@@ -66,7 +65,7 @@ class UpdateObserver:
         """Some optimizer made a step; until then parameters may be updated by hand."""
         self._wrapped: tuple[weakref.ref[Tensor], Place | None, int] | None = None
         self._older = {
-            id(tensor): (weakref.ref(tensor), _version(tensor)) for tensor in _tensors_with_graphs()
+            id(tensor): (weakref.ref(tensor), graph.version(tensor)) for tensor in graph.tensors_with_graphs()
         }
         """Tensors with graphs that were there when the watch began, with their versions."""
         watch.at_end.append(lambda: self._look_for_kept_graphs(ended=True))
@@ -152,7 +151,7 @@ class UpdateObserver:
         with (
             torch._C.DisableTorchFunctionSubclass()
         ):  # a tensor class of the script's own may answer anything
-            tensors = [one for one in _tensors_with_graphs() if not self._was_there(one)]
+            tensors = [one for one in graph.tensors_with_graphs() if not self._was_there(one)]
             for tensor in tensors[:_MOST_KEPT]:
                 nodes, uses, older = graph.most_uses(tensor)
                 if uses > 1 and (ended or older):
@@ -163,7 +162,7 @@ class UpdateObserver:
     def _was_there(self, tensor: Tensor) -> bool:
         """Return True if the tensor lived before the watch, as in earlier cells of a notebook, and did not change."""
         reference, version = self._older.get(id(tensor), (None, None))
-        return reference is not None and reference() is tensor and version == _version(tensor)
+        return reference is not None and reference() is tensor and version == graph.version(tensor)
 
     def _weights(self, optimizer: int) -> float:
         """Return a sum of some of an optimizer's parameters' entries."""
@@ -486,25 +485,3 @@ def _graphs_in(given: Any) -> int:
     """Return how many tensors with a graph `torch.tensor` was given, of which it copies only the values."""
     parts = given if isinstance(given, list | tuple) else [given]
     return sum(isinstance(one, Tensor) and one.grad_fn is not None for one in parts[:4096])
-
-
-def _tensors_with_graphs() -> list[Tensor]:
-    """Return the living tensors that have a graph."""
-    with torch._C.DisableTorchFunctionSubclass():  # a tensor class of the script's own may answer anything
-        return [one for one in gc.get_objects() if issubclass(type(one), Tensor) and _has_graph(one)]
-
-
-def _has_graph(tensor: Tensor) -> bool:
-    """Return True if a tensor has a graph; False also if that cannot be asked, as of a view whose base has changed."""
-    try:
-        return tensor.grad_fn is not None
-    except Exception:
-        return False
-
-
-def _version(tensor: Tensor) -> int | None:
-    """Return the number of a tensor's changes in place; None if it is not counted, as in inference mode."""
-    try:
-        return tensor._version
-    except Exception:
-        return None
