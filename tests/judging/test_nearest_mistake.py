@@ -34,7 +34,7 @@ class FewMistakes:
 
     @property
     def variants(self) -> list[SimpleNamespace]:
-        return [SimpleNamespace(name=name, mistake=name) for name in self.mistakes]
+        return [SimpleNamespace(name=name, mistake=name, copy=0) for name in self.mistakes]
 
     @property
     def sources(self) -> dict[str, str]:
