@@ -65,8 +65,10 @@ class _Search:
         # mostly changes it, too.
         self._likely = [variant for variant in self._variants if self._is_likely(variant)]
         self._representatives = _representatives(self._likely, reference, self._scenarios)
-        with_copies = [variant for variant in reference.variants if self._is_likely(variant)]
-        self._with_copies = _representatives(with_copies, reference, self._scenarios)
+        self._with_copies = self._representatives
+        if reference.exercise.cases is not None:
+            with_copies = [variant for variant in reference.variants if self._is_likely(variant)]
+            self._with_copies = _representatives(with_copies, reference, self._scenarios)
         unlikely = [variant for variant in self._variants if variant not in self._likely]
         self._beam_search = BeamSearch(reference, self.oracle, self.wrong)
         self._chooser = SetChooser(

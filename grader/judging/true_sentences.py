@@ -77,10 +77,10 @@ def true_explanation(
     # Of twins, feedback may name one while the variant that was found belongs to another. A variant may have an
     # explanation of its own, which is no text on the other twin.
     text = named.explanation(made.number) if named.id == made.mistake.id else named.explain
+    has_own_text = text != named.explain
     cases = reference.exercise.cases
     if cases is not None and made.copy:  # true of a twin, too, which behaves alike
         text = f"{text} {cases.first if made.copy == 1 else cases.second}"
-    has_own_text = named.id == made.mistake.id and named.explanation(made.number) != named.explain
     runs = ComparedRuns(
         usual=made if has_own_text else MistakeVariant(named, 0),
         made=made,

@@ -332,7 +332,7 @@ def rest(feedback: Feedback) -> str:
     It tells what was compared, the results. It rules no cause out: the learner's line may do what the known mistake
     does and more, so that mending this line mends those scenarios, too.
 
-    Empty if the mistakes, a known program or a complete repair explain everything.
+    Empty if mistakes, a known program or a whole repair explain everything, or if an exception is told beside them.
     """
     titles = feedback.diagnosis.unexplained
     is_told = feedback.diagnosis.pasted or feedback.diagnosis.exception_apart
