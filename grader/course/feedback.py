@@ -203,6 +203,8 @@ class OwnEdit:
     """Lines after the edit, or only those that it adds; empty if it deletes them."""
     line_behind: str
     """Text of the line `behind`."""
+    line_below: str = ""
+    """Text of the line `first` if something is inserted above it, in the same block; otherwise empty."""
     cell: int | None = None
     """Number of the code cell with the line `first`; None for a .py file."""
 

@@ -5,19 +5,24 @@ in the learner's program (`repair.search`), and only an edit that was played is 
 aims at the runs of the solution with the *others*: an edit with which the learner's program has these runs mends the
 first mistake and nothing else.
 
-If the edit changes another line than the one that the comparison of texts has found (`locate`), the card points at the
-edited line: an edit that was played knows better than a likeness.
+The card, the hints and the edit name one place. An edit that only inserts lines is played at the place that the
+comparison of texts has found (`locate`), too, and told there if it mends the mistake there as well: `zero_grad()` may
+stand above the forward pass or above `backward()`, and the card has named one of the two. Otherwise the card points at
+what the edit changes: an edit that was played knows better than a likeness.
 
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 """
 
+import ast
 import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import dedent, indent
 
 from grader.course.course import Exercise
-from grader.course.feedback import Effect, Feedback, OwnEdit
+from grader.course.feedback import Effect, Feedback, NamedMistake, OwnEdit
+from grader.judging.compare_runs import find_difference
 from grader.judging.explain import explain
 from grader.judging.judge import judge
 from grader.judging.origin import Origin
@@ -27,11 +32,14 @@ from grader.judging.repair.search import Runner, search_repair
 from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
+from grader.submission.syntax import is_compound, last_line
 
 _BUDGET = 120
 """Maximum number of plays: with more, hardly any further edit was found."""
 _SECONDS = 2.0
 """Wall-clock limit of the plays, looked at before each: the learner waits for the card."""
+_SECONDS_AT_THE_CARD = 1.0
+"""Wall-clock limit of the plays of the edit at the card's place."""
 _MAX_LINE_CHARACTERS = 400
 """Maximum number of characters shown of the edited line beside the mistake, as of any line."""
 _MAX_LINES = 6
@@ -67,9 +75,13 @@ def with_own_edit(
         runner: plays edited versions of the learner's code where they can do no harm.
     """
     try:
-        edit = _search(exercise, runs, reference, origin, runner)
         lines = origin.source.split("\n")
+        search = _Search(exercise, runs, reference, runner)
+        edit = search.find(origin.source)
         change = None if edit is None else _lines_changed(lines, edit)
+        if change is not None:
+            line = _line_in_program(feedback.diagnosis.mistakes[0], origin)
+            change = search.at_the_card(lines, change, feedback.diagnosis.mistakes[0], line)
         own_edit = None if change is None else _in_learners_file(lines, change, origin)
         if own_edit is None:
             return feedback
@@ -80,52 +92,128 @@ def with_own_edit(
 
 
 def _with_line_of_edit(feedback: Feedback, exercise: Exercise) -> Feedback:
-    """Return the feedback with the first mistake at a line that its own edit changes, if it is not there or beside it.
+    """Return the feedback with the first mistake at the place that its own edit changes, if it names another one.
 
-    The line stays where something is missing, or belongs elsewhere, and where the course has fixed it
-    (`Mistake.only_near`).
+    Where the card says that something is missing beside a line, it names the very place where the edit inserts it, or
+    the first line that the edit changes, moves or puts under a new one. Where it names a line itself, that stays if
+    the edit changes it or a line beside it, or if the edit inserts or moves lines.
+
+    A place that the course has fixed (`Mistake.only_near`) always stays; an edit that inserts lines elsewhere is then
+    left out.
     """
     edit, first, *others = feedback.own_edit, *feedback.diagnosis.mistakes
-    is_fixed = any(mistake.only_near for mistake in exercise.mistakes if mistake.id in first.ids)
-    if edit is None or is_fixed or edit.effect in ("inserts", "moves"):
+    if edit is None:
         return feedback
-    is_beside = first.line is not None and edit.first - 1 <= first.line <= edit.last + 1
-    if is_beside and first.cell == edit.cell:
+    is_beside = first.before or first.after
+    is_near = first.line is not None and edit.first - 1 <= first.line <= edit.last + 1
+    moved = _at_the_edit(first, edit)
+    if any(mistake.only_near for mistake in exercise.mistakes if mistake.id in first.ids):
+        is_elsewhere = is_beside and edit.effect == "inserts" and _place_of(moved) != _place_of(first)
+        return replace(feedback, own_edit=None) if is_elsewhere else feedback
+    if not is_beside and (edit.effect in ("inserts", "moves") or (is_near and first.cell == edit.cell)):
         return feedback
-    text = edit.old[0].strip()[:_MAX_LINE_CHARACTERS]
-    moved = replace(first, line=edit.first, cell=edit.cell, before=False, after=False, source_line=text)
-    diagnosis = replace(feedback.diagnosis, mistakes=(moved, *others))
+    if _place_of(moved) == _place_of(first):
+        return feedback
     return replace(
-        feedback, diagnosis=diagnosis, line=edit.first, cell=edit.cell, source_line=text, lines_above=0
+        feedback,
+        diagnosis=replace(feedback.diagnosis, mistakes=(moved, *others)),
+        line=moved.line,
+        cell=moved.cell,
+        source_line=moved.source_line,
+        lines_above=0,
     )
 
 
-def _search(
-    exercise: Exercise, runs: Mapping[str, Run], reference: Reference, origin: Origin, runner: Runner
-) -> SmallEdit | None:
-    """Return an edit that alone makes the program's runs those of its other mistakes; None if none is found."""
-    # A feedback holds the mistakes' texts, not their programs: `explain`, which remembers, gives the programs.
-    trace = Trace(dict(runs))
-    explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
-    first = explanation.mistakes[0].variant
-    others = tuple(variant for variant in explanation.combination if variant != first)
-    if others and reference.source_with_mistakes(others) is None:  # they cannot be put into one program
-        return None
+def _place_of(named: NamedMistake) -> tuple[int | None, int | None, bool, bool]:
+    return named.line, named.cell, named.before, named.after
 
-    def aim(scenario: str) -> Run:
-        return reference.run_with_mistakes(others, scenario) if others else reference.solution_run(scenario)
 
-    found = search_repair(exercise, origin.source, runs, aim, _RunnerWithDeadline(runner), budget=_BUDGET)
-    if found is None or not found.repairs_everything or len(found.edits) != 1:
-        return None
-    return found.edits[0]
+def _at_the_edit(named: NamedMistake, edit: OwnEdit) -> NamedMistake:
+    """Return the mistake at the place that its edit changes."""
+    if edit.effect == "inserts":
+        if named.before and (named.line, named.cell) == (edit.first, edit.cell) and edit.line_below:
+            return named
+        line, text, before, after = edit.behind, edit.line_behind, False, True
+    else:
+        line, text, before, after = edit.first, edit.old[0], edit.effect == "guards" and named.before, False
+    shown = text.strip()[:_MAX_LINE_CHARACTERS]
+    return replace(named, line=line, cell=edit.cell, before=before, after=after, source_line=shown)
+
+
+def _line_in_program(named: NamedMistake, origin: Origin) -> int | None:
+    """Return the line of a mistake, as the program's lines are counted; None if it has none."""
+    if named.line is None or not origin.places:
+        return named.line
+    places = enumerate(origin.places, start=1)
+    return next((n for n, place in places if (place.line, place.cell) == (named.line, named.cell)), None)
+
+
+class _Search:
+    """The search for an edit that makes the program's runs those of its other mistakes."""
+
+    def __init__(
+        self, exercise: Exercise, runs: Mapping[str, Run], reference: Reference, runner: Runner
+    ) -> None:
+        self._exercise, self._runs, self._reference, self._runner = exercise, runs, reference, runner
+        # A feedback holds the mistakes' texts, not their programs: `explain`, which remembers, gives the programs.
+        trace = Trace(dict(runs))
+        explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
+        first = explanation.mistakes[0].variant
+        self._others = tuple(variant for variant in explanation.combination if variant != first)
+
+    def find(self, source: str) -> SmallEdit | None:
+        """Return an edit of `source`, the learner's program, that alone does it; None if none is found."""
+        if self._others and self._reference.source_with_mistakes(self._others) is None:
+            return None  # they cannot be put into one program
+        runner = _RunnerWithDeadline(self._runner, _SECONDS)
+        found = search_repair(self._exercise, source, self._runs, self._aim, runner, budget=_BUDGET)
+        if found is None or not found.repairs_everything or len(found.edits) != 1:
+            return None
+        return found.edits[0]
+
+    def at_the_card(
+        self, before: Sequence[str], change: "_LineChange", named: NamedMistake, line: int | None
+    ) -> "_LineChange":
+        """Return a change that inserts lines, at the place that the card names if it mends the mistake there, too.
+
+        Args:
+            before: the lines of the learner's program.
+            change: what the edit found does with them.
+            named: the mistake.
+            line: its line in the program.
+        """
+        if change.effect != "inserts" or line is None:
+            return change
+        moved = _inserted_at(before, change, named, line)
+        if moved is None or moved == change:
+            return change
+        program = "\n".join([*before[: moved.start], *moved.new, *before[moved.end :]])
+        return moved if self._mends(program) else change
+
+    def _mends(self, program: str) -> bool:
+        """Return True if the program's runs are those of the learner's other mistakes, in every scenario."""
+        runner = _RunnerWithDeadline(self._runner, _SECONDS_AT_THE_CARD)
+        try:
+            for scenario in self._exercise.driver.scenarios:
+                run = runner.run(program, scenario.name)
+                if run is None or find_difference(run, self._aim(scenario.name), scenario.atol) is not None:
+                    return False
+        except AttemptsSpent:
+            return False
+        return True
+
+    def _aim(self, scenario: str) -> Run:
+        """Return the run that the mended program should have."""
+        if self._others:
+            return self._reference.run_with_mistakes(self._others, scenario)
+        return self._reference.solution_run(scenario)
 
 
 class _RunnerWithDeadline:
-    """A runner that plays nothing more once `_SECONDS` have passed; the search then ends with what it has found."""
+    """A runner that plays nothing more once the seconds have passed; a search then ends with what it has found."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner, self._deadline = runner, time.monotonic() + _SECONDS
+    def __init__(self, runner: Runner, seconds: float) -> None:
+        self._runner, self._deadline = runner, time.monotonic() + seconds
 
     def run(self, text: str, scenario: str) -> Run | None:
         if time.monotonic() > self._deadline:
@@ -186,6 +274,39 @@ def _lines_moved(before: Sequence[str], edit: SmallEdit, start: int, end: int) -
     return _LineChange(effect, first, first + count, behind, edit.old, edit.new)
 
 
+def _inserted_at(
+    before: Sequence[str], change: _LineChange, named: NamedMistake, line: int
+) -> _LineChange | None:
+    """Return the change with its lines at the mistake's line; None if they cannot stand there.
+
+    They come above the line or below its statement, where the card says that something is missing; otherwise they
+    take the place of the statement.
+    """
+    statement = _statement_at(before, line)
+    if statement is None or (is_compound(statement) and not named.before):
+        return None
+    end = last_line(statement)
+    new = indent(dedent("\n".join(change.new)), _indentation(before[line - 1])).split("\n")
+    if named.before or named.after:
+        start = line - 1 if named.before else end
+        return _LineChange("inserts", start, start, start, (), new)
+    return _LineChange("rewrites", line - 1, end, line - 1, before[line - 1 : end], new)
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _statement_at(before: Sequence[str], line: int) -> ast.stmt | None:
+    """Return the statement that begins in this line, alone; None if there is none."""
+    try:
+        tree = ast.parse("\n".join(before))
+    except SyntaxError:
+        return None
+    here = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == line]
+    return here[0] if len(here) == 1 else None
+
+
 def _in_learners_file(before: Sequence[str], change: _LineChange, origin: Origin) -> OwnEdit | None:
     """Return the change with the line numbers of the learner's file.
 
@@ -210,8 +331,16 @@ def _in_learners_file(before: Sequence[str], change: _LineChange, origin: Origin
         old=tuple(change.old),
         new=tuple(change.new),
         line_behind=before[behind - 1],
+        line_below=_line_below(before, change),
         cell=first.cell,
     )
+
+
+def _line_below(before: Sequence[str], change: _LineChange) -> str:
+    """Return the line above which a change inserts lines, if they stand in one block; otherwise an empty text."""
+    below = "".join(before[change.start : change.start + 1])
+    is_one_block = change.effect == "inserts" and _indentation(below) == _indentation(change.new[0])
+    return below if is_one_block else ""
 
 
 def _equal_at_the_beginning(one: Sequence[str], other: Sequence[str]) -> int:

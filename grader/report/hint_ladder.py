@@ -49,7 +49,7 @@ def _steps(named: NamedMistake, edit: OwnEdit | None, source: str, repair: Repai
     """
     is_told = repair == "at-once"
     name = "" if is_told else f"{one_of(named.titles)}. {named.explain}"
-    what = _line_of_the_solution(named, source) if edit is None else _edit_in_words(edit)
+    what = _line_of_the_solution(named, source) if edit is None else _edit_in_words(edit, named)
     last = "\n".join(filter(None, (name, what)))
     place = "" if last and is_told and _is_on_the_card(named, edit) else _place(named, edit)
     first = _with_print_reminder(named.hint)
@@ -70,15 +70,21 @@ def _with_print_reminder(hint: str) -> str:
 
 def _is_on_the_card(named: NamedMistake, edit: OwnEdit | None) -> bool:
     """Return True if the card shows the line that the place would show."""
-    if edit is None:
+    if edit is None or edit.effect == "inserts":
         return named.line is not None
+    if edit.effect == "guards":
+        return named.before and (named.line, named.cell) == (edit.first, edit.cell)
     is_there = edit.first == edit.last == named.line and edit.cell == named.cell
     return is_there and edit.effect in ("rewrites", "deletes")
 
 
 def _place(named: NamedMistake, edit: OwnEdit | None) -> str:
-    """Return where to look, and the learner's line there; empty if that is not known."""
-    if edit is None:
+    """Return where to look, and the learner's line there; empty if that is not known.
+
+    Of an edit that inserts lines, the card's place leads: either the edit inserts them there (`own_edit`), or the card
+    has named a line that is wrong as it is.
+    """
+    if edit is None or (edit.effect == "inserts" and named.line is not None):
         if named.line is None:
             return ""
         beside = " 앞을" if named.before else " 뒤를" if named.after else "을"
@@ -90,8 +96,8 @@ def _place(named: NamedMistake, edit: OwnEdit | None) -> str:
     return f"{_lines(edit)}{look.get(edit.effect, '을 보세요.')}\n{_code(*edit.old)}"
 
 
-def _edit_in_words(edit: OwnEdit) -> str:
-    """Return what to do with which line, and the lines as they are afterwards."""
+def _edit_in_words(edit: OwnEdit, named: NamedMistake) -> str:
+    """Return what to do with which line, and the lines as they are afterwards; beside the line that the card names."""
     lines, short = _lines(edit), len(edit.new) == 1 and len(edit.new[0].strip()) <= _MOST_INLINE
     match edit.effect:
         case "moves":
@@ -101,6 +107,8 @@ def _edit_in_words(edit: OwnEdit) -> str:
         case "inserts":
             what = with_particle(f"`{edit.new[0].strip()}`", "을/를") if short else "이것을"
             told, shown = f"{edit.behind}번째 줄 뒤에 {what} 넣어요.", (edit.line_behind, *edit.new)
+            if named.before and edit.line_below and (named.line, named.cell) == (edit.first, edit.cell):
+                told, shown = f"{edit.first}번째 줄 앞에 {what} 넣어요.", (*edit.new, edit.line_below)
         case "guards":
             what = with_particle(f"`{edit.new[0].strip()}`", "을/를") if short else "이 줄을"
             told = f"{edit.first}번째 줄 위에 {what} 넣고, {lines}을 그 아래로 들여 써요."

@@ -1,13 +1,21 @@
 """The edit that mends the first named mistake, and the line that the card then points at."""
 
+from dataclasses import replace
+
+import pytest
+
+from grader.course.feedback import Feedback
 from grader.course.reading import load_course
 from grader.grading import SEED
+from grader.judging import own_edit
 from grader.judging.assess import assess
 from grader.judging.origin import Origin
 from grader.judging.own_edit import with_own_edit
 from grader.judging.reference import cached_reference
 from grader.observe.play import play
 from grader.observe.program import load_program
+from grader.report import words
+from grader.report.hint_ladder import hints_by_mistake
 from tests.notebook.test_hint_counts import InTheLesson
 from tests.sample_programs import sample
 
@@ -28,3 +36,72 @@ def test_the_card_points_at_the_line_that_the_played_edit_changes() -> None:
     assert before.line != call
     assert (after.own_edit.first, mistake.line, after.line) == (call, call, call)
     assert mistake.source_line == after.source_line == "return _entropy(counts, len(targets))"
+
+
+def _checked(exercise_name: str, text: str) -> tuple[Feedback, Feedback]:
+    """Return the feedback on a program, before and after its edit was searched."""
+    exercise, its = load_course().exercise(exercise_name), cached_reference(exercise_name, SEED)
+    origin = Origin(None, text)
+    trace = play(exercise.driver, load_program(text), seed=SEED)
+    before = assess(exercise, trace, its, origin)
+    return before, with_own_edit(before, exercise, trace.runs, its, origin, InTheLesson(its))
+
+
+@pytest.fixture(autouse=True)
+def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine find the same edits."""
+    monkeypatch.setattr(own_edit, "_SECONDS", 600.0)
+    monkeypatch.setattr(own_edit, "_SECONDS_AT_THE_CARD", 600.0)
+
+
+@pytest.mark.parametrize("name", ["loss_afterwards", "w_blog_copy", "z_first"])
+def test_what_is_missing_is_missing_at_one_place(name: str) -> None:
+    """`zero_grad()` may stand in several places: the card names one, and the hint inserts it there."""
+    text = sample("first_tries", "train_step", name).text
+    before, after = _checked("train_step", text)
+    mistake, edit = after.diagnosis.mistakes[0], after.own_edit
+    assert mistake.id == "missing-zero-grad"
+    assert edit is not None
+    assert (mistake.line, mistake.before) == (before.diagnosis.mistakes[0].line, True)
+    assert edit.first == mistake.line == after.line
+    lines = text.split("\n")
+    mended = [*lines[: edit.first - 1], *edit.new, *lines[edit.first - 1 :]]
+    assert mended[edit.first - 1].strip() == "opt.zero_grad()"
+    (_, (idea, place, last)), *_ = hints_by_mistake(after, text, "at-once")
+    assert (idea, place) == (mistake.hint, "")  # the card has told the place
+    assert last.startswith(f"{mistake.line}번째 줄 앞에 `opt.zero_grad()`를 넣어요.")
+    assert lines[edit.first - 1].strip() in last
+    (_, (_, place, _)), *_ = hints_by_mistake(after, text, "after-hint")
+    assert place.startswith(f"{mistake.line}번째 줄 앞을 보세요.")
+    assert words.mistake_place(mistake) == f"{mistake.line}번째 줄보다 앞"
+
+
+def test_where_the_edit_does_not_mend_at_the_cards_place_the_card_moves() -> None:
+    """Here the likeness leads behind `step()`, where clearing comes too late for what is left from before."""
+    text = sample("first_tries", "train_step", "loss_afterwards").text
+    exercise, its = load_course().exercise("train_step"), cached_reference("train_step", SEED)
+    origin = Origin(None, text)
+    trace = play(exercise.driver, load_program(text), seed=SEED)
+    found = assess(exercise, trace, its, origin)
+    step = next(
+        n for n, line in enumerate(text.split("\n"), start=1) if line.strip().startswith("opt.step()")
+    )
+    first, *others = found.diagnosis.mistakes
+    wrong = replace(first, line=step, before=False, after=True)
+    misled = replace(found, line=step, diagnosis=replace(found.diagnosis, mistakes=(wrong, *others)))
+    after = with_own_edit(misled, exercise, trace.runs, its, origin, InTheLesson(its))
+    mistake, edit = after.diagnosis.mistakes[0], after.own_edit
+    assert edit is not None
+    assert edit.behind < step
+    assert (mistake.line, mistake.after, mistake.before) == (edit.behind, True, False)
+    assert mistake.source_line == after.source_line == edit.line_behind.strip()
+    (_, (_, _, last)), *_ = hints_by_mistake(after, text, "at-once")
+    assert last.startswith(f"{mistake.line}번째 줄 뒤에 ")
+
+
+def test_a_line_that_is_wrong_is_rewritten_and_not_followed_by_a_right_one() -> None:
+    """`sam.first_step()` lacks an argument: a second call above it would mend the runs, too."""
+    _, after = _checked("sam_step", sample("first_tries", "sam_step", "w2_two_backwards").text)
+    mistake, edit = after.diagnosis.mistakes[0], after.own_edit
+    assert edit is not None
+    assert (edit.effect, edit.first, edit.old) == ("rewrites", mistake.line, ("    sam.first_step()",))
