@@ -12,7 +12,7 @@ from grader.submission.source_file import Place, SourceFile
 _LINE_NUMBER = re.compile(r"(\d{1,6})번째 줄(?=: )")
 """Matches the beginning of a warning that names a line of the program (`7번째 줄: …`); the group is the line's number.
 
-`observe/program.py` and `observe/absent_gpu.py` write such warnings.
+`observe/program.py`, `observe/absent_gpu.py` and `observe/deprecated_calls.py` write such warnings.
 """
 
 

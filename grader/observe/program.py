@@ -42,7 +42,7 @@ class Program:
     failures: dict[str, Failure] = field(default_factory=dict)
     """Top-level name whose definition raised -> the exception. `*` stands for all names: the text does not parse."""
     warnings: list[str] = field(default_factory=list)
-    """Korean lines about imports that failed and the like; they cost no points."""
+    """Korean lines about imports that failed, deprecated calls and the like; they cost no points."""
     cuda: CudaRequests = field(default_factory=CudaRequests)
     """Requests for CUDA so far: while it was loaded, and in the exercise being played."""
     module_name: str | None = None

@@ -18,6 +18,7 @@ from torch._C import DisableTorchFunctionSubclass
 from torch.optim import Optimizer
 
 from grader.observe.argument_guard import ArgumentGuard
+from grader.observe.deprecated_calls import note_deprecated_calls
 from grader.observe.forward_notes import ForwardNotes
 from grader.observe.memory import GraphMeter
 from grader.observe.noted_calls import noted_calls, noted_prints, shadow
@@ -392,6 +393,7 @@ class Recorder:
                 for what in guard.changes():
                     self.fact("받은 데이터에서 바뀐 것", what)
                 self.warned += [w.category.__name__ for w in caught][:100]
+                note_deprecated_calls(self.program, caught)
 
     def _add_event(self, kind: str, **details: Any) -> None:
         """Add an event at the program's current line; do nothing unless the learner's function is running."""
