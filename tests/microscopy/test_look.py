@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from grader.course.reading import load_course
+from grader.judging.reference import cached_reference
 from grader.notebook.microscopy.compare import Side, mixture
 from grader.notebook.microscopy.look import View, _solution, views
 from grader.notebook.microscopy.situations import (
     CLIPPED,
     NAMES,
+    ONLY_GRADIENTS,
     OPTIMIZERS,
     NothingToSee,
     build_bench,
@@ -25,7 +27,7 @@ from tests.sample_programs import sample, samples
 COURSE = load_course()
 SHOWN = (
     *("mend_step", "train_step", "train_step_extras", "accumulate", "fit"),
-    *("accumulate_weighted", "overfit_one_batch"),
+    *("add_gradient", "accumulate_weighted", "overfit_one_batch"),
     *("amp_step", "amp_accumulate", "sam_step", "sam_accumulate", "sam_accumulate_weighted"),
 )
 
@@ -153,7 +155,7 @@ def test_it_shows_a_moment_at_which_the_sides_differ() -> None:
         (("loss.backward()", "(loss / 2).backward()"), "내 코드: 0.5·g₁, 정답: g₁"),
         (
             ("    opt.step()\n", "    opt.step()\n    opt.step()\n"),
-            "두 번째 업데이트의 재료가 달라요. 내 코드: g₁, 정답: g₂",
+            "두 번째 업데이트에 들어간 그레이디언트가 달라요. 내 코드: g₁, 정답: g₂",
         ),
         (
             ("    opt.zero_grad()\n", "    opt.zero_grad()\n    model.eval()\n"),
@@ -214,6 +216,26 @@ def _of_solution(name: str) -> list[View]:
     return views(COURSE.exercise(name), solution.names[name], solution)
 
 
+# ---- a function that only adds gradients ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mistake", "told"),
+    [
+        (
+            "clears-first",
+            "두 번째 호출이 끝난 뒤의 `.grad`가 달라요. 내 코드: 0.25·g₂, 정답: 0.5·g₁ + 0.25·g₂",
+        ),
+        ("ignores-weight", "첫 번째 호출이 끝난 뒤의 `.grad`가 달라요. 내 코드: g₁, 정답: 0.5·g₁"),
+        ("missing-backward", "첫 번째 호출이 끝난 뒤의 `.grad`가 달라요. 내 코드: 0, 정답: 0.5·g₁"),
+        ("updates-parameters", "업데이트를 2번 했어요. 정답은 0번이에요."),
+    ],
+)
+def test_gradients_are_compared_where_nothing_is_updated(mistake: str, told: str) -> None:
+    (one,) = looked(cached_reference("add_gradient", 1).sources[mistake], "add_gradient")
+    assert (one.name, one.comparison.wrong, one.comparison.text) == (ONLY_GRADIENTS, True, told)
+
+
 # ---- right programs --------------------------------------------------------------------------------------
 
 
@@ -226,7 +248,7 @@ def test_which_exercises_there_is_something_to_see_of() -> None:
             continue
         found.append(name)
         assert not any(one.comparison.wrong for one in seen)
-        assert all(one.right.steps for one in seen)
+        assert all(one.right.steps for one in seen) or name == "add_gradient"
     assert tuple(found) == tuple(name for name in COURSE.exercises if name in SHOWN)
 
 

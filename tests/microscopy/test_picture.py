@@ -74,7 +74,9 @@ def test_it_opens_where_the_programs_part() -> None:
         "    return", "    if scheduler is not None:\n        scheduler.step()\n    return"
     )
     shown = microscope(loaded(head + stepped, "train_step_extras")[0])
-    assert shown.text.startswith("현미경: train_step_extras (클리핑)\n첫 번째 업데이트의 재료가 달라요")
+    assert shown.text.startswith(
+        "현미경: train_step_extras (클리핑)\n첫 번째 업데이트에 들어간 그레이디언트가 달라요"
+    )
     assert '"first":3' in shown.html
 
 

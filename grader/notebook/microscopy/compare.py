@@ -149,6 +149,23 @@ def _compared(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:
     ended, expected = yours.snapshot(last[0]), right.snapshot(last[1])
     if not same(ended.values, expected.values):
         return _differing_count(yours, right, table)
+    return _parted_besides(yours, right, table, ended, expected) or _alike(right, ended, expected)
+
+
+def _parted_besides(
+    yours: Side, right: Side, table: Sequence[Column], ended: Snapshot, expected: Snapshot
+) -> Comparison | None:
+    """Return the result for what differs besides the updates, which agree; None if nothing does.
+
+    Args:
+        yours: the learner's program.
+        right: the solution.
+        table: the columns of both.
+        ended: the learner's last state.
+        expected: the solution's last state.
+    """
+    if not right.steps and (parted := _differing_gradient(yours, right, table)) is not None:
+        return parted
     rest = (
         (
             ended.mode != expected.mode,
@@ -163,6 +180,14 @@ def _compared(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:
     for differs, text in rest:
         if differs:
             return Comparison(text, True, len(table) - 1)
+    return None
+
+
+def _alike(right: Side, ended: Snapshot, expected: Snapshot) -> Comparison:
+    """Return the result for programs that agree; leftover gradients are told, for they may be meant."""
+    if not right.steps:
+        text = "이 상황에서는 호출마다 `.grad`가 정답과 똑같이 바뀌었어요. 반환값 같은 나머지는 `check`로 확인하세요."
+        return Comparison(text, False)
     left = _any_gradient(ended.grads) and not _any_gradient(expected.grads)
     more = "정답과 달리 끝난 뒤에 `.grad`가 남아요." if left else "반환값 같은 나머지는 `check`로 확인하세요."
     return Comparison(f"이 상황에서는 업데이트마다 정답과 똑같이 움직였어요. {more}", False)
@@ -207,7 +232,7 @@ def _differing_update(
     if got is None or expected is None or mixture(got) == mixture(expected):
         return Comparison(f"{ordinal(number)} 업데이트가 정답과 달라요.", True, focus)
     compared = f"내 코드: {mixture(got)}, 정답: {mixture(expected)}"
-    text = f"{ordinal(number)} 업데이트의 재료가 달라요. {compared}"
+    text = f"{ordinal(number)} 업데이트에 들어간 그레이디언트가 달라요. {compared}"
     before = yours.contents(filled[-1] - 1).grad if filled else {}
     wanted = {key_name(key) for key in right.contents(theirs).grad or expected}
     stale = sorted({key_name(key) for key in before or {}} - wanted)
@@ -215,6 +240,24 @@ def _differing_update(
         old = " + ".join(stale)
         text = f"{ordinal(number)} 업데이트: 새 그레이디언트가 지우지 않은 {old}에 더해졌어요. {compared}"
     return Comparison(text, True, focus)
+
+
+def _differing_gradient(yours: Side, right: Side, table: Sequence[Column]) -> Comparison | None:
+    """Return the result for the first call that leaves another `.grad` than the solution's; None if none does."""
+    for call in range(1 + max((moment.call for moment in right.recording.moments), default=-1)):
+        ends = [
+            max((i for i, moment in enumerate(side.recording.moments) if moment.call <= call), default=-1)
+            for side in (yours, right)
+        ]
+        if same(yours.snapshot(ends[0]).grads, right.snapshot(ends[1]).grads):
+            continue
+        got, expected = yours.contents(ends[0]).grad, right.contents(ends[1]).grad
+        text = f"{ordinal(call + 1)} 호출이 끝난 뒤의 `.grad`가 달라요."
+        if got is not None and expected is not None and mixture(got) != mixture(expected):
+            text += f" 내 코드: {mixture(got)}, 정답: {mixture(expected)}"
+        focus = next((i for i, column in enumerate(table) if column.call == call), 0)
+        return Comparison(text, True, focus)
+    return None
 
 
 def _differing_count(yours: Side, right: Side, table: Sequence[Column]) -> Comparison:

@@ -32,6 +32,11 @@ _EXTRA_SETTINGS: Mapping[str, Mapping[str, float]] = {"모멘텀": {"momentum": 
 CLIPPED = "클리핑"
 """Name of the situation that passes `max_norm`; its optimizer is plain SGD."""
 
+ONLY_GRADIENTS = "업데이트 없이"
+"""Name of the situation for a function that adds to `.grad` and updates nothing."""
+WEIGHTS = (0.5, 0.25)
+"""`weight` of its calls."""
+
 Batch = tuple[Tensor, Tensor]
 
 
@@ -92,19 +97,22 @@ def situation_names(signature: inspect.Signature) -> list[str]:
     """Return the situations for a function of this signature, the plainest first.
 
     Raises:
-        NothingToSee: the function does not take a model, a loss and an optimizer, or requires an unknown argument.
+        NothingToSee: the function does not take a model, a loss and an optimizer (or, in its place, the weight of a
+            gradient), or requires an unknown argument.
     """
     wanted = signature.parameters
     required = {name for name, p in wanted.items() if p.default is inspect.Parameter.empty}
-    takes = {"model", "loss_fn"} <= set(wanted) and {"opt", "sam"} & set(wanted)
+    takes = {"model", "loss_fn"} <= set(wanted) and {"opt", "sam", "weight"} & set(wanted)
     if not takes or not required <= _KNOWN:
         raise NothingToSee
+    if not {"opt", "sam"} & set(wanted):
+        return [ONLY_GRADIENTS]
     return [*OPTIMIZERS, *([CLIPPED] if "max_norm" in wanted else [])]
 
 
 _KNOWN = {
     *("model", "opt", "sam", "loss_fn", "xb", "yb", "micro_batches", "accum_steps", "loader", "epochs"),
-    *("dtype", "scaler", "scheduler", "max_norm", "target", "max_steps"),
+    *("dtype", "scaler", "scheduler", "max_norm", "target", "max_steps", "weight"),
 }
 
 
@@ -119,7 +127,7 @@ def build_bench(signature: inspect.Signature, situation: str, sam: Callable[...,
     generator = torch.Generator().manual_seed(SEED)
     model = FourNumbers(generator)
     batches = [_batch(generator) for _ in range(3)]
-    of = "SGD" if situation == CLIPPED else situation
+    of = "SGD" if situation in (CLIPPED, ONLY_GRADIENTS) else situation
     settings = {"lr": RATE, **_EXTRA_SETTINGS.get(of, {})}
     noted: list[tuple[Any, str, str]] = [(model, "zero_grad", "zero_grad")]
     given: dict[str, Any] = {"model": model, "accum_steps": 2, "epochs": 2, "target": 0.0, "max_steps": 3}
@@ -155,6 +163,8 @@ def _data(signature: inspect.Signature, batches: Sequence[Batch]) -> list[dict[s
     names = signature.parameters
     if "max_steps" in names:
         return [{"xb": batches[0][0], "yb": batches[0][1]}]
+    if "weight" in names:
+        return [{"xb": xb, "yb": yb, "weight": w} for (xb, yb), w in zip(batches, WEIGHTS, strict=False)]
     if "xb" in names:
         return [{"xb": xb, "yb": yb} for xb, yb in batches[:2]]
     if "loader" in names:
