@@ -88,9 +88,12 @@ def _go_through(visit: "Visit", folder: Path) -> bool:
         True to go on with the next case.
     """
     file = _hand_out(visit, folder)
-    keys = {"": "Enter 고치고 저장했어요", "m": "m 틀린 곳 짚기", "a": "a 답 보기", "q": "q 그만두기"}
+    keys = {"": "Enter 고치고 저장했어요", "m": "m 틀린 줄 짚기", "a": "a 답 보기", "q": "q 그만두기"}
+    act = "틀린 줄을 찾았으면 m을 누르고 그 줄을 고르세요. 파일에서 고쳐 저장했으면 Enter를 누르세요."
     if not visit.can_be_pointed_at:
         del keys["m"]
+        act = "파일에서 고쳐 저장하고 Enter를 누르세요."
+    say(act)
     while True:
         answered = asked(f"{' · '.join(keys.values())}: ")
         if answered is None or answered == "q":

@@ -80,11 +80,17 @@ class Visit:
         return len(self.case.mistakes) == 1 and 0 < len(lines) <= few
 
     @property
+    def what_to_do(self) -> str:
+        """Korean sentence on what the learner does with the code."""
+        return "어느 줄인지 찾아 짚거나 고쳐 보세요." if self.can_be_pointed_at else "찾아서 고쳐 보세요."
+
+    @property
     def introduction(self) -> tuple[str, ...]:
         """Korean lines shown before the code; the first one is the title."""
         exercise, bug = self.case.exercise, self.bug
         if bug is not None:
-            return (f"실제로 있었던 버그 · {bug.where} ({bug.year}년) · {exercise.name}", bug.story)
+            title = f"실제로 있었던 버그 · {bug.where} ({bug.year}년) · {exercise.name}"
+            return (title, bug.story, f"그 버그가 이 코드에 있어요. {self.what_to_do}")
         kind = "다시 만난 실수" if self._met else "새 코드"
         count = "둘" if len(self.case.mistakes) > 1 else "하나"
         what = "클래스" if self.case.is_class else "함수"

@@ -136,6 +136,16 @@
     offerAnswer(app, notebook, cell);
     const kinds = ["line", "symptom"].map((kind) => [...card.querySelectorAll(`[data-hanstep-${kind}]`)]);
     const chosen = kinds.map(() => null); // some cases have no symptoms to choose from
+    // What is left to click is said below the card: one click alone does nothing that could be seen.
+    const next = document.createElement("div");
+    next.className = "hanstep-next";
+    next.setAttribute("role", "status");
+    if (kinds[1].length) cell.node.querySelector(".hanstep-acts").prepend(next);
+    const sayNext = () => {
+      const open = chosen.map((item) => !item);
+      next.textContent =
+        open[0] === open[1] ? "" : open[0] ? "증상을 골랐어요. 이제 코드에서 틀린 줄을 누르세요." : "줄을 골랐어요. 이제 증상을 누르세요.";
+    };
     const release = (kind) => {
       chosen[kind] = null;
       for (const item of kinds[kind]) item.setAttribute("aria-pressed", "false");
@@ -146,6 +156,7 @@
       if (card.dataset.hanstepClickable !== "yes") return; // found: what was chosen stays marked
       release(1);
       if (!told.includes(LINE_IS_RIGHT)) release(0);
+      sayNext();
     };
     kinds.forEach((items, kind) => {
       for (const item of items) {
@@ -159,6 +170,7 @@
           event.stopPropagation();
           chosen[kind] = item;
           for (const one of items) one.setAttribute("aria-pressed", String(one === item));
+          sayNext();
           if (kinds.every((all, at) => !all.length || chosen[at])) handIn();
         };
         item.addEventListener("click", act);
