@@ -98,6 +98,8 @@ def _students(submissions: Sequence[SubmissionResult], lessons: Sequence[str], w
     heads = ["학생", *(f"레슨 {key}" if len(lessons) == 1 else key for key in lessons), "상태"]
     widths = [max(cell_len(head), *(row[i].cell_len for row in rows)) for i, head in enumerate(heads)]
     widths[0] = min(widths[0], max(8, width // 4))
+    for row in rows:
+        row[0] = Text(_cut_in_the_middle(row[0].plain, widths[0]))
     firsts = [_to_read_first(submission) for submission in submissions]
     if width - sum(widths) - _GAP * len(widths) < _SENTENCE_CELLS:
         return _rows_with_details_below(heads, widths, rows, firsts)
@@ -138,6 +140,19 @@ def _add_columns(table: Table, heads: Sequence[str], widths: Sequence[int]) -> N
         table.add_column(
             head, width=width, justify="right" if number else "left", no_wrap=True, overflow="ellipsis"
         )
+
+
+def _cut_in_the_middle(name: str, cells: int) -> str:
+    """Return a name in at most so many cells; its end stays, where a student's number or a file's ending stands."""
+    if cell_len(name) <= cells:
+        return name
+    end = name
+    while cell_len(end) > cells // 2:
+        end = end[1:]
+    beginning = name
+    while cell_len(beginning) + 1 + cell_len(end) > cells:
+        beginning = beginning[:-1]
+    return f"{beginning}…{end}"
 
 
 def _cells(submission: SubmissionResult, lessons: Sequence[str]) -> list[Text]:

@@ -6,7 +6,7 @@ The text report and the HTML report both take their sentences from here, so that
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.base.names import listed
+from grader.base.names import listed, short
 from grader.course.feedback import (
     Absent,
     CheckResult,
@@ -489,7 +489,7 @@ def location(feedback: Feedback) -> str:
     """Return file, line and cell, as in `kim.ipynb · 7번째 줄 · 코드 셀 3`; empty if passed or unknown."""
     if feedback.status == "passed":
         return ""
-    file = one_line(feedback.file, 120) if feedback.file else ""
+    file = one_line(short(feedback.file)) if feedback.file else ""
     return " · ".join(filter(None, (file, place(feedback))))
 
 

@@ -72,3 +72,13 @@ def test_a_lesson_that_nobody_began_has_no_column() -> None:
 
 def test_empty_class_has_a_sentence() -> None:
     assert "채점한 학생이 없어요" in rendered(ClassResult(1, "cpu", "none", ()))
+
+
+def test_a_long_name_keeps_its_end() -> None:
+    """Files of a class begin alike; their ends tell them apart."""
+    names = [f"01_five_line_step_{name}.ipynb" for name in ("kim", "lee", "박서연")]
+    text = rendered(ClassResult(1, "cpu", "bwrap", tuple(map(samples.typical, names))))
+    for end in ("m.ipynb", "e.ipynb", "연.ipynb"):
+        assert end in text
+    assert all(cell_len(line) <= 80 for line in text.splitlines())
+    assert "01_five_l…" in text
