@@ -491,6 +491,47 @@ def test_the_next_hint_is_a_button_below_the_last_one(lab: Started, page: Any) -
         page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
 
 
+def test_while_code_is_changed_what_was_seen_of_it_says_so(lab: Started, page: Any) -> None:
+    """Card, hint and microscope have no colours until the code is as it was, or has been checked again."""
+    shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner
+    code = nbformat.v4.new_code_cell
+    cells = [
+        code("from grader import check, hint, microscope"),
+        code(THREE_MISTAKES, metadata={"tags": ["exercise:train_step"]}),
+        code("check(train_step)", metadata={"tags": ["check"]}),
+        code('hint("train_step")', metadata={"tags": ["hint"]}),
+        code("microscope(train_step)"),
+    ]
+    metadata = nbformat.read(COURSE.parts[0].notebook, as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), lab.folder / "stale.ipynb")
+    page.goto(f"{lab.address}/lab/tree/stale.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    for _ in range(5):
+        page.keyboard.press("Shift+Enter")
+    page.get_by_role("slider", name="단계").wait_for()
+    stale, writing = page.locator(".hanstep-old"), page.locator(".jp-CodeCell").nth(1)
+    assert stale.count() == 0
+
+    writing.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("  ")  # spaces at the end are no change
+    page.wait_for_timeout(600)
+    page.keyboard.insert_text("# mended")
+    stale.nth(2).wait_for()
+    assert sorted(text.strip() for text in texts_of(stale)) == [
+        "고치기 전의 코드에 대한 힌트예요.",
+        "고치기 전의 코드예요. 실행하고 다시 보기",
+        "위 셀의 지금 코드는 아직 실행하지 않았어요. 아래는 전에 실행한 코드를 확인한 결과예요. 실행하고 다시 확인",
+    ]
+    output = page.locator(".jp-CodeCell").nth(2).locator(".jp-OutputArea-output").first
+    assert output.evaluate("e => getComputedStyle(e).filter") == "grayscale(1)"
+    for _ in "# mended":
+        page.keyboard.press("Backspace")
+    stale.first.wait_for(state="detached")
+    assert output.evaluate("e => getComputedStyle(e).filter") == "none"
+
+
 def test_running_mended_code_uses_up_no_hint(lab: Started, page: Any) -> None:
     """The check follows by itself. A second Shift+Enter, out of habit, checks again and runs no hint."""
     shutil.rmtree(lab.progress, ignore_errors=True)  # a new learner

@@ -218,10 +218,10 @@
   };
 
   // Whether a cell shows what was seen of other code than the exercise's cell ran last, in this window or before it.
-  const isOfOtherCode = (notebook, cell) => {
+  const isOfOtherCode = (notebook, cell, codeOfCell = (written) => ranSource.get(written) ?? source(written)) => {
     const [, exercise, code] = SEEN.exec(outputText(cell)) ?? [];
     const written = exercise && cellOf(notebook, exercise, cell);
-    return Boolean(written) && code !== adler32(ranSource.get(written) ?? source(written));
+    return Boolean(written) && code !== adler32(codeOfCell(written));
   };
 
   // A line above the cell's output, and a button if there is something to do about it.
@@ -233,6 +233,11 @@
     if (name) line.append(buttonFor(name, act));
     cell.node.querySelector(".jp-Cell-outputWrapper")?.before(line);
   };
+  // The same above what was seen of other code, which then has no colours: the eye finds the cards that hold.
+  const warnOfOld = (cell, ...said) => {
+    warn(cell, ...said);
+    cell.node.querySelector(".hanstep-stale")?.classList.add("hanstep-old");
+  };
 
   const warnOfChanges = (app, notebook, check, exercise) => {
     check.node.querySelector(".hanstep-stale")?.remove();
@@ -240,7 +245,7 @@
     const isStale = cell && (ranSource.has(cell) ? ranSource.get(cell) !== source(cell) : !cell.model.executionCount);
     if (!isStale && !isOfOtherCode(notebook, check)) return;
     const text = "위 셀의 지금 코드는 아직 실행하지 않았어요. 아래는 전에 실행한 코드를 확인한 결과예요.";
-    warn(check, text, "실행하고 다시 확인", () => runCell(app, notebook, cell)); // which is followed by the check
+    warnOfOld(check, text, "실행하고 다시 확인", () => runCell(app, notebook, cell)); // which is followed by the check
   };
 
   // The exercise's cell has run: check it again if it was checked before, and mark what was seen of other code.
@@ -270,8 +275,36 @@
     if (name === "hint") {
       answerNext.delete(exercise); // other code, other hints: none of them has been asked for
       for (const button of cell.node.querySelectorAll("[data-hanstep-hint-of]")) button.textContent = "힌트";
-      warn(cell, "고치기 전의 코드에 대한 힌트예요.");
-    } else warn(cell, "고치기 전의 코드예요.", "다시 보기", () => runCell(app, notebook, cell));
+      warnOfOld(cell, OLD_HINT);
+    } else warnOfOld(cell, OLD_VIEW, "다시 보기", () => runCell(app, notebook, cell));
+  };
+  const OLD_HINT = "고치기 전의 코드에 대한 힌트예요.";
+  const OLD_VIEW = "고치기 전의 코드예요.";
+
+  // Called when a cell's text may have changed: what was seen of the exercise says so at once, until it is as it was.
+  const lastText = new WeakMap();
+  const edited = (app, notebook, cell) => {
+    if (lastText.get(cell) === source(cell)) return; // an output has changed, or a tag
+    lastText.set(cell, source(cell));
+    clearTimeout(editing.get(cell));
+    editing.set(cell, setTimeout(() => cell.isDisposed || markWhileEdited(app, notebook, cell), 250));
+  };
+  const editing = new WeakMap();
+
+  const markWhileEdited = (app, notebook, cell) => {
+    for (const one of notebook.widgets) {
+      const exercise = one !== cell && one.model.type === "code" && exerciseOf(one);
+      if (!exercise || cellOf(notebook, exercise, one) !== cell || !SEEN.test(outputText(one))) continue;
+      if (one.prompt === "*") continue; // it is about to show what is there now
+      if (CHECKS.test(source(one))) warnOfChanges(app, notebook, one, exercise);
+      else if (!isOfOtherCode(notebook, one, source)) one.node.querySelector(".hanstep-stale")?.remove();
+      else if (hintOf(one)) warnOfOld(one, OLD_HINT);
+      else {
+        const hasRun = ranSource.get(cell) === source(cell);
+        const again = async () => (hasRun || (await runCell(app, notebook, cell))) && runCell(app, notebook, one);
+        warnOfOld(one, OLD_VIEW, hasRun ? "다시 보기" : "실행하고 다시 보기", again);
+      }
+    }
   };
 
   // Called when a cell begins to run, and when it ends: a check may take seconds.
@@ -329,5 +362,5 @@
     for (const cell of earlier) markIfSeenBefore(app, notebook, cell);
   };
 
-  window.hanstepCards = { buttonFor, look, newRow, runs, ran };
+  window.hanstepCards = { buttonFor, edited, look, newRow, runs, ran };
 })();

@@ -23,6 +23,7 @@
       mark(cell);
       if (followed.has(cell)) continue;
       followed.add(cell);
+      cell.model.contentChanged.connect(() => window.hanstepCards?.edited(app, notebook, cell));
       cell.model.stateChanged.connect((_, change) => {
         mark(cell);
         if (change.name === "executionState") window.hanstepCards?.runs(cell, change.newValue === "running");
