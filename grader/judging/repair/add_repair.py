@@ -5,7 +5,7 @@ something from one call to the next, the line that does so is added (`remembered
 lines (`search`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from grader.course.course import Exercise
@@ -149,20 +149,50 @@ def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: 
     """Return the feedback with the steps of a repair.
 
     It then points at the line of the first step. The line stays if the feedback shows an exception, or if it names
-    mistakes and the repair has several steps.
+    mistakes and the repair has several steps; a mistake whose missing line a step inserts goes to the step's place.
     """
     steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
     titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)
     result = replace(feedback, diagnosis=replace(feedback.diagnosis, repair=steps, repair_leaves=titles_left))
     if feedback.diagnosis.mistakes:
         if len(steps) > 1:  # the named mistakes may be right
-            return result
+            return _with_mistakes_at_steps(result, repair, steps, origin)
         # One edit repairs everything, so mistakes that left scenarios unexplained were probably named wrongly.
         result = without_mistakes(result)
     if feedback.error is not None:  # the line is the one that raised
         return result
     source_line = origin.line_text(repair.edits[0].line)
     return replace(result, line=steps[0].line, cell=steps[0].cell, source_line=source_line)
+
+
+def _with_mistakes_at_steps(
+    feedback: Feedback, repair: Repair, steps: Sequence[RepairStep], origin: Origin
+) -> Feedback:
+    """Return the feedback with each mistake of a missing line at the step that inserts it, so that one place is named.
+
+    A step belongs to a mistake if it inserts the solution's lines at the mistake's place (`NamedMistake.right_lines`).
+    """
+    mistakes = list(feedback.diagnosis.mistakes)
+    shown = mistakes[0].line, mistakes[0].cell
+    for number, named in enumerate(mistakes):
+        wanted = {line.strip() for line in named.right_lines}
+        for edit, step in zip(repair.edits, steps, strict=True):
+            inserts = edit.where and not edit.old and wanted and wanted <= {line.strip() for line in edit.new}
+            if inserts and (named.before or named.after) and step.line is not None:
+                mistakes[number] = replace(
+                    named,
+                    line=step.line,
+                    cell=step.cell,
+                    before="앞" in edit.where,
+                    after="앞" not in edit.where,
+                    source_line=origin.line_text(edit.line),
+                )
+                break
+    first = mistakes[0]
+    feedback = replace(feedback, diagnosis=replace(feedback.diagnosis, mistakes=tuple(mistakes)))
+    if feedback.error is not None or (feedback.line, feedback.cell) != shown:
+        return feedback
+    return replace(feedback, line=first.line, cell=first.cell, source_line=first.source_line, lines_above=0)
 
 
 def _repair_step(edit: SmallEdit, origin: Origin) -> RepairStep:
