@@ -242,7 +242,8 @@
   const warnOfChanges = (app, notebook, check, exercise) => {
     check.node.querySelector(".hanstep-stale")?.remove();
     const cell = cellOf(notebook, exercise, check);
-    const isStale = cell && (ranSource.has(cell) ? ranSource.get(cell) !== source(cell) : !cell.model.executionCount);
+    const hasChanged = () => ranSource.get(cell).trim() !== source(cell).trim();
+    const isStale = cell && (ranSource.has(cell) ? hasChanged() : !cell.model.executionCount);
     if (!isStale && !isOfOtherCode(notebook, check)) return;
     const text = "위 셀의 지금 코드는 아직 실행하지 않았어요. 아래는 전에 실행한 코드를 확인한 결과예요.";
     warnOfOld(check, text, "실행하고 다시 확인", () => runCell(app, notebook, cell)); // which is followed by the check
