@@ -228,11 +228,12 @@ def _of_solution(name: str) -> list[View]:
         ),
         ("ignores-weight", "첫 번째 호출이 끝난 뒤의 `.grad`가 달라요. 내 코드: g₁, 정답: 0.5·g₁"),
         ("missing-backward", "첫 번째 호출이 끝난 뒤의 `.grad`가 달라요. 내 코드: 0, 정답: 0.5·g₁"),
-        ("updates-parameters", "업데이트를 2번 했어요. 정답은 0번이에요."),
+        ("updates-parameters", "내 코드는 매개변수까지 옮겼어요. 정답은 `.grad`만 바꿔요."),
     ],
 )
 def test_gradients_are_compared_where_nothing_is_updated(mistake: str, told: str) -> None:
-    (one,) = looked(cached_reference("add_gradient", 1).sources[mistake], "add_gradient")
+    source = f"import torch\n{cached_reference('add_gradient', 1).sources[mistake]}"
+    (one,) = looked(source, "add_gradient")
     assert (one.name, one.comparison.wrong, one.comparison.text) == (ONLY_GRADIENTS, True, told)
 
 

@@ -431,7 +431,7 @@ def test_a_real_bug_and_its_story(
     assert run(["clinic", "--real"]) == 0
     said = capsys.readouterr().out
     assert "실제로 있었던 버그 · 테니스" in said
-    assert "그 버그가 이 코드에 있어요. 어느 줄인지 찾아 짚거나 고쳐 보세요." in said
+    assert "그 버그가 이 코드에 있어요. 어느 줄인지 찾아 짚거나 고쳐 보세요." in " ".join(said.split())
     assert "틀린 줄을 찾았으면 m을 누르고 그 줄을 고르세요." in said, "the next action stands below the code"
     assert (
         said.index("편집기에서 고칠 파일")

@@ -266,6 +266,9 @@ def _differing_count(yours: Side, right: Side, table: Sequence[Column]) -> Compa
     focus = next(
         (i for i, c in enumerate(table) if c.name == "step" and c.acts[0] != c.acts[1]), len(table) - 1
     )
+    if needed == 0:
+        text = "내 코드는 매개변수까지 옮겼어요. 정답은 `.grad`만 바꿔요."
+        return Comparison(text, True, _column_of(table, yours.steps[0]) if yours.steps else focus)
     if made == 0:
         return Comparison(
             "내 코드는 매개변수를 한 번도 옮기지 않았어요. 정답은 `step`에서 옮겨요.", True, focus
