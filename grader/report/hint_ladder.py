@@ -1,8 +1,9 @@
 """Word the hints about the mistakes that a check names: what to think of, where to look, and what to write.
 
 The answer is the step after these. A step that nothing is known for is empty and left out. Where the card has told the
-mistake's name, the first step says where to look, too: a hint has to tell more than the card. Where nothing is known to
-write, the place stays a step of its own, so that two hints come before the answer.
+mistake's name, the first step says where to look, too, unless the card has shown that place: a hint has to tell more
+than the card. Where nothing is known to write, the place stays a step of its own, so that two hints come before the
+answer.
 
 What is written last is the edit of the learner's own code (`judging.own_edit`), in words and as the lines look
 afterwards; it is known for the mistake that is named first. Without one, a line of the solution stands in for it, but

@@ -39,16 +39,17 @@ def held_back() -> None:
 
 
 def test_hints_go_from_the_idea_to_the_line_to_the_answer() -> None:
-    """The card has told symptom, name and cause; no hint says it again, and the first one tells more: the place."""
+    """The card has told symptom, name, cause and place: no hint says it again, and the line goes to that place."""
     shown = checked(NO_ZERO_GRAD)
     named = mistake("missing-zero-grad")
     card = plain(re.sub("<[^>]+>|\u2060", "", shown.html))
     idea, line, asked = newest(), newest(), newest()
     assert plain(named.hint) in idea
     assert plain(named.hint) not in card
-    assert re.search(r"\d+번째 줄 뒤에 빠진 것이 있어요", idea)
+    (place,) = set(re.findall(r"(\d+번째 줄)보다 앞", card))
+    assert "번째 줄" not in idea
     assert "zero_grad" not in idea
-    assert re.search(r"\d+번째 줄 뒤에 opt.zero_grad\(\)를 넣어요", line)
+    assert f"{place} 앞에 opt.zero_grad()를 넣어요" in line
     for said in (named.title, SYMPTOM):
         assert plain(said) in card, said
         assert plain(said) not in idea + line
