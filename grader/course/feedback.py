@@ -18,8 +18,7 @@ Status = Literal[
 submission; `unreadable`: so is the file; `timeout`, `memory`, `crashed`, `output`: stopped before the end."""
 
 Repair = Literal["at-once", "after-hint"]
-"""When a learner reads the name of a mistake, which tells the repair: `at-once` on the card of the check, or
-`after-hint`, when hints come to it; until then the card tells the symptom."""
+"""When a learner reads a mistake's name: on the card, or when hints come to it; until then, the symptom."""
 
 
 @dataclass(frozen=True)
@@ -304,8 +303,7 @@ class Feedback:
     """For a missing exercise: the name of a function that is probably meant as it; empty if there is none."""
     printed: Printed | None = None
     """What the function printed in one scenario; None if nothing."""
-    printed_in: str = ""
-    """Korean title of that scenario."""
+    printed_in: str = ""  # Korean title of that scenario
     code: str = ""
     """The learner's whole answer, as graded or as it does not parse; only in reports of a class (`kept_answers`)."""
     code_line: int | None = None
