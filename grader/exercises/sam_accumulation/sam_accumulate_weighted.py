@@ -11,7 +11,8 @@ Promises of the exercise, and the scenarios that check them:
     the return value lists each window's mean loss over samples, at w: `returns`, `return-types`
     the graph of one micro-batch at a time is alive: `memory`
 
-The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here (`fixtures/sam.py`, which
+also says what w, the climb to w + e and the base optimizer are).
 """
 
 from functools import partial

@@ -13,11 +13,11 @@ Promises of the exercise, and the scenarios that check them:
     updates, clip, scheduler, short windows, modes and losses at once, with AdamW; only here does a wrong mode change
         losses and updates: `together`
 
-All but `checkpoint` of the scenarios about modes, losses and the best epoch train with a rate of zero: what they record
-does not depend on the updates. A *stamp* is a number that the model (`_qa_case.Reader`) writes into a buffer in each
-training pass, so that a saved file tells which epoch it is from; it and the weights are noted when an epoch is
-*scored*, at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
-counted again here.
+Except `checkpoint` and `together`, the scenarios about modes, losses and the best epoch train with a rate of zero: what
+they record does not depend on the updates. A *stamp* is a number that the model (`_qa_case.Reader`) writes into a
+buffer in each training pass, so that a saved file tells which epoch it is from. Stamp and weights are noted when an
+epoch is *scored*, which is at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake
+in `SAM` is not counted again here (`fixtures/sam.py`).
 """
 
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def _train(
         case: model and data.
         make_base: makes the base optimizer.
         epochs: number of epochs.
-        decay: factor by which a scheduler multiplies the rate after each update; None: there is no scheduler.
+        decay: factor by which a scheduler that is passed on multiplies the rate at each of its steps; None: none is.
         watch: record what happens to the parameters.
         inspect: called with the checkpoint's path while the file is there. The learner's function is given the path as
             a `Path` then, otherwise as a `str`.
@@ -212,11 +212,11 @@ def _train_and_record_modes(stage: Stage, case: QACase, epochs: int) -> None:
     """Train, then record the modes of forward passes on training and dev data, and the modes that are left."""
     _train_without_moving(stage, case, epochs)
     recorder, modes_seen = stage.recorder, case.model.modes_seen
-    for kind, fact in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
-        modes = sorted(modes_seen[kind])
+    for split, fact in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
+        modes = sorted(modes_seen[split])
         names = ["학습" if is_training else "평가" for is_training in modes]
-        recorder.claim(fact, "와 ".join(names), [modes_seen[kind][is_training] for is_training in modes])
-        modes_seen[kind].clear()  # so that the pass below is the only one
+        recorder.claim(fact, "와 ".join(names), [modes_seen[split][is_training] for is_training in modes])
+        modes_seen[split].clear()  # so that the pass below is the only one
     with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
         case.model(case.train.batches[0]["input_ids"])
     modes_left = [module.training for module in case.model.modules()]
@@ -250,7 +250,7 @@ _LOSS_TITLES = {"train_losses": "학습 손실", "dev_losses": "검증 손실"}
 
 
 def _value_of(key: str, returned: Any) -> Any:
-    """Return an entry of the returned dict; None if there is none, or if no dict was returned."""
+    """Return the value under `key` in the returned dict; None if there is none, or if no dict was returned."""
     return returned.get(key) if isinstance(returned, dict) else None
 
 
@@ -296,8 +296,8 @@ def _returned(stage: Stage) -> None:
 def _best_epoch(stage: Stage) -> None:
     """Record which epoch of several is returned as the best one.
 
-    A wrong program counts from one, compares with the epoch before, or goes by the training loss. Each known wrong way
-    of choosing chooses another epoch here, but that among equals, which `best-epoch-tie` shows.
+    A wrong program counts from one, compares with the epoch before, or goes by the training loss. Every known wrong way
+    of choosing finds another epoch here, except taking the later one of two equals, which `best-epoch-tie` shows.
     """
     case = make_qa_case(stage.env, 2, epochs=SCORED_EPOCHS)
     _record_best_epoch(stage, case, _train_without_moving(stage, case, SCORED_EPOCHS))
@@ -393,7 +393,7 @@ def _checkpoint_tie(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Measure what is alive during one epoch of two windows of four.
+    """Measure which graphs are alive during one epoch of two windows of four micro-batches.
 
     A wrong program joins the window into one batch, runs backward once for it, or keeps losses with their graphs.
     """
