@@ -5,9 +5,9 @@ Promises of the exercise, and the scenarios that check them:
     `read` returns plain floats: `types`
     gradient norm and update ratio of a layer's own parameters: `grads`, `none`, `zero`, `tied`; without any: `bare`
     spread and dead units of a layer's outputs of any number of dimensions: `outputs`, `flat`, `sample`; as the layer
-    gave them: `in-place`
+        gave them: `in-place`
     only training passes count, for each layer apart: `eval`, `no-grad`, `modes`; the last one, as often as it is read:
-    `latest`; without one the values are absent: `never`
+        `latest`; without one the values are absent: `never`
     outputs, gradients and random numbers are the same to the bit: `untouched`; no graph is kept: `graph`
     `close` leaves nothing, and may be called twice: `close`; other instruments stay: `several`
 
@@ -24,7 +24,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules import module as torch_module
 
 from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, fixture_loss, norm_dropout_mlp
 from grader.exercises.fixtures.returned import type_witness
@@ -34,21 +33,25 @@ from grader.exercises.why_it_does_not_learn._layered_net import (
     OWNERS,
     PLAIN,
     LayeredNet,
-    inputs_for,
-    learn,
+    draw_inputs,
+    make_training_pass,
 )
+from grader.exercises.why_it_does_not_learn._leftovers import attribute_names, hook_count
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import yes_or_no
 
 driver = Driver("Dashboard")
 
-_KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
-"""Keys of the values that a reading has of each layer."""
+_PARAMETER_KEYS = ("grad_norm", "update_ratio")
+"""Keys of the values that a reading has of each layer's parameters."""
+_OUTPUT_KEYS = ("output_std", "dead")
+"""Keys of the values that it has of each layer's outputs in the last training pass, if there was one."""
+_KEYS = (*_PARAMETER_KEYS, *_OUTPUT_KEYS)
 
 
 def _open(stage: Stage, model: nn.Module) -> Any:
-    """Make the learner's dashboard; it is closed at the scenario's end: a hook on all modules would reach the next."""
+    """Make the learner's dashboard, to be closed when the scenario ends: a hook on all modules would reach the next."""
     board = stage.recorder.call(stage.student("Dashboard"), model)
 
     def close() -> None:
@@ -94,10 +97,15 @@ def _claim_same(stage: Stage, name: str, one: Any, other: Any, after_other_pass:
     The third one was read after another training pass, so a right dashboard shows other values in it. One whose
     readings never change does not pass.
     """
-    works = not _is_same(_all_numbers(one), _all_numbers(after_other_pass))
-    same = _is_same(_all_numbers(one), _all_numbers(other))
-    witness = seeded_number(stage.env, name, same) * works
-    stage.recorder.claim(name, yes_or_no(same), [witness])
+    ever_changes = not _is_same(_all_numbers(one), _all_numbers(after_other_pass))
+    are_same = _is_same(_all_numbers(one), _all_numbers(other))
+    witness = seeded_number(stage.env, name, are_same) * ever_changes
+    stage.recorder.claim(name, yes_or_no(are_same), [witness])
+
+
+def _has_read(reading: Any, layers: Sequence[str] = LAYERS) -> bool:
+    """Return True if any value of these layers is a number other than 0: the dashboard has done something."""
+    return bool(_all_numbers(reading, layers).nan_to_num().any())
 
 
 # ---- layers and types ----------------------------------------------------------------------------
@@ -106,7 +114,7 @@ def _claim_same(stage: Stage, name: str, one: Any, other: Any, after_other_pass:
 def _record_names(stage: Stage, model: nn.Module, inputs: Tensor) -> None:
     """Record the names of the layers in a reading, with a number for each as witness."""
     board = _open(stage, model)
-    learn(model, inputs)
+    make_training_pass(model, inputs)
     reading = _read(stage, board)
     names = sorted(str(name) or "(모델 자신)" for name in reading) if isinstance(reading, dict) else []
     stage.recorder.claim("읽은 계층", [*names], [seeded_number(stage.env, name) for name in names])
@@ -118,14 +126,14 @@ def _layers(stage: Stage) -> None:
 
     A wrong program takes the modules at the top only, those without children only, those with parameters only, or all.
     """
-    _record_names(stage, LayeredNet(stage.env), inputs_for(stage.env, "layers", 4))
+    _record_names(stage, LayeredNet(stage.env), draw_inputs(stage.env, "layers", 4))
 
 
 @driver.scenario("single", "계층 하나인 모델", check="layers")
 def _single(stage: Stage) -> None:
     """Read a model that is itself a layer. A wrong program skips it because its name is empty."""
     layer = nn.Linear(FEATURES, CLASSES).double().to(stage.env.device)
-    _record_names(stage, layer, inputs_for(stage.env, "single", 4))
+    _record_names(stage, layer, draw_inputs(stage.env, "single", 4))
 
 
 @driver.scenario("types", "값의 타입", check="layers")
@@ -133,7 +141,7 @@ def _types(stage: Stage) -> None:
     """Record the types of all values. A wrong program returns tensors."""
     model = LayeredNet(stage.env)
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "types", 4))
+    make_training_pass(model, draw_inputs(stage.env, "types", 4))
     reading = _read(stage, board)
     values = [reading[layer][key] for key in _KEYS for layer in LAYERS if _has(reading, layer, key)]
     kinds = sorted({type_name(value) for value in values})
@@ -146,9 +154,9 @@ def _bare(stage: Stage) -> None:
     """Read gradient norm and update ratio of layers without parameters. A wrong program leaves them out."""
     model = LayeredNet(stage.env)
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "bare", 4))
+    make_training_pass(model, draw_inputs(stage.env, "bare", 4))
     reading = _read(stage, board)
-    for key in _KEYS[:2]:
+    for key in _PARAMETER_KEYS:
         numbers = _numbers(reading, key, ("body.1", "body.3", "body.4"))
         zero = all(number == 0 for number in numbers)
         stage.recorder.claim(key, "모두 0" if zero else "0이 아님", [seeded_number(stage.env, key, zero)])
@@ -158,8 +166,8 @@ def _bare(stage: Stage) -> None:
 
 
 def _record_gradients(stage: Stage, reading: Any, when: str = "", layers: Sequence[str] = OWNERS) -> None:
-    """Record gradient norm and update ratio of each layer."""
-    for key in _KEYS[:2]:
+    """Record gradient norm and update ratio of each layer, under names that end in `when`."""
+    for key in _PARAMETER_KEYS:
         stage.recorder.array(f"{key}{when}", _numbers(reading, key, layers))
 
 
@@ -173,7 +181,7 @@ def _grads(stage: Stage) -> None:
     board = _open(stage, model)
     for number in (1, 2):
         model.zero_grad()
-        learn(model, inputs_for(stage.env, str(number), 4))
+        make_training_pass(model, draw_inputs(stage.env, str(number), 4))
         reading = _read(stage, board, _rate(stage, str(number)))
         _record_gradients(stage, reading, f" ({number}번째 스텝)")
 
@@ -185,11 +193,11 @@ def _none(stage: Stage) -> None:
     A wrong program raises, or leaves out the frozen weight when it measures the parameters.
     """
     layers = (*PLAIN, "spare")
-    model = LayeredNet(stage.env, spare=True)
+    model = LayeredNet(stage.env, with_spare=True)
     model.body[0].weight.requires_grad_(False)
     board = _open(stage, model)
     _record_gradients(stage, _read(stage, board), " (역전파 앞)", layers)
-    learn(model, inputs_for(stage.env, "none", 4))
+    make_training_pass(model, draw_inputs(stage.env, "none", 4))
     _record_gradients(stage, _read(stage, board), " (역전파 뒤)", layers)
 
 
@@ -200,7 +208,7 @@ def _zero(stage: Stage) -> None:
     for parameter in model.head.parameters():
         nn.init.zeros_(parameter)
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "zero", 4))
+    make_training_pass(model, draw_inputs(stage.env, "zero", 4))
     _record_gradients(stage, _read(stage, board), layers=PLAIN)
 
 
@@ -214,16 +222,16 @@ def _tied(stage: Stage) -> None:
     tied.weight = inner.weight
     model.body.append(tied)
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "tied", 4))
+    make_training_pass(model, draw_inputs(stage.env, "tied", 4))
     _record_gradients(stage, _read(stage, board), layers=(*PLAIN, "body.5"))
 
 
 def _record_outputs(stage: Stage, model: LayeredNet, *shape: int) -> None:
     """Make one training pass with inputs of this shape, and record spread and dead units of each layer."""
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "outputs", *shape))
+    make_training_pass(model, draw_inputs(stage.env, "outputs", *shape))
     reading = _read(stage, board)
-    for key in _KEYS[2:]:
+    for key in _OUTPUT_KEYS:
         stage.recorder.array(key, _numbers(reading, key, LAYERS))
 
 
@@ -255,18 +263,19 @@ def _in_place(stage: Stage) -> None:
 
 
 def _record_ignored(stage: Stage, name: str, passes: Callable[[nn.Module, Tensor], None]) -> None:
-    """Record under `name` whether a reading is the same before and after `passes`, which do not count.
+    """Record under `name` whether a reading is the same before and after `passes`, which are not to count.
 
-    Of two dashboards over one model, one is read before, the other one after them, and again after a pass that counts.
+    Two dashboards watch one model. The first is read before `passes`; the second after them, and again after a training
+    pass, which counts.
     """
     model = LayeredNet(stage.env)
     boards = [_open(stage, model), _open(stage, model)]
-    learn(model, inputs_for(stage.env, "first", 4))
+    make_training_pass(model, draw_inputs(stage.env, "first", 4))
     first = _read(stage, boards[0])
-    passes(model, inputs_for(stage.env, "ignored", 6))
+    passes(model, draw_inputs(stage.env, "ignored", 6))
     model.train()  # `passes` may have set eval mode
     second = _read(stage, boards[1])
-    learn(model, inputs_for(stage.env, "later", 4))
+    make_training_pass(model, draw_inputs(stage.env, "later", 4))
     _claim_same(stage, name, first, second, _read(stage, boards[1]))
 
 
@@ -303,7 +312,7 @@ def _modes(stage: Stage) -> None:
         model.train(is_training)
         model.head.train(not is_training)
         board = _open(stage, model)
-        learn(model, inputs_for(stage.env, "modes", 4))
+        make_training_pass(model, draw_inputs(stage.env, "modes", 4))
         reading = _read(stage, board)
         seen = [
             layer for layer in PLAIN if _has(reading, layer, "output_std") and _has(reading, layer, "dead")
@@ -320,11 +329,11 @@ def _latest(stage: Stage) -> None:
     """
     model = LayeredNet(stage.env)
     boards = [_open(stage, model)]
-    learn(model, inputs_for(stage.env, "early", 5))
+    make_training_pass(model, draw_inputs(stage.env, "early", 5))
     early = _read(stage, boards[0])
     boards.append(_open(stage, model))
     model.zero_grad()
-    learn(model, inputs_for(stage.env, "late", 4))
+    make_training_pass(model, draw_inputs(stage.env, "late", 4))
     once, twice, fresh = (_read(stage, board) for board in (boards[0], boards[0], boards[1]))
     _claim_same(stage, "두 번째 순전파만 본 계기와 같음", once, fresh, early)
     _claim_same(stage, "다시 읽어도 같음", once, twice, early)
@@ -334,10 +343,10 @@ def _latest(stage: Stage) -> None:
 def _never(stage: Stage) -> None:
     """Read before any pass, and after one that leaves a layer out. A wrong program makes up the outputs."""
     layers = (*PLAIN, "spare")
-    model = LayeredNet(stage.env, spare=True)
+    model = LayeredNet(stage.env, with_spare=True)
     board = _open(stage, model)
     before = _read(stage, board)
-    learn(model, inputs_for(stage.env, "never", 4))
+    make_training_pass(model, draw_inputs(stage.env, "never", 4))
     after = _read(stage, board)
     for when, reading in (("순전파 앞", before), ("순전파 뒤", after)):
         seen = [
@@ -359,7 +368,7 @@ def _untouched(stage: Stage) -> None:
     A wrong program changes what a layer gives, cuts the graph, or draws random numbers.
     """
     results: list[list[Tensor]] = []
-    works = False
+    has_read = False
     for is_watched in (False, True):
         model = norm_dropout_mlp(stage.env)
         stage.env.set_random_state("dropout")
@@ -367,11 +376,10 @@ def _untouched(stage: Stage) -> None:
         outputs = []
         for number in (1, 2):
             model.zero_grad()
-            outputs.append(model(inputs_for(stage.env, str(number), 4)))
+            outputs.append(model(draw_inputs(stage.env, str(number), 4)))
             fixture_loss(outputs[-1]).backward()
             if board is not None:
-                reading = _all_numbers(_read(stage, board), ("layers.0",))
-                works = works or bool(reading.nan_to_num().any())
+                has_read |= _has_read(_read(stage, board), ("layers.0",))
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
         state = [value.detach().clone() for value in model.state_dict().values()]
         results.append([torch.cat(outputs), *grads, *state, torch.get_rng_state()])
@@ -383,9 +391,9 @@ def _untouched(stage: Stage) -> None:
         "난수 상태": slice(-1, None),
     }
     for name, part in parts.items():
-        same = all(torch.equal(a, b) for a, b in zip(results[0][part], results[1][part], strict=True))
-        witness = seeded_number(stage.env, name, same) * works
-        stage.recorder.claim(f"계기를 달았을 때의 {name}", "비트까지 같음" if same else "다름", [witness])
+        are_same = all(torch.equal(a, b) for a, b in zip(results[0][part], results[1][part], strict=True))
+        witness = seeded_number(stage.env, name, are_same) * has_read
+        stage.recorder.claim(f"계기를 달았을 때의 {name}", "비트까지 같음" if are_same else "다름", [witness])
 
 
 class _GraphToken:
@@ -410,13 +418,12 @@ def _graph(stage: Stage) -> None:
     for module in model.modules():
         module.register_forward_hook(follow)
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "graph", 4))
+    make_training_pass(model, draw_inputs(stage.env, "graph", 4))
     reading = _read(stage, board)
     if any(token() is not None for token in tokens):
         gc.collect()  # what only a cycle of the learner's own objects keeps is as good as freed
     kept = any(token() is not None for token in tokens)
-    works = bool(_all_numbers(reading).nan_to_num().any())
-    witness = seeded_number(stage.env, "graph", kept) * works
+    witness = seeded_number(stage.env, "graph", kept) * _has_read(reading)
     stage.recorder.claim("역전파한 뒤의 계산 그래프", "남음" if kept else "남지 않음", [witness])
 
 
@@ -425,47 +432,32 @@ def _quiet(stage: Stage) -> None:
     """Make, read and close a dashboard. A wrong program prints."""
     model = LayeredNet(stage.env)
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "quiet", 4))
-    works = bool(_all_numbers(_read(stage, board)).nan_to_num().any())
+    make_training_pass(model, draw_inputs(stage.env, "quiet", 4))
+    has_read = _has_read(_read(stage, board))
     stage.recorder.call(board.close)
     printed = stage.recorder.print_count > 0
-    witness = seeded_number(stage.env, "quiet", printed) * works
+    witness = seeded_number(stage.env, "quiet", printed) * has_read
     stage.recorder.claim("print를 부름", yes_or_no(printed), [witness])
 
 
 # ---- taking the instruments off ------------------------------------------------------------------
 
 
-def _attributes(model: nn.Module) -> list[str]:
-    """Return the names of all attributes of a model's modules and parameters."""
-    held = (*model.named_modules(), *model.named_parameters())
-    return [f"{name}.{attribute}" for name, thing in held for attribute in vars(thing)]
-
-
-def _hooks(model: nn.Module) -> int:
-    """Return the number of hooks on a model's modules and parameters, and of those on all modules that there are."""
-    places = [value for module in model.modules() for key, value in vars(module).items() if "hooks" in key]
-    for parameter in model.parameters():
-        places += [parameter._backward_hooks, getattr(parameter, "_post_accumulate_grad_hooks", None)]
-    places += [value for key, value in vars(torch_module).items() if key.startswith("_global_")]
-    return sum(len(place) for place in places if isinstance(place, dict))
-
-
 @driver.scenario("close", "계기를 뗀 모델")
 def _close(stage: Stage) -> None:
     """Close a dashboard, twice. A wrong program leaves hooks or attributes, or fails the second time."""
     model = LayeredNet(stage.env)
-    hook_count, attribute_count = _hooks(model), len(_attributes(model))
+    hooks_before, attributes_before = hook_count(model), len(attribute_names(model))
     board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "close", 4))
-    works = bool(_all_numbers(_read(stage, board)).nan_to_num().any())
+    make_training_pass(model, draw_inputs(stage.env, "close", 4))
+    has_read = _has_read(_read(stage, board))
     stage.recorder.call(board.close)
     stage.recorder.call(board.close)
     for what, left in (
-        ("훅", _hooks(model) - hook_count),
-        ("속성", len(_attributes(model)) - attribute_count),
+        ("훅", hook_count(model) - hooks_before),
+        ("속성", len(attribute_names(model)) - attributes_before),
     ):
-        witness = seeded_number(stage.env, what, left) * works
+        witness = seeded_number(stage.env, what, left) * has_read
         stage.recorder.claim(f"`close()` 뒤에 모델에 남은 {what}", left, [witness])
 
 
@@ -479,16 +471,16 @@ def _several(stage: Stage) -> None:
     calls: list[str] = []
     model.head.register_forward_hook(lambda *_: calls.append("head"))
     stays, goes = _open(stage, model), _open(stage, model)
-    learn(model, inputs_for(stage.env, "first", 4))
+    make_training_pass(model, draw_inputs(stage.env, "first", 4))
     first = _read(stage, stays)
     stage.recorder.call(goes.close)
     calls.clear()
     model.zero_grad()
-    learn(model, inputs_for(stage.env, "second", 4))
+    make_training_pass(model, draw_inputs(stage.env, "second", 4))
     second = _read(stage, stays)
     fresh = _open(stage, model)
     model.zero_grad()
-    learn(model, inputs_for(stage.env, "second", 4))
+    make_training_pass(model, draw_inputs(stage.env, "second", 4))
     _claim_same(stage, "다른 계기판을 떼어도 같은 값을 읽음", second, _read(stage, fresh), first)
     called = bool(calls)
     stage.recorder.claim(
