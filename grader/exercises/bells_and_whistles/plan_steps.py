@@ -81,7 +81,7 @@ def _draw_plan(
 
 
 def _draw_batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
-    """Draw a number of batches of which the ratio is a whole number, exact in floating point, too."""
+    """Draw a number of batches whose product with `ratio` is a whole number, exact in floating point, too."""
     while True:
         n_batches = 1000 * draw.whole(2, 60)
         if (n_batches * ratio).is_integer():

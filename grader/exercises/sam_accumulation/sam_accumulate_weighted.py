@@ -204,7 +204,7 @@ def _return_types(stage: Stage) -> None:
 
 add_usual(
     driver,
-    # Each window together has more samples than any micro-batch: a window that is joined shows.
+    # Each window as a whole has more samples than any micro-batch, so that a window that is joined shows.
     lambda stage: _case(stage, (4, 2, 3, 1, 4), watch=False),
     lambda case, data: case.call(data, 3),
     checks={"memory": "memory"},
