@@ -50,7 +50,7 @@ _OUTPUT_KEYS = ("output_std", "dead")
 _KEYS = (*_PARAMETER_KEYS, *_OUTPUT_KEYS)
 
 
-def _open(stage: Stage, model: nn.Module) -> Any:
+def _open_dashboard(stage: Stage, model: nn.Module) -> Any:
     """Make the learner's dashboard, to be closed when the scenario ends: a hook on all modules would reach the next."""
     board = stage.recorder.call(stage.student("Dashboard"), model)
 
@@ -61,51 +61,58 @@ def _open(stage: Stage, model: nn.Module) -> Any:
     return board
 
 
-def _rate(stage: Stage, salt: str = "lr") -> float:
+def _draw_rate(stage: Stage, salt: str = "lr") -> float:
     """Return a learning rate that follows from the seed."""
     return stage.env.draw(salt).real(0.05, 0.4)
 
 
 def _read(stage: Stage, board: Any, lr: float | None = None) -> Any:
     """Call `read` and return its result: a reading, a dict of numbers by layer and key."""
-    return stage.recorder.call(board.read, _rate(stage) if lr is None else lr)
+    return stage.recorder.call(board.read, _draw_rate(stage) if lr is None else lr)
 
 
-def _has(reading: Any, layer: str, key: str) -> bool:
+def _has_value(reading: Any, layer: str, key: str) -> bool:
     """Return True if a reading has a value of this layer under this key."""
     return isinstance(reading, dict) and isinstance(reading.get(layer), dict) and key in reading[layer]
 
 
-def _numbers(reading: Any, key: str, layers: Sequence[str]) -> list[float]:
+def _values(reading: Any, key: str, layers: Sequence[str]) -> list[float]:
     """Return the value of each layer under this key; NaN where the reading has none."""
-    return [as_number(reading[layer][key]) if _has(reading, layer, key) else torch.nan for layer in layers]
+    return [
+        as_number(reading[layer][key]) if _has_value(reading, layer, key) else torch.nan for layer in layers
+    ]
 
 
-def _all_numbers(reading: Any, layers: Sequence[str] = LAYERS) -> Tensor:
+def _all_values(reading: Any, layers: Sequence[str] = LAYERS) -> Tensor:
     """Return all values of these layers as one vector; NaN where the reading has none."""
-    return torch.tensor([n for key in _KEYS for n in _numbers(reading, key, layers)], dtype=torch.float64)
+    return torch.tensor([n for key in _KEYS for n in _values(reading, key, layers)], dtype=torch.float64)
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:
-    """Return True if two vectors of `_all_numbers` are equal; NaN equals NaN."""
+    """Return True if two vectors of `_all_values` are equal to 1e-12; NaN equals NaN."""
     return torch.allclose(one, other, rtol=0.0, atol=1e-12, equal_nan=True)
 
 
 def _claim_same(stage: Stage, name: str, one: Any, other: Any, after_other_pass: Any) -> None:
     """Record whether two readings are equal, with a witness that is 0 if a third one equals the first, too.
 
-    The third one was read after another training pass, so a right dashboard shows other values in it. One whose
-    readings never change does not pass.
+    Args:
+        stage: the scenario's stage.
+        name: name of the fact.
+        one: a reading.
+        other: a reading that is to equal it.
+        after_other_pass: a reading that is not to: it was made after another training pass. So a dashboard whose
+            readings never change does not pass.
     """
-    ever_changes = not _is_same(_all_numbers(one), _all_numbers(after_other_pass))
-    are_same = _is_same(_all_numbers(one), _all_numbers(other))
+    ever_changes = not _is_same(_all_values(one), _all_values(after_other_pass))
+    are_same = _is_same(_all_values(one), _all_values(other))
     witness = seeded_number(stage.env, name, are_same) * ever_changes
     stage.recorder.claim(name, yes_or_no(are_same), [witness])
 
 
 def _has_read(reading: Any, layers: Sequence[str] = LAYERS) -> bool:
     """Return True if any value of these layers is a number other than 0: the dashboard has done something."""
-    return bool(_all_numbers(reading, layers).nan_to_num().any())
+    return bool(_all_values(reading, layers).nan_to_num().any())
 
 
 # ---- layers and types ----------------------------------------------------------------------------
@@ -113,7 +120,7 @@ def _has_read(reading: Any, layers: Sequence[str] = LAYERS) -> bool:
 
 def _record_names(stage: Stage, model: nn.Module, inputs: Tensor) -> None:
     """Record the names of the layers in a reading, with a number for each as witness."""
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, inputs)
     reading = _read(stage, board)
     names = sorted(str(name) or "(모델 자신)" for name in reading) if isinstance(reading, dict) else []
@@ -140,10 +147,10 @@ def _single(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Record the types of all values. A wrong program returns tensors."""
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "types", 4))
     reading = _read(stage, board)
-    values = [reading[layer][key] for key in _KEYS for layer in LAYERS if _has(reading, layer, key)]
+    values = [reading[layer][key] for key in _KEYS for layer in LAYERS if _has_value(reading, layer, key)]
     kinds = sorted({type_name(value) for value in values})
     number = seeded_number(stage.env, "types")
     stage.recorder.claim("값의 타입", [*kinds], type_witness(float, values[:1], number))
@@ -153,11 +160,11 @@ def _types(stage: Stage) -> None:
 def _bare(stage: Stage) -> None:
     """Read gradient norm and update ratio of layers without parameters. A wrong program leaves them out."""
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "bare", 4))
     reading = _read(stage, board)
     for key in _PARAMETER_KEYS:
-        numbers = _numbers(reading, key, ("body.1", "body.3", "body.4"))
+        numbers = _values(reading, key, ("body.1", "body.3", "body.4"))
         zero = all(number == 0 for number in numbers)
         stage.recorder.claim(key, "모두 0" if zero else "0이 아님", [seeded_number(stage.env, key, zero)])
 
@@ -168,7 +175,7 @@ def _bare(stage: Stage) -> None:
 def _record_gradients(stage: Stage, reading: Any, when: str = "", layers: Sequence[str] = OWNERS) -> None:
     """Record gradient norm and update ratio of each layer, under names that end in `when`."""
     for key in _PARAMETER_KEYS:
-        stage.recorder.array(f"{key}{when}", _numbers(reading, key, layers))
+        stage.recorder.array(f"{key}{when}", _values(reading, key, layers))
 
 
 @driver.scenario("grads", "두 스텝의 그레이디언트")
@@ -178,11 +185,11 @@ def _grads(stage: Stage) -> None:
     A wrong program adds norms, counts the parameters of children, or leaves out the learning rate.
     """
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     for number in (1, 2):
         model.zero_grad()
         make_training_pass(model, draw_inputs(stage.env, str(number), 4))
-        reading = _read(stage, board, _rate(stage, str(number)))
+        reading = _read(stage, board, _draw_rate(stage, str(number)))
         _record_gradients(stage, reading, f" ({number}번째 스텝)")
 
 
@@ -195,7 +202,7 @@ def _none(stage: Stage) -> None:
     layers = (*PLAIN, "spare")
     model = LayeredNet(stage.env, with_spare=True)
     model.body[0].weight.requires_grad_(False)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     _record_gradients(stage, _read(stage, board), " (역전파 앞)", layers)
     make_training_pass(model, draw_inputs(stage.env, "none", 4))
     _record_gradients(stage, _read(stage, board), " (역전파 뒤)", layers)
@@ -207,7 +214,7 @@ def _zero(stage: Stage) -> None:
     model = LayeredNet(stage.env)
     for parameter in model.head.parameters():
         nn.init.zeros_(parameter)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "zero", 4))
     _record_gradients(stage, _read(stage, board), layers=PLAIN)
 
@@ -221,18 +228,18 @@ def _tied(stage: Stage) -> None:
     tied = nn.Linear(HIDDEN, HIDDEN).double().to(stage.env.device)
     tied.weight = inner.weight
     model.body.append(tied)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "tied", 4))
     _record_gradients(stage, _read(stage, board), layers=(*PLAIN, "body.5"))
 
 
 def _record_outputs(stage: Stage, model: LayeredNet, *shape: int) -> None:
     """Make one training pass with inputs of this shape, and record spread and dead units of each layer."""
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "outputs", *shape))
     reading = _read(stage, board)
     for key in _OUTPUT_KEYS:
-        stage.recorder.array(key, _numbers(reading, key, LAYERS))
+        stage.recorder.array(key, _values(reading, key, LAYERS))
 
 
 @driver.scenario("outputs", "3차원 출력")
@@ -269,7 +276,7 @@ def _record_ignored(stage: Stage, name: str, passes: Callable[[nn.Module, Tensor
     pass, which counts.
     """
     model = LayeredNet(stage.env)
-    boards = [_open(stage, model), _open(stage, model)]
+    boards = [_open_dashboard(stage, model), _open_dashboard(stage, model)]
     make_training_pass(model, draw_inputs(stage.env, "first", 4))
     first = _read(stage, boards[0])
     passes(model, draw_inputs(stage.env, "ignored", 6))
@@ -311,11 +318,13 @@ def _modes(stage: Stage) -> None:
         model = LayeredNet(stage.env)
         model.train(is_training)
         model.head.train(not is_training)
-        board = _open(stage, model)
+        board = _open_dashboard(stage, model)
         make_training_pass(model, draw_inputs(stage.env, "modes", 4))
         reading = _read(stage, board)
         seen = [
-            layer for layer in PLAIN if _has(reading, layer, "output_std") and _has(reading, layer, "dead")
+            layer
+            for layer in PLAIN
+            if _has_value(reading, layer, "output_std") and _has_value(reading, layer, "dead")
         ]
         witness = [seeded_number(stage.env, name, layer) for layer in seen]
         stage.recorder.claim(f"head만 빼고 {name} 모드일 때 출력을 읽은 계층", [*seen], witness)
@@ -328,10 +337,10 @@ def _latest(stage: Stage) -> None:
     A wrong program keeps the first pass, averages both, or forgets the values once they are read.
     """
     model = LayeredNet(stage.env)
-    boards = [_open(stage, model)]
+    boards = [_open_dashboard(stage, model)]
     make_training_pass(model, draw_inputs(stage.env, "early", 5))
     early = _read(stage, boards[0])
-    boards.append(_open(stage, model))
+    boards.append(_open_dashboard(stage, model))
     model.zero_grad()
     make_training_pass(model, draw_inputs(stage.env, "late", 4))
     once, twice, fresh = (_read(stage, board) for board in (boards[0], boards[0], boards[1]))
@@ -344,16 +353,20 @@ def _never(stage: Stage) -> None:
     """Read before any pass, and after one that leaves a layer out. A wrong program makes up the outputs."""
     layers = (*PLAIN, "spare")
     model = LayeredNet(stage.env, with_spare=True)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     before = _read(stage, board)
     make_training_pass(model, draw_inputs(stage.env, "never", 4))
     after = _read(stage, board)
     for when, reading in (("순전파 앞", before), ("순전파 뒤", after)):
         seen = [
-            layer for layer in layers if _has(reading, layer, "output_std") or _has(reading, layer, "dead")
+            layer
+            for layer in layers
+            if _has_value(reading, layer, "output_std") or _has_value(reading, layer, "dead")
         ]
         witness = [
-            seeded_number(stage.env, when, layer) for layer in layers if _has(reading, layer, "grad_norm")
+            seeded_number(stage.env, when, layer)
+            for layer in layers
+            if _has_value(reading, layer, "grad_norm")
         ]
         stage.recorder.claim(f"출력을 읽은 계층 ({when})", [*seen], witness)
 
@@ -372,7 +385,7 @@ def _untouched(stage: Stage) -> None:
     for is_watched in (False, True):
         model = norm_dropout_mlp(stage.env)
         stage.env.set_random_state("dropout")
-        board = _open(stage, model) if is_watched else None
+        board = _open_dashboard(stage, model) if is_watched else None
         outputs = []
         for number in (1, 2):
             model.zero_grad()
@@ -417,7 +430,7 @@ def _graph(stage: Stage) -> None:
 
     for module in model.modules():
         module.register_forward_hook(follow)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "graph", 4))
     reading = _read(stage, board)
     if any(token() is not None for token in tokens):
@@ -431,7 +444,7 @@ def _graph(stage: Stage) -> None:
 def _quiet(stage: Stage) -> None:
     """Make, read and close a dashboard. A wrong program prints."""
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "quiet", 4))
     has_read = _has_read(_read(stage, board))
     stage.recorder.call(board.close)
@@ -448,7 +461,7 @@ def _close(stage: Stage) -> None:
     """Close a dashboard, twice. A wrong program leaves hooks or attributes, or fails the second time."""
     model = LayeredNet(stage.env)
     hooks_before, attributes_before = hook_count(model), len(attribute_names(model))
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "close", 4))
     has_read = _has_read(_read(stage, board))
     stage.recorder.call(board.close)
@@ -470,7 +483,7 @@ def _several(stage: Stage) -> None:
     model = LayeredNet(stage.env)
     calls: list[str] = []
     model.head.register_forward_hook(lambda *_: calls.append("head"))
-    stays, goes = _open(stage, model), _open(stage, model)
+    stays, goes = _open_dashboard(stage, model), _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "first", 4))
     first = _read(stage, stays)
     stage.recorder.call(goes.close)
@@ -478,7 +491,7 @@ def _several(stage: Stage) -> None:
     model.zero_grad()
     make_training_pass(model, draw_inputs(stage.env, "second", 4))
     second = _read(stage, stays)
-    fresh = _open(stage, model)
+    fresh = _open_dashboard(stage, model)
     model.zero_grad()
     make_training_pass(model, draw_inputs(stage.env, "second", 4))
     _claim_same(stage, "다른 계기판을 떼어도 같은 값을 읽음", second, _read(stage, fresh), first)
