@@ -17,8 +17,6 @@ Scenarios about passes and hooks compare the learner's readings with one another
 check only.
 """
 
-import gc
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,7 +34,7 @@ from grader.exercises.why_it_does_not_learn._layered_net import (
     draw_inputs,
     make_training_pass,
 )
-from grader.exercises.why_it_does_not_learn._leftovers import attribute_names, hook_count
+from grader.exercises.why_it_does_not_learn._leftovers import FollowedGraphs, attribute_names, hook_count
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import yes_or_no
@@ -409,33 +407,15 @@ def _untouched(stage: Stage) -> None:
         stage.recorder.claim(f"계기를 달았을 때의 {name}", "비트까지 같음" if are_same else "다름", [witness])
 
 
-class _GraphToken:
-    """A hook that does nothing; it lives as long as the graph it is registered on."""
-
-    def __call__(self, *_: Any) -> None:
-        return None
-
-
 @driver.scenario("graph", "역전파한 뒤의 계산 그래프", check="untouched")
 def _graph(stage: Stage) -> None:
     """Follow the graph of every module's output. A wrong program keeps an output, or a number with its graph."""
     model = LayeredNet(stage.env)
-    tokens: list[weakref.ref[_GraphToken]] = []
-
-    def follow(_: nn.Module, __: Any, output: Tensor) -> None:
-        if output.grad_fn is not None:
-            token = _GraphToken()
-            output.grad_fn.register_hook(token)
-            tokens.append(weakref.ref(token))
-
-    for module in model.modules():
-        module.register_forward_hook(follow)
+    graphs = FollowedGraphs(model)
     board = _open_dashboard(stage, model)
     make_training_pass(model, draw_inputs(stage.env, "graph", 4))
     reading = _read(stage, board)
-    if any(token() is not None for token in tokens):
-        gc.collect()  # what only a cycle of the learner's own objects keeps is as good as freed
-    kept = any(token() is not None for token in tokens)
+    kept = graphs.are_any_alive()
     witness = seeded_number(stage.env, "graph", kept) * _has_read(reading)
     stage.recorder.claim("역전파한 뒤의 계산 그래프", "남음" if kept else "남지 않음", [witness])
 
