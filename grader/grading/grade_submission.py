@@ -43,8 +43,9 @@ _MAX_UNREAD = 20
 
 def grade_in_sandbox(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
     """Run a submission in the sandbox and judge the traces."""
-    until = time.monotonic() + run.submission_seconds
-    return assess_submission(run, submission, run_submission(run, submission, sandbox, until=until), sandbox)
+    deadline = time.monotonic() + run.submission_seconds
+    outcomes = run_submission(run, submission, sandbox, deadline=deadline)
+    return assess_submission(run, submission, outcomes, sandbox)
 
 
 def grade_one(

@@ -33,14 +33,14 @@ def sandbox_of(run: GradingRun, *, once: bool = False) -> Sandbox:
     )
 
 
-def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox, *, until: float) -> Outcomes:
+def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox, *, deadline: float) -> Outcomes:
     """Run all exercises that a submission defines, in the order of the course.
 
     Args:
         run: settings of the grading.
         submission: the submission to run.
         sandbox: the sandbox to run it in.
-        until: time of `time.monotonic()` after which no further exercise is begun.
+        deadline: time of `time.monotonic()` after which no further exercise is begun.
 
     Returns:
         For each exercise that was found, its outcome, or what to say of it if its code does not parse.
@@ -63,4 +63,4 @@ def run_submission(run: GradingRun, submission: Submission, sandbox: Sandbox, *,
         Job(source.program, tuple(name for _, name in exercises))
         for source, exercises in groupby(found, key=itemgetter(0))
     ]
-    return outcomes | {o.exercise: o for o in sandbox.run(jobs, run.seed, until=until)}
+    return outcomes | {o.exercise: o for o in sandbox.run(jobs, run.seed, deadline=deadline)}

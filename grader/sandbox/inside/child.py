@@ -132,7 +132,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
         max_reports=MAX_ACT_REPORTS,
     )
     while True:
-        header, body, _ = protocol.receive_trusted(channel)
+        header, body, _ = protocol.receive_trusted(channel)  # no descriptors come with a request
         match header["op"]:
             case "unpack":
                 player.add_driver(header["exercise"], body)

@@ -32,6 +32,7 @@ import struct
 import sys
 import traceback
 import types
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -62,17 +63,16 @@ are no others. Without it, libraries may start up to eight helpers."""
 def main() -> None:
     """Serve until the control socket is closed."""
     control = socket.socket(fileno=os.dup(CONTROL_FD))
-    header, _, _ = protocol.receive_trusted(control)
-    settings = ServerSettings(**header)
+    settings = ServerSettings(**protocol.receive_trusted(control).header)
     objects = _warm(settings)
     isolation.stop_exiting_on_hangup(CONTROL_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # becomes the children's standard input
     protocol.send(control, {"event": "ready"})
     while True:
         try:
-            header, _, fds = protocol.receive_trusted(control, max_fds=2)
-            if header["op"] == "fork":
-                _supervise_child(control, settings, objects, Bounds(**header["bounds"]), fds)
+            request = protocol.receive_trusted(control, max_fds=2)
+            if request.header["op"] == "fork":
+                _supervise_child(control, settings, objects, Bounds(**request.header["bounds"]), request.fds)
             # A `kill` or `request` that arrives here came too late: its child had ended by itself.
         except EOFError:
             return
@@ -166,7 +166,11 @@ def _silence_notebook_functions() -> None:
 
 
 def _supervise_child(
-    control: socket.socket, settings: ServerSettings, objects: ServerObjects, bounds: Bounds, fds: list[int]
+    control: socket.socket,
+    settings: ServerSettings,
+    objects: ServerObjects,
+    bounds: Bounds,
+    fds: Sequence[int],
 ) -> None:
     """Fork a keeper, which forks a child; watch the child, kill it when told to, and report how it ended.
 
@@ -244,7 +248,7 @@ def _watch_child(
     while True:
         ready, _, _ = select.select([control.fileno(), end_report], [], [], _WATCH_SECONDS)
         if control.fileno() in ready:
-            header, _, _ = protocol.receive_trusted(control)
+            header = protocol.receive_trusted(control).header
             if header["op"] == "kill":
                 return "requested"
             if header["op"] == "request":
