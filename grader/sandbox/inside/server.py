@@ -18,6 +18,9 @@ for one child after the other, the grader sends frames whose header names the op
 When the child has ended, the server answers with the event `gone`. It has the `reason` for which the server killed the
 child (`protocol.KillReason`; None if the child ended by itself), its wait `status` (None if the keeper did not report
 it), and the processor time that it used, `cpu`, in seconds.
+
+To add a limit that no resource limit enforces, add a condition in `_watch_child`. What every child needs and what takes
+long for the first time, such as an import, belongs in `_warm`.
 """
 
 import gc
@@ -45,7 +48,7 @@ from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.protocol import CONTROL_FD, KillReason, ServerSettings
 
 _WATCH_SECONDS = 0.05
-"""Maximum time between two looks at what a child uses."""
+"""Maximum time between two looks at what a child uses: for so long it may exceed a limit unnoticed."""
 _PID_RECORD = struct.Struct("i")
 """The keeper's first report: the child's process id."""
 _END_RECORD = struct.Struct("i d")
@@ -140,26 +143,26 @@ def _register_cuda_kernels() -> None:
 
 
 def _silence_notebook_functions() -> None:
-    """Replace what notebooks import from `grader` (`check`, `predict`, `plots`, `paths`) by functions that do nothing.
+    """Replace what notebooks import from `grader` by functions that do nothing, and modules of such functions.
 
     A submission is a whole notebook, so it imports and calls these. Its graded functions do not need their results.
     """
     import grader
 
-    def nothing(*_args: Any, **_kwargs: Any) -> None:
+    def do_nothing(*_args: Any, **_kwargs: Any) -> None:
         return None
 
-    def lookup(name: str) -> Any:
+    def module_getattr(name: str) -> Any:
         if name.startswith("__"):  # Python itself looks for such names, and must not find them
             raise AttributeError(name)
-        return nothing
+        return do_nothing
 
     for name in ("plots", "paths"):  # only notebooks of earlier editions use `paths`
         module = types.ModuleType(f"grader.{name}")
-        module.__getattr__ = lookup  # type: ignore[method-assign]
+        module.__getattr__ = module_getattr  # type: ignore[method-assign]
         sys.modules[module.__name__] = module
         setattr(grader, name, module)
-    vars(grader).update(dict.fromkeys(grader.__all__, nothing))
+    vars(grader).update(dict.fromkeys(grader.__all__, do_nothing))
 
 
 # ---- the server: one child at a time -------------------------------------------------------------
@@ -185,7 +188,7 @@ def _supervise_child(
         EOFError: the grader has closed the control socket.
     """
     from_keeper, to_server = os.pipe()
-    lifeline, held_open = os.pipe()
+    lifeline, held_open = os.pipe()  # as long as `held_open` is open, the keeper knows that the server lives
     keeper = os.fork()
     if keeper == 0:
         control.close()  # otherwise the grader would not notice that the server ended, as long as the keeper lives
@@ -318,7 +321,9 @@ def _run_keeper(
         isolation.die_with_parent(lifeline)
         if settings.isolate:
             isolation.create_namespaces(own_pids=settings.device == "cpu")
-        childs_lifeline, held_open = os.pipe()
+        childs_lifeline, held_open = (
+            os.pipe()
+        )  # as long as `held_open` is open, the child knows that the keeper lives
         child = os.fork()
         if child == 0:
             os.close(held_open)
