@@ -46,6 +46,7 @@ def flattened(tensors: Iterable[Tensor]) -> Array:
 
 
 def _on_the_cpu(tensor: Tensor) -> Array:
+    """Return a tensor's values as float64 on the CPU; they may share memory with the tensor."""
     plain = tensor.detach()
     if plain.dtype != torch.float64 or plain.device.type != "cpu":
         plain = plain.double().cpu()

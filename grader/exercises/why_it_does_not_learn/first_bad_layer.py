@@ -38,7 +38,7 @@ from grader.exercises.fixtures.classifiers import (
 from grader.exercises.fixtures.witnesses import ForwardWitness, seeded_number
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
-from grader.observe.values import settled
+from grader.observe.values import as_plain_fact
 from grader.observe.wording import yes_or_no
 
 driver = Driver("first_bad_layer")
@@ -177,7 +177,7 @@ def _batch(env: Env) -> Tensor:
 
 def _name_as_fact(name: Any) -> Fact:
     """Return a returned name as a fact; for the empty name, which nobody could see, a Korean word."""
-    return "빈 문자열" if name == "" else settled(name)
+    return "빈 문자열" if name == "" else as_plain_fact(name)
 
 
 def _passes(stage: Stage) -> int:
