@@ -5,8 +5,8 @@ The first optimizer of a process imports the compiler (`torch._dynamo` and `torc
 stand-ins have the few attributes that such code uses. The real compiler is imported, and replaces all stand-ins, when
 code asks a stand-in for another attribute (except names such as `__file__`) or imports another module of the compiler.
 
-The server and every process that grades call `install_stand_ins` before they use torch (`server.py _warm`,
-`grading/warm.py`); `originals.py` calls `restore`. To add a stand-in, add an entry to `_STAND_IN_ATTRIBUTES`, and its
+The sandbox's server (`server.py _warm`) and the processes that `grading/warm.py` warms up call `install_stand_ins`;
+`originals.py` calls `restore`. To add a stand-in, add an entry to `_STAND_IN_ATTRIBUTES`, and its
 use to `tests/sandbox/test_compiler_stand_in.py`.
 """
 
