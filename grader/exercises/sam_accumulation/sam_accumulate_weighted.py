@@ -171,8 +171,8 @@ def _stale(stage: Stage) -> None:
 
 
 def _call_with(stage: Stage, model: Net) -> None:
-    """Make one call of two windows with a model whose modes are set already."""
-    case = _case(stage, (4, 2, 3, 5), model=model, watch=False)
+    """Make one call of two windows and a short one with a model whose modes are set already."""
+    case = _case(stage, (4, 2, 3, 5, 6), model=model, watch=False)
     case.call(case.data, 2)
 
 

@@ -263,13 +263,18 @@ def _first(stage: Stage) -> None:
 
 @driver.scenario("order", "등록한 순서와 다르게 불리는 계층", check="name")
 def _order(stage: Stage) -> None:
-    """Call the layers from the last to the first. A wrong program goes by the order of `named_modules()`."""
-    draw = stage.env.draw("layers")
-    layers = _healthy_layers(3)
-    for salt, low, high in (("late", 0, 1), ("early", 4, 6)):
-        layers.insert(draw.whole(low, high), _Spoil(stage.env, math.nan, salt))
-    cleaned = [*layers[:3], _ReplaceNonFinite(), *layers[3:]]
-    path = _CallInOrder(cleaned, range(len(cleaned) - 1, -1, -1))
+    """Call three groups of layers, each with a layer that spoils a value, and register the second one first.
+
+    A wrong program goes by the order of `named_modules()` and returns that of the second group, or returns the last
+    one, that of the third.
+    """
+    groups = [
+        [*_healthy_layers(1), _Spoil(stage.env, math.nan, f"group {number}"), _ReplaceNonFinite()]
+        for number in range(3)
+    ]
+    size = len(groups[0])
+    order = [*range(size, 2 * size), *range(size), *range(2 * size, 3 * size)]
+    path = _CallInOrder([*groups[1], *groups[0], *groups[2]], order)
     _record_name(stage, _net(stage.env, [path]))
 
 
