@@ -53,7 +53,7 @@ def play_and_judge(
     seed: int = SEED,
     device: str = "cpu",
     seconds: float = SECONDS,
-) -> tuple[Feedback, Trace | None]:
+) -> Judged:
     """Play one exercise of a program here and judge it.
 
     Args:
