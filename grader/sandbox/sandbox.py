@@ -77,7 +77,7 @@ class _ChildOutcomes(NamedTuple):
     """The outcomes of the first tasks, up to and including the one that ended the child. If the server was lost, the
     exercise that was being played has none."""
     is_server_lost: bool
-    """True if the child ended because the server did, so that the exercise that was being played is not to blame."""
+    """True if the server was lost with the child: something outside may have killed it, or the exercise."""
 
 
 NO_TIME_LEFT = "제출물 전체의 시간이 끝남"
@@ -89,8 +89,8 @@ Before that it is played again: something outside may have killed the server."""
 _MAX_STARTS = 2
 """Maximum number of servers that are started, one after the other, until one lives long enough to be warm."""
 _GPU_ATTEMPT_LIMITS = AttemptLimits(first_cpu_seconds=5.0, seconds=10.0)
-"""Limits of attempts on a GPU: the first play of a child, which starts CUDA, may take several times what it took on a
-slow machine (`AttemptLimits.first_cpu_seconds`)."""
+"""Limits of attempts on a GPU. The first play of a child may take several times what was measured on a slow machine, as
+`AttemptLimits.first_cpu_seconds` tells."""
 
 
 class Sandbox:
