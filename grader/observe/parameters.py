@@ -1,4 +1,8 @@
-"""Read a model's parameters, also as one vector; fast, because it happens at every update and every forward pass."""
+"""Read a model's parameters, also as one vector; fast, because it happens at every update and every forward pass.
+
+The recorder calls these for the watched model. They read what torch's own functions return, but skip what these build
+besides, such as names.
+"""
 
 from collections.abc import Iterable
 
