@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
     the graph of one micro-batch at a time is alive: `memory`
 
 In `together`, several of these act at once. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
-counted again here.
+counted again here (`fixtures/sam.py`, which also says what w, the climb to w + e and the base optimizer are).
 """
 
 from functools import partial
@@ -85,7 +85,7 @@ def _clip(stage: Stage) -> None:
 
     A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The first limit is so
     low (0.15 of the norm) that it acts even if the gradient is divided by the window's length twice. The second call is
-    there because clipping hides a wrong scale, such as a missing division.
+    there because a clip that acts hides a wrong scale, such as a missing division.
     """
     case = _case(stage, [_SIZE] * 8)
     norm = window_norm(case, case.data[:3])  # at w; the clip acts at w + e, where it is of the same size
@@ -229,7 +229,7 @@ def _return_types(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, [_SIZE] * 5, watch=False),
-    lambda case, data: case.call(data, 3),
+    lambda stage: _case(stage, [_SIZE] * 7, watch=False),
+    lambda case, data: case.call(data, 4),
     checks={"memory": "memory"},
 )
