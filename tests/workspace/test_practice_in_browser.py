@@ -4,6 +4,7 @@ import re
 import shutil
 from typing import Any
 
+import nbformat
 import pytest
 
 from tests.browser import text_of, texts_of
@@ -81,3 +82,32 @@ def test_a_drill_and_a_case_of_the_clinic(lab: Started, page: Any) -> None:
     page.locator(".jp-InputPlaceholder", has_text="끝난 코드").first.wait_for()
     acts.click()
     page.locator(".jp-CodeCell .cm-content", has_text=re.compile(r"^clinic\(\)$")).wait_for()
+
+
+CARD = """from IPython.display import HTML
+from grader.report.html import note_html
+
+def clinic(*_, **__):
+    return HTML(note_html(["새 코드"], code="a = 1\\nb = 2", numbered=True, choices=["a: 하나", "b: 둘"], pick=True))
+
+clinic("mend_step")"""
+"""A cell with a card of the clinic that asks for a line and a symptom."""
+
+
+def test_after_a_symptom_the_clinic_asks_for_the_line(lab: Started, page: Any) -> None:
+    """One click alone changes nothing else: what is left to click is said."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(CARD)],
+        metadata=nbformat.read(LESSON.parts[0].notebook, as_version=4).metadata,
+    )
+    nbformat.write(notebook, lab.folder / "symptoms.ipynb")
+    page.goto(f"{lab.address}/lab/tree/symptoms.ipynb?reset")
+    page.wait_for_selector("text=Python 3 (ipykernel) | 대기 >> visible=true")
+    page.click(".jp-Notebook .jp-CodeCell >> nth=0")
+    page.keyboard.press("Control+Enter")
+    told = page.locator(".hanstep-next")
+    symptoms, lines = (page.locator(f"[data-hanstep-{kind}][role=button]") for kind in ("symptom", "line"))
+    symptoms.first.click()
+    told.filter(has_text="증상을 골랐어요. 이제 코드에서 틀린 줄을 누르세요.").wait_for()
+    lines.first.click()  # both are chosen: they are handed in
+    page.locator(".jp-CodeCell", has_text='clinic(line=1, symptom="a")').wait_for()
