@@ -229,7 +229,7 @@ def _return_types(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, [_SIZE] * 6, watch=False),
+    lambda stage: _case(stage, [_SIZE] * 5, watch=False),
     lambda case, data: case.call(data, 3),
     checks={"memory": "memory"},
 )

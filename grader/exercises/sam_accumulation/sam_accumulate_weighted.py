@@ -101,9 +101,9 @@ def _clip(stage: Stage) -> None:
 def _zero_norm(stage: Stage) -> None:
     """Clip with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program tests `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip, perhaps only in some of the windows.
     """
-    case = _case(stage, _SIZES[:2], adamw)
+    case = _case(stage, _SIZES[:5], adamw)
     case.call(case.data, 2, max_norm=0.0)
 
 
@@ -195,7 +195,7 @@ def _return_types(stage: Stage) -> None:
 
     A wrong program returns one number, a tensor, or a list of tensors.
     """
-    case = _case(stage, (3, 1), zero_rate_sgd, watch=False)
+    case = _case(stage, (3, 1, 2), zero_rate_sgd, watch=False)
     value = case.call(case.data, 2)
     stage.recorder.fact(RETURN_TYPES, type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
@@ -203,7 +203,8 @@ def _return_types(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, _SIZES[:6], watch=False),
+    # Each window together has more samples than any micro-batch: a window that is joined shows.
+    lambda stage: _case(stage, (4, 2, 3, 1, 4), watch=False),
     lambda case, data: case.call(data, 3),
     checks={"memory": "memory"},
 )
