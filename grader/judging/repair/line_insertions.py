@@ -7,7 +7,8 @@ Example: the solution clears the gradients at the start of each window, and the 
 there is a draft that inserts `opt.zero_grad()` there. The one with the lowest cost is where the statement has the same
 neighbours as in the solution (`gap_cost`).
 
-`line_edits.line_drafts` yields these drafts with its own, and says where another kind of edit of lines goes.
+`line_edits.line_drafts` yields these drafts together with the other edits of whole lines. Another kind of insertion is
+another section here, which it yields from.
 
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
 less likely than another. `line_edits` uses the costs of the first lines and `gap_cost`, too.
