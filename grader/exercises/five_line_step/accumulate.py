@@ -236,5 +236,5 @@ def _adamw(stage: Stage) -> None:
 
 
 add_usual(
-    driver, lambda stage: _case(stage, 5), lambda case, data: case.call(data, 3), checks={"memory": "memory"}
+    driver, lambda stage: _case(stage, 7), lambda case, data: case.call(data, 4), checks={"memory": "memory"}
 )

@@ -205,7 +205,7 @@ add_usual(driver, _watched_case, _call_in_threes, checks={"quiet": "returns"})
 add_usual(
     driver,
     # Each window together has more samples than any micro-batch: a window that is joined shows.
-    lambda stage: _case(stage, ((3, 5, 4), (2, 4))),
-    _call_in_threes,
+    lambda stage: _case(stage, ((3, 5, 4, 2), (2, 4, 3))),
+    lambda case, data: case.call(data, 4),
     checks={"memory": "pieces"},
 )

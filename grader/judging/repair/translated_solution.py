@@ -156,7 +156,8 @@ class TranslatedSolution:
                     score += _SIMILAR_POSITION_BONUS * has_similar_position
                     pairs.append(_PossiblePair(-score, index, learner_index, likeness))
         for pair in sorted(pairs):
-            translated, statement = self.statements[pair.index], learner.statements[pair.learner_index]
+            translated = self.statements[pair.solution_index]
+            statement = learner.statements[pair.learner_index]
             is_free = translated.counterpart is None and statement not in self.by_counterpart
             if pair.likeness >= _MIN_LIKENESS and is_free:
                 translated.counterpart, translated.likeness = statement, pair.likeness
@@ -168,7 +169,7 @@ class _PossiblePair(NamedTuple):
 
     negative_score: float
     """Minus the sum of likeness and bonuses; pairs of equal score are sorted by the order of the text."""
-    index: int
+    solution_index: int
     """Index in `TranslatedSolution.statements`."""
     learner_index: int
     """Index in the statements of the learner's definition."""
