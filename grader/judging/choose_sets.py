@@ -115,7 +115,7 @@ class SetChooser:
         This takes few plays, because only scenarios in which a mistake acts are looked at, with acting mistakes only.
         """
         mistakes = candidate.mistakes
-        for variant in reversed(self._oracle.in_course_order(mistakes)):
+        for variant in reversed(self._oracle.in_toml_order(mistakes)):
             rest = mistakes - {variant}
             acts_in = (s for s in candidate.explained if self._oracle.acts_in(variant, s))
             if all(self._oracle.acting_subset_agrees(rest, s) for s in acts_in):
@@ -176,7 +176,7 @@ class SetChooser:
 
         Unlike `_drop_unneeded_cheaply`, this does not rely on what a mistake changes alone.
         """
-        for variant in self._oracle.in_course_order(mistakes):
+        for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             if rest and self._oracle.whole_set_agrees_in_each(rest, (*explained, *self._right)):
                 mistakes = rest
@@ -192,7 +192,7 @@ class SetChooser:
         returned as a tensor keeps its graph only if the backward pass is missing. With the update at the wrong end, a
         third mistake is needed to explain the graph.
         """
-        for removed, exchanged in permutations(self._oracle.in_course_order(mistakes), 2):
+        for removed, exchanged in permutations(self._oracle.in_toml_order(mistakes), 2):
             rest = mistakes - {removed, exchanged}
             exchanged_acts_in = [s for s in self._scenarios if self._oracle.acts_in(exchanged, s)]
             removed_acts_in = [s for s in explained if self._oracle.acts_in(removed, s)]
@@ -212,7 +212,7 @@ class SetChooser:
     def _replace_two_by_one(self, mistakes: MistakeSet, explained: Sequence[str]) -> MistakeSet:
         """Return the set with two mistakes replaced by one that acts in exactly the same scenarios, if one agrees."""
         scenarios = (*explained, *self._right)
-        for pair in combinations(self._oracle.in_course_order(mistakes), 2):
+        for pair in combinations(self._oracle.in_toml_order(mistakes), 2):
             either_acts = [any(self._oracle.acts_in(variant, s) for variant in pair) for s in scenarios]
             rest = mistakes.difference(pair)
             for variant in self._representatives:
@@ -237,7 +237,7 @@ class SetChooser:
         learner is right.
         """
         ids = ids_of(mistakes)
-        for variant in self._oracle.in_course_order(mistakes):
+        for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             acts_in = [s for s in explained if self._oracle.acts_in(variant, s)]
             alike_counts = {
@@ -262,7 +262,7 @@ class SetChooser:
         leaves the same there, so the search names that.
         """
         ids = ids_of(mistakes)
-        for variant in self._oracle.in_course_order(mistakes):
+        for variant in self._oracle.in_toml_order(mistakes):
             rest = mistakes - {variant}
             if not rest:
                 continue

@@ -46,7 +46,7 @@ def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence
     search = _Search(reference, runs, wrong)
     found = search.find()
     unexplained = tuple(s for s in (*search.wrong, *search.without_run) if s not in found.explained)
-    combinations = tuple(map(search.oracle.in_course_order, found.sets))
+    combinations = tuple(map(search.oracle.in_toml_order, found.sets))
     return FoundMistakes(combinations, found.explained, unexplained)
 
 
@@ -111,22 +111,22 @@ class _Search:
         3. All variants of all mistakes.
 
         Behind the first round, sets with mistakes in one of two copies of the code are tried (`_sets_in_copies`).
-        The third round comes first if single mistakes were found to give the learner's run somewhere (`agreeing_alone`)
-        and all of these are unlikely, and one of them gives most of what went wrong. The pairs of likely mistakes that
-        the other rounds try would take most of the plays.
+        The third round comes first if single mistakes were found to give the learner's run somewhere
+        (`variants_agreeing_alone`) and all of these are unlikely, and one of them gives most of what went wrong. The
+        pairs of likely mistakes that the other rounds try would take most of the plays.
 
         If scenarios stay unexplained after that, single variants are tried, and then one more mistake in the sets.
         """
         found = ChosenSets()
         best = Candidate(frozenset())
         rounds = [(self._representatives, False), (self._likely, True), (self._variants, True)]
-        agreeing = self._beam_search.agreeing_alone(self._variants)
+        agreeing = self._beam_search.variants_agreeing_alone(self._variants)
         if not any(variant in self._likely for variant in agreeing) and any(map(self._gives_most, agreeing)):
             rounds = [rounds[2], *rounds[:2]]
-        for variants, may_leave_out in rounds:
+        for variants, may_leave_unexplained in rounds:
             if len(found.explained) == len(self.wrong):
                 break
-            candidates = self._beam_search.search(variants, may_leave_out=may_leave_out)
+            candidates = self._beam_search.search(variants, may_leave_unexplained=may_leave_unexplained)
             best = max((best, *candidates[:1]), key=lambda candidate: len(candidate.explained))
             self.oracle.release_reserve()
             chosen = self._chooser.choose(candidates)
@@ -155,7 +155,7 @@ class _Search:
         """
         if self._with_copies == self._representatives:
             return None
-        candidates = self._beam_search.search(self._with_copies, may_leave_out=True)
+        candidates = self._beam_search.search(self._with_copies, may_leave_unexplained=True)
         self.oracle.release_reserve()
         chosen = self._chooser.choose(candidates)
         if chosen.sets and len(chosen.explained) < len(self.wrong):
@@ -247,7 +247,7 @@ class _Search:
             return []
         exchanged = [
             (mistakes - {one}) | {other}
-            for one in self.oracle.in_course_order(mistakes - {added})
+            for one in self.oracle.in_toml_order(mistakes - {added})
             for other in self._variants
             if other.mistake.id == one.mistake.id and other != one
         ]
