@@ -1,7 +1,10 @@
 """Compare two runs of one scenario: find their first difference, or the names of everything that differs.
 
-`judge` compares a submission's runs with the solution's; the search for known mistakes compares them with the runs of
-the mistakes' programs.
+`judge` compares a submission's runs with the solution's, `Reference.reproduces` with the runs of known mistakes, and
+`repair/search.py` compares the runs of attempts with the solution's. `first_difference` puts a difference into words.
+
+Events, `evidence` and printed output are never compared. Another field of a `Run` that makes runs differ is compared in
+`find_difference` and `differing_fields`. A phrase by which exceptions have the same cause goes into `_CAUSE_PHRASES`.
 """
 
 import re
@@ -35,7 +38,7 @@ class Difference:
 
     kind: Literal["failure", "fact", "array", "shape"]
     """`failure`: only one run raised, or they raised different exceptions; `fact`: a fact differs; `array`: numbers of
-    an array differ; `shape`: an array is missing in one run, or its shape differs."""
+    an array differ; `shape`: an array is missing in one run, has another shape, or holds no real numbers."""
     name: str = ""
     """Name of the fact or array; empty for `failure`."""
     index: tuple[int, ...] = ()
@@ -182,9 +185,9 @@ def _difference_in_array(name: str, run: Run, reference: Run, atol: float) -> Di
     rows = min(len(got), len(expected))
     gap = _absolute_difference(got[:rows], expected[:rows])
     largest_by_row = gap.reshape(rows, -1).max(axis=1, initial=0.0) if gap.size else np.zeros(0)
-    wrong_rows = np.argwhere(largest_by_row > tolerance[: len(largest_by_row)])
+    wrong_rows = np.flatnonzero(largest_by_row > tolerance[: len(largest_by_row)])
     if wrong_rows.size:
-        row = int(wrong_rows[0, 0])
+        row = int(wrong_rows[0])
         within_row = np.unravel_index(int(gap[row].argmax()), gap[row].shape) if gap[row].ndim else ()
         return Difference("array", name, (row, *map(int, within_row)))
     return Difference("shape", name) if len(got) != len(expected) else None
