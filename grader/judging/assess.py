@@ -196,8 +196,8 @@ def _make_diagnosis(
     return Diagnosis(
         mistakes=tuple(map(name_mistake, explanation.mistakes, texts, differences, locations)),
         first_difference=evidence.first_difference,
-        yours=tuple(_with_learner_line(moment, origin) for moment in evidence.yours),
-        right=evidence.right,
+        yours=tuple(_with_learner_line(moment, origin) for moment in evidence.timelines.yours),
+        right=evidence.timelines.right,
         order_scenario=evidence.order_scenario,
         recipe=evidence.recipe,
         unexplained=tuple(titles[name] for name in explanation.unexplained),
@@ -293,10 +293,10 @@ def _line_to_show(locations: Sequence[Location | None], evidence: Evidence) -> i
     """Return the line, counted in the program, that the feedback points at.
 
     This is the line of the first named mistake. If no mistake is named, it is that of the learner's first event that
-    differs (`Evidence.line`). None if it is unknown: no line is better than just the first line of the function.
+    differs (`Evidence.suspect_line`). None if it is unknown: no line is better than just that of the `def`.
     """
     if not locations:
-        return evidence.line
+        return evidence.suspect_line
     return locations[0].line if locations[0] else None
 
 
