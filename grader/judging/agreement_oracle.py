@@ -77,7 +77,7 @@ class AgreementOracle:
         cost = reference.exercise.driver.cost
         self._budget = round(_MAX_PLAYS / cost)
         self._reserve = round(_RESERVED_PLAYS / cost)
-        self._held_back = self._reserve
+        self._held_back_plays = self._reserve
         self.charged_plays = 0
         """Number of plays charged to the budget so far: also those that the reference could answer from its cache, so
         that the search ends at the same place whatever was played before."""
@@ -183,11 +183,11 @@ class AgreementOracle:
 
     def hold_back_reserve(self) -> None:
         """Forbid the use of the reserve from now on."""
-        self._held_back = self._reserve
+        self._held_back_plays = self._reserve
 
     def release_reserve(self) -> None:
         """Allow the reserve to be used from now on."""
-        self._held_back = 0
+        self._held_back_plays = 0
 
     def ensure_plays_left(self, count: int) -> None:
         """Enlarge the budget, if necessary, so that `count` plays are left, the reserve included."""
@@ -202,7 +202,7 @@ class AgreementOracle:
 
     def _is_budget_spent(self) -> bool:
         """Return True if no play is left, or only the reserve while that is held back."""
-        return self._budget - self.charged_plays <= self._held_back
+        return self._budget - self.charged_plays <= self._held_back_plays
 
     def _learner_run(self, scenario: str) -> Run:
         """Return the learner's run; if the learner is right, the solution's, which is equal but for rounding."""

@@ -53,7 +53,7 @@ def is_expected_exception(failure: Failure, expected: Failure) -> bool:
 
 def find_difference(
     run: Run,
-    reference: Run,
+    expected_run: Run,
     atol: float,
     *,
     failures_agree: Callable[[Failure, Failure], bool] = is_expected_exception,
@@ -66,37 +66,37 @@ def find_difference(
 
     Args:
         run: the run that is judged.
-        reference: the run that it should be like.
+        expected_run: the run that it should be like.
         atol: absolute tolerance of arrays.
-        failures_agree: decides whether the exceptions of `run` and `reference`, in this order, count as the same.
+        failures_agree: decides whether the exceptions of `run` and `expected_run`, in this order, count as the same.
     """
-    failure, expected_failure = run.failure, reference.failure
+    failure, expected_failure = run.failure, expected_run.failure
     if (failure is None) != (expected_failure is None):
         return Difference("failure")
     if failure is not None and expected_failure is not None and not failures_agree(failure, expected_failure):
         return Difference("failure")
-    facts = {*run.facts, *reference.facts}
-    arrays = sorted({*run.arrays, *reference.arrays}, key=lambda name: (name != "theta", name))
+    facts = {*run.facts, *expected_run.facts}
+    arrays = sorted({*run.arrays, *expected_run.arrays}, key=lambda name: (name != "theta", name))
     in_arrays = _first_difference_in_arrays(
-        (name for name in arrays if name not in facts), run, reference, atol
+        (name for name in arrays if name not in facts), run, expected_run, atol
     )
     if in_arrays is not None:
         return in_arrays
-    for name in (*reference.facts, *run.facts):
-        if _fact_differs(name, run, reference):
+    for name in (*expected_run.facts, *run.facts):
+        if _fact_differs(name, run, expected_run):
             return Difference("fact", name)
-    return _first_difference_in_arrays((name for name in arrays if name in facts), run, reference, atol)
+    return _first_difference_in_arrays((name for name in arrays if name in facts), run, expected_run, atol)
 
 
-def differing_fields(run: Run, reference: Run, atol: float) -> set[str]:
+def differing_fields(run: Run, expected_run: Run, atol: float) -> set[str]:
     """Return the names of all arrays and facts that differ, and `failure` if only one of the runs raised."""
-    fields = {name for name in {*run.facts, *reference.facts} if _fact_differs(name, run, reference)}
-    if (run.failure is None) != (reference.failure is None):
+    fields = {name for name in {*run.facts, *expected_run.facts} if _fact_differs(name, run, expected_run)}
+    if (run.failure is None) != (expected_run.failure is None):
         fields.add("failure")
     fields.update(
         name
-        for name in {*run.arrays, *reference.arrays}
-        if _difference_in_array(name, run, reference, atol) is not None
+        for name in {*run.arrays, *expected_run.arrays}
+        if _difference_in_array(name, run, expected_run, atol) is not None
     )
     return fields
 
@@ -137,7 +137,7 @@ def tolerances(name: str, expected: Array, atol: float) -> Array:
 
     Args:
         name: name of the array.
-        expected: the reference's array of that name.
+        expected: the array of that name in the run that another should be like.
         atol: smallest tolerance.
     """
     rows = len(np.atleast_1d(expected))
@@ -148,30 +148,30 @@ def tolerances(name: str, expected: Array, atol: float) -> Array:
     return np.full(rows, max(atol, rounding_of_values(expected)))
 
 
-def _fact_differs(name: str, run: Run, reference: Run) -> bool:
+def _fact_differs(name: str, run: Run, expected_run: Run) -> bool:
     """Return True if a fact differs.
 
     One that was not recorded counts as "" and not as None, because drivers record None as a fact.
     """
-    return run.facts.get(name, "") != reference.facts.get(name, "")
+    return run.facts.get(name, "") != expected_run.facts.get(name, "")
 
 
 def _first_difference_in_arrays(
-    names: Iterable[str], run: Run, reference: Run, atol: float
+    names: Iterable[str], run: Run, expected_run: Run, atol: float
 ) -> Difference | None:
     """Return the first difference in the arrays of these names, in the given order; None if they agree."""
-    differences = (_difference_in_array(name, run, reference, atol) for name in names)
+    differences = (_difference_in_array(name, run, expected_run, atol) for name in names)
     return next((difference for difference in differences if difference is not None), None)
 
 
-def _difference_in_array(name: str, run: Run, reference: Run, atol: float) -> Difference | None:
+def _difference_in_array(name: str, run: Run, expected_run: Run, atol: float) -> Difference | None:
     """Return the first difference in the array of this name, row by row; None if it agrees.
 
     The number of rows is compared last, so that the first wrong update is found even if one run has more updates.
     """
-    if name not in run.arrays or name not in reference.arrays:
+    if name not in run.arrays or name not in expected_run.arrays:
         return Difference("shape", name)
-    got, expected = run.arrays[name], reference.arrays[name]
+    got, expected = run.arrays[name], expected_run.arrays[name]
     tolerance = tolerances(name, expected, atol)
     # In a notebook, a learner's program may record complex numbers. From a sandbox, `trace_bounds` lets none through.
     if (

@@ -73,7 +73,7 @@ def gather_evidence(
         verdict.differences[shown],
         run,
         reference.solution_run(shown),
-        instead_of_list=_type_instead_of_list(trace, reference),
+        type_instead_of_list=_type_instead_of_list(trace, reference),
     )
     if run is None:
         return Evidence(first)
@@ -109,7 +109,7 @@ def clearest_difference(
         verdict.differences[shown],
         trace.runs.get(shown),
         reference.solution_run(shown),
-        instead_of_list=_type_instead_of_list(trace, reference),
+        type_instead_of_list=_type_instead_of_list(trace, reference),
     )
 
 
