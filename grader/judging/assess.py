@@ -1,15 +1,15 @@
 """Judge a trace and turn it into feedback, step by step.
 
-`grading/grade_submission.py` (for `grader grade`) and `grading/in_process.py` (for `check`) play a submission, call
-`assess` with its trace, and report the feedback.
+`grading/grade_submission.py` (for `grader grade`) and `grading/in_process.py` (for `check`) call `assess` with the
+trace of an exercise. If there is none, they call `feedback_without_trace` or `feedback_on_syntax_error`.
 
 1. `judge` says which checks pass and where each scenario first differs: the verdict.
 2. `explain` finds the known mistakes that behave as the submission does: the explanation.
    `rule_out_twins` marks those of their twins that the learner's text speaks against.
 3. For each of these mistakes, `locate` finds the learner's line, `true_explanation` says which sentences about it are
-   true of this run, `clearest_difference` finds the number or fact that shows it most clearly, and `right_lines` gives
-   the solution's lines in its place. Where a call is written but never made, `unmade_call` finds a better line and
-   sentence.
+   true of this run, `clearest_difference` gives the first difference in the scenario that shows it most clearly, and
+   `right_lines` the solution's lines in its place. Where a call is written but never made, `unmade_call` finds a better
+   line and sentence.
 4. `gather_evidence` finds what else shows that something is wrong.
 5. If known mistakes do not explain everything, `signature_difference` says whether the function takes the arguments
    that it should.

@@ -3,8 +3,9 @@
 `judge` compares a submission's runs with the solution's, `Reference.reproduces` with the runs of known mistakes, and
 `repair/search.py` compares the runs of attempts with the solution's. `first_difference` puts a difference into words.
 
-Events, `evidence` and printed output are never compared. Another field of a `Run` that makes runs differ is compared in
-`find_difference` and `differing_fields`. A phrase by which exceptions have the same cause goes into `_CAUSE_PHRASES`.
+Events, `evidence` and printed output are not compared here. Another field of a `Run` that makes runs differ is
+compared in `find_difference` and `differing_fields`. A phrase by which exceptions have the same cause goes into
+`_CAUSE_PHRASES`.
 """
 
 import re

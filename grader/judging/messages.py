@@ -1,8 +1,8 @@
 """Word `Feedback.message`, the one-line Korean summary in results.json.
 
-`assess` asks for the message of a function that was played (`played_message`). For a function that was not, the modules
-of `grading/` pass one to `assess.feedback_without_trace`: another reason goes into a function here, beside
-`time_limit_message`. The cards are worded in `report/words.py`.
+`assess` asks for the message of a function that was played (`played_message`). For one that was not, or not to its end,
+the modules of `grading/` pass a message to `assess.feedback_without_trace`: that for another reason is added here,
+beside `time_limit_message`. The cards are worded in `report/words.py`.
 
 A message that tells the exception ends in it, with spaces for its line breaks: `report/words.py headline` cuts it off
 there.
