@@ -5,10 +5,10 @@ for in the learner's program (`repair/search.py`), and only an edit that was pla
 search wants the runs of the solution with the *other* mistakes: an edit that gives the learner's program these runs
 mends the first mistake and nothing else.
 
-The card, the hints and the edit name one place. An edit that only inserts lines is played at the place that the
-comparison of texts has found (`locate.py`), too, and told there if it mends the mistake there as well: `zero_grad()` may
-stand above the forward pass or above `backward()`, and the card has named one of the two. Otherwise the card points at
-what the edit changes: an edit that was played knows better than a likeness.
+The card, the hints and the edit name one place. An edit that only inserts lines is also played at the place that the
+comparison of texts has found (`locate.py`), and told there if it mends the mistake there, too: `zero_grad()` may stand
+above the forward pass or above `backward()`, and the card has named one of the two. Otherwise the card points at what
+the edit changes: that the edit mends the mistake has been seen, that two lines are alike is only a sign.
 
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
 
