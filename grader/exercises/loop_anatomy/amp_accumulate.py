@@ -237,5 +237,5 @@ def _memory(stage: Stage) -> None:
     "memory-scaled", "스케일러가 있을 때 함께 살아 있는 계산 그래프", check="memory", watches_memory=True
 )
 def _memory_scaled(stage: Stage) -> None:
-    """Do the same as in `memory`, with a scaler: a program with a branch for each may hold graphs in one of them only."""
+    """Do the same as in `memory`, with a scaler. A program with a branch for each may hold graphs in one only."""
     _record_memory(stage, with_scaler=True)

@@ -55,12 +55,12 @@ def _problem(env: Env) -> Problem:
 
 @driver.scenario("sizes", "크기가 다른 마이크로 배치", problem=_problem)
 def _sizes(stage: Stage) -> None:
-    """Update on three whole windows in two calls; the rates fall in between.
+    """Update on three whole windows in one call and on one in another; the rates fall in between.
 
     A wrong program takes the mean of means in one or both passes, or divides by something else than the samples.
     """
     case = _case(stage, _SIZES[:9])
-    case.call(case.data[:6], 3)
+    case.call(case.data[:6], 2)
     scale_rates(case.opt, 0.8)
     case.call(case.data[6:], 3)
 

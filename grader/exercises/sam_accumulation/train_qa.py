@@ -178,8 +178,8 @@ def _zero_norm(stage: Stage) -> None:
 def _scheduler(stage: Stage) -> None:
     """Record the rate of each update and the rate that is left, whatever the updates did to the weights.
 
-    A wrong program steps the scheduler for each micro-batch, pass or epoch, before the update, or never. Each epoch ends
-    with a short window, of two micro-batches.
+    A wrong program steps the scheduler for each micro-batch, pass or epoch, before the update, or never. Each epoch
+    ends with a short window, of two micro-batches.
     """
     case = make_qa_case(stage.env, 5)
     base = sgd(case.model)
@@ -395,7 +395,7 @@ def _checkpoint_tie(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Measure which graphs are alive during two epochs, each of a window of four micro-batches and a short one of three.
+    """Measure which graphs are alive during two epochs, each with a window of four micro-batches and one of three.
 
     A wrong program joins the window into one batch, runs backward once for it, or keeps losses with their graphs.
     """

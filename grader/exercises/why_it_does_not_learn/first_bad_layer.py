@@ -48,7 +48,7 @@ from grader.exercises.why_it_does_not_learn._special_layers import (
 )
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
-from grader.observe.values import settled
+from grader.observe.values import as_plain_fact
 from grader.observe.wording import yes_or_no
 
 driver = Driver("first_bad_layer")
@@ -102,7 +102,7 @@ def _batch(env: Env) -> Tensor:
 
 def _name_as_fact(name: Any) -> Fact:
     """Return a returned name as a fact; for the empty name, which nobody could see, a Korean word."""
-    return "빈 문자열" if name == "" else settled(name)
+    return "빈 문자열" if name == "" else as_plain_fact(name)
 
 
 def _passes(stage: Stage) -> int:

@@ -28,7 +28,7 @@ from grader.exercises.fixtures.classifiers import MakeOptimizer, adamw, mlp, mom
 from grader.exercises.fixtures.returned import type_witness
 from grader.exercises.fixtures.witnesses import gradients_of_next_backward, seeded_number
 from grader.observe.play import Driver, Env, Stage
-from grader.observe.values import as_number, settled, type_name
+from grader.observe.values import as_number, as_plain_fact, type_name
 from grader.observe.wording import RETURN_TYPES, yes_or_no
 
 driver = Driver("guarded_step")
@@ -146,7 +146,11 @@ def _updated_witness(stage: Stage) -> float:
 
 def _decision_as_fact(decided: Any) -> Any:
     """Return a decision as a fact; a tensor or number counts as True or False, since types are judged elsewhere."""
-    return bool(as_number(decided)) if isinstance(decided, bool | int | float | Tensor) else settled(decided)
+    return (
+        bool(as_number(decided))
+        if isinstance(decided, bool | int | float | Tensor)
+        else as_plain_fact(decided)
+    )
 
 
 # ---- the decision --------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ from grader.exercises.why_it_does_not_learn._trainings import (
 from grader.observe.forward_notes import ForwardNotes, mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
-from grader.observe.wording import left_by, yes_or_no
+from grader.observe.wording import fact_of_modes_left, yes_or_no
 
 driver = Driver("Trainer")
 
@@ -211,7 +211,9 @@ def _eval_mode(stage: Stage) -> None:
         during = f"{given}로 받았을 때, 순전파할 때의 모드"
         recorder.claim(during, [*notes.modes], witness.modes())
         recorder.claim(f"{given}로 받았을 때의 계산 그래프", [*notes.graphs], witness.graphs())
-        recorder.claim(left_by(given), mode_words(model), witness.modes_left(model, case.data[0][0]))
+        recorder.claim(
+            fact_of_modes_left(given), mode_words(model), witness.modes_left(model, case.data[0][0])
+        )
 
 
 @driver.scenario("graphs", "살아 있는 계산 그래프", check="modes", watches_memory=True)
