@@ -25,8 +25,8 @@ def read_and_record_content(
 
     The content is empty if the file could not be read. See `read_checkpoint` for `allowed_classes`.
     """
-    content, how = read_checkpoint(path, allowed_classes)
-    recorder.fact("파일", how)
+    content, outcome = read_checkpoint(path, allowed_classes)
+    recorder.fact("파일", outcome)
     recorder.fact("키", as_fact([key for key in _KEYS if key in content]))
     return content
 

@@ -252,8 +252,8 @@ def _record_saved_epoch(stage: Stage, call_train: CallTrain, correct: Sequence[i
     case = training_case(stage.env, STEADY, correct)
     with scratch_folder() as folder:
         run_unwatched(stage, call_train, case, str(folder / "best.pt"))
-        content, how = read_checkpoint(folder / "best.pt", allowed_classes=[Settings])
-    stage.recorder.fact("파일", how)
+        content, outcome = read_checkpoint(folder / "best.pt", allowed_classes=[Settings])
+    stage.recorder.fact("파일", outcome)
     stage.recorder.fact("저장된 가중치", epoch_of_weights(case.model, content))
 
 

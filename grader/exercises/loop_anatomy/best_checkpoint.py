@@ -64,7 +64,7 @@ def _update_for_each(
     weights_at_updates: list[Tensor] = []
     for number, (score, steps) in enumerate(zip(scores, _steps(env, len(scores)), strict=True)):
         run.train(data[number : number + 1])
-        weights_at_updates.append(run.weights())
+        weights_at_updates.append(run.state_vector())
         saved = recorder.call(
             lambda score=score, step=steps: best.update(
                 score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=step, config=config
@@ -105,10 +105,10 @@ def _record_file(
         name: Korean phrase with which the names of the facts begin.
         with_score_and_step: record score and step too.
     """
-    content, how = read_checkpoint(path, allowed_classes=[Settings])
+    content, outcome = read_checkpoint(path, allowed_classes=[Settings])
     weights = flat_state(content.get("model"), run.model)
     found = [n for n, then in enumerate(weights_at_updates, start=1) if torch.equal(weights, then)]
-    recorder.fact(f"{name}의 파일", how)
+    recorder.fact(f"{name}의 파일", outcome)
     if content:
         moment = f"update()를 {ordinal(found[-1])}로 부를 때의 것" if found else "어느 때의 것도 아님"
         recorder.claim(f"{name}의 파일에 든 가중치", moment, weights)
@@ -379,8 +379,8 @@ def _record_content(
                     score, model=run.model, opt=run.opt, scheduler=run.scheduler, step=1, config=config
                 )
             )
-            content, how = read_checkpoint(folder / "best.pt", allowed_classes)
-            recorder.fact(f"{name}: 파일", how)
+            content, outcome = read_checkpoint(folder / "best.pt", allowed_classes)
+            recorder.fact(f"{name}: 파일", outcome)
             recorder.fact(f"{name}: score", as_fact(content.get("score")))
             if not allowed_classes:
                 recorder.fact(f"{name}: config", as_fact(content.get("config")))
@@ -408,13 +408,13 @@ def _crash(stage: Stage) -> None:
         def save() -> None:
             number = len(weights_at_updates)
             run.train(data[number : number + 1])
-            weights_at_updates.append(run.weights())
+            weights_at_updates.append(run.state_vector())
             parts = {"model": run.model, "opt": run.opt, "scheduler": run.scheduler}
             best.update(scores[number], **parts, step=steps[number], config=config)
 
         with full_disk(student):
             _call_allowing_os_error(recorder, save)
-        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path).how)
+        recorder.fact("첫 저장이 끊긴 뒤의 파일", read_checkpoint(path).outcome)
         recorder.call(save)
         _record_file(recorder, path, run, weights_at_updates, "다시 저장한 뒤")
         with full_disk(student):

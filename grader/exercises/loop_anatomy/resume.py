@@ -67,7 +67,7 @@ def _record_resumed_run(
             "config": Settings().to_dict(),
             "note": "덤으로 든 것",
         }
-        torch.save({**uninterrupted.state(), **other_entries}, path)
+        torch.save({**uninterrupted.state_dicts(), **other_entries}, path)
         uninterrupted.train(data[saved_at:_UPDATES])
         step = recorder.call(
             stage.student("resume"),

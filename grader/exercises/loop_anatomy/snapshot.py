@@ -439,7 +439,7 @@ def _file(stage: Stage) -> None:
     with scratch_folder() as folder:
         with _recorded_changes(stage, run):
             stage.recorder.call(_make_snapshot(stage, run).save, str(folder / "run.state"))
-        how = read_checkpoint(folder / "run.state").how
+        outcome = read_checkpoint(folder / "run.state").outcome
         # Here any layout of the file is right, so it need not hold a dict.
-        stage.recorder.fact("weights_only=True로 연 파일", OPENED if how == NOT_A_DICT else how)
+        stage.recorder.fact("weights_only=True로 연 파일", OPENED if outcome == NOT_A_DICT else outcome)
         stage.recorder.fact("파일의 수", len([*folder.iterdir()]))

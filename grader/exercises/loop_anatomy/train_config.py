@@ -121,7 +121,7 @@ def _round_trip(saved: Any) -> str:
             torch.save({"config": saved}, folder / "config.pt")
         except Exception:
             return "torch.save가 실패함"
-        return read_checkpoint(folder / "config.pt").how
+        return read_checkpoint(folder / "config.pt").outcome
 
 
 @driver.scenario("toml", "TOML 파일")
