@@ -88,7 +88,7 @@ def _record_losses(stage: Stage, losses: Any) -> None:
 
 
 def _record_forward_passes(stage: Stage, at_least: int) -> None:
-    """Record whether there were at least so many forward passes: a function that does nothing leaves all as it was, too."""
+    """Record whether there were at least so many forward passes: without any, all is as it was before the call, too."""
     stage.recorder.fact(
         "학습률마다 모델에 배치를 넣어 봄", len(stage.recorder.training_at_forward) >= at_least
     )

@@ -1,4 +1,4 @@
-"""Driver of `rank_zero_checkpoint`, which writes one file for all ranks.
+"""Driver of `rank_zero_checkpoint`, which saves model, optimizer and every rank's random state in one file.
 
 Promises of the exercise, and the scenarios that check them:
     the file holds the unwrapped model, the optimizer and every rank's random state: `content`, `optimizer`, `rng`
