@@ -35,8 +35,11 @@ _RANKS = 3
 
 
 def _nested_mlp(env: Env) -> nn.Module:
-    """Return a model whose names have `module.` inside, as `submodule.layers.0.weight` has."""
-    return nn.Sequential(OrderedDict(submodule=mlp(env).cpu()))
+    """Return a model whose names have `module.` inside, as `decoder_module.layers.0.weight` has.
+
+    They begin with letters of `module.`, which `lstrip("module.")` takes away.
+    """
+    return nn.Sequential(OrderedDict(decoder_module=mlp(env).cpu()))
 
 
 class _SavingRanks:
