@@ -255,7 +255,7 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
         "sandbox": sandbox,
         "lessons": [lesson.id for lesson in run.lessons],
         "only": list(run.only),
-        "added": list(run.added),
+        "added": list(run.added_packages),
         "course": _course_fingerprint(run),
     }
 

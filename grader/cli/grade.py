@@ -146,7 +146,7 @@ def grade(
             sandbox,
             jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
             only=only,
-            added=tuple(package or ()),
+            added_packages=tuple(package or ()),
             ray=ray,
         )
         received, rules = receive_class(submissions, out_dir, given, run.exercises, course)
@@ -254,7 +254,7 @@ def _command_again(how: str, submissions: Path, out_dir: Path, run: "GradingRun"
     lessons = [] if len(run.lessons) == len(run.course.lessons) else [lesson.id for lesson in run.lessons]
     chosen += ["--lesson", ",".join(lessons)] if lessons and not run.only else []
     chosen += ["--exercise", ",".join(run.only)] if run.only else []
-    chosen += [word for name in run.added for word in ("--package", name)]
+    chosen += [word for name in run.added_packages for word in ("--package", name)]
     chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []
     chosen += ["--ray", run.ray] if run.ray else []
     return shlex.join(["grader", "grade", str(submissions), *chosen])
