@@ -322,8 +322,24 @@ def tell_marks(report: Path, result: "ClassResult", rules: "Rules") -> None:
     early = [f"{a.person.id} {a.person.name} ({a.open_until})" for a in result.absent if a.open_until]
     if early:
         say(f"마감이 아직 지나지 않아서 0점을 주지 않은 학생 {len(early):,}명: {listed(early, '명')}")
+    _tell_fallen(result)
     _tell_misfits(report, result)
     tell_without_mark(result)
+
+
+def _tell_fallen(result: "ClassResult") -> None:
+    """Say whose points are lower than at the last grading, which nobody expects of handing in again."""
+    from grader.report.regraded import fallen
+
+    lower = [(s, changes) for s in result.counted if (changes := fallen(s))]
+    if not lower:
+        return
+    shown = listed([f"{s.student} ({', '.join(changes)})" for s, changes in lower], "명")
+    say(f"앞의 채점보다 점수가 내려간 학생 {len(lower):,}명: {shown}.")
+    if any(s.regraded is not None and s.regraded.handed_in_again for s, _ in lower):
+        say(
+            '다시 낸 답이 전보다 못해도 앞의 점수를 지켜 주려면 policy.toml의 맨 위에: handed_in_again = "best"'
+        )
 
 
 def _tell_misfits(report: Path, result: "ClassResult") -> None:

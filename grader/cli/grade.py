@@ -120,18 +120,19 @@ def grade(
         from grader.classroom.folder_lock import locked_folder
         from grader.classroom.journal import Journal, refuse_inside
         from grader.gradebook.marking import marked
+        from grader.gradebook.regrades import with_regrades
         from grader.grading.grading_run import GradingRun
         from grader.intake.receive import enrolled
         from grader.report.class_table import class_table
+        from grader.report.results import results_before
         from grader.report.write_report import write_report
         from grader.submission.class_folder import hidden_entries_note
-    chosen_seed = _check_options(sandbox, seed, package or ())
     refuse_inside(out_dir, submissions)
     with locked_folder(out_dir, "끝나기를 기다리거나, --out으로 다른 폴더를 알려 주세요."):
         run = GradingRun(
             course,
             lessons,
-            chosen_seed,
+            _check_options(sandbox, seed, package or ()),
             chosen_device,
             sandbox,
             jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
@@ -162,9 +163,8 @@ def grade(
             result = journal.result(students)
             # It names the results folder, so it stands only where it is needed: runs of one class are compared.
             again = _command_again("--changed-only", *described) if result.ungraded else ""
-            result = marked(
-                enrolled(replace(result, regrade=again), received), rules, tuple(course.exercises)
-            )
+            result = with_regrades(replace(result, regrade=again), results_before(out_dir))
+            result = marked(enrolled(result, received), rules, tuple(course.exercises))
             write_report(out_dir, result, course)
             journal.close()
         out.print(class_table(result, width=out.width))

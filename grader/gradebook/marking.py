@@ -14,7 +14,8 @@ from math import ceil
 
 from grader.base.errors import HanstepError
 from grader.base.names import listed
-from grader.course.feedback import Absent, ClassResult, ExerciseMark, Feedback, Mark, SubmissionResult
+from grader.course.feedback import Absent, ClassResult, Feedback, SubmissionResult
+from grader.course.marks import ExerciseMark, Mark
 from grader.gradebook.comments import WrittenComment
 from grader.gradebook.comments import by_student as comments_by_student
 from grader.gradebook.extensions import Extension, extensions_by_student
@@ -221,8 +222,15 @@ class _Marker:
     ) -> list[ExerciseMark]:
         """Return the exercises with the policy's points and the scores given by hand; add to the reasons."""
         found = []
+        better = _better_before(submission) if self.policy.handed_in_again == "best" else {}
         for feedback in submission.feedbacks:
             score, full = scaled_score(feedback, self.policy)
+            if feedback.exercise in better:
+                score = better[feedback.exercise] / feedback.max_score * full
+                reasons.append(
+                    f"{feedback.exercise}: 다시 낸 답보다 앞에 낸 답이 나아서 그 점수로 세었어요: "
+                    f"{points(score)}/{points(full)}점."
+                )
             overrides = given.get(feedback.exercise, ())
             own = ExerciseMark(feedback.exercise, _rounded(score), _rounded(full))
             if overrides:
@@ -362,6 +370,17 @@ class _Marker:
         days = ceil(over / _DAY)
         percent = min(days * rule.per_day, rule.most)
         return percent, f"{name}보다 {days}일 늦게 냈어요: {points(percent)}%를 뺐어요." if percent else ""
+
+
+def _better_before(submission: SubmissionResult) -> dict[str, float]:
+    """Return the points by exercise of answers handed in before that were better than what is there now."""
+    before = () if submission.regraded is None else submission.regraded.before
+    now = {f.exercise: f for f in submission.feedbacks if f.status != "unreadable"}
+    return {
+        one.exercise: one.best
+        for one in before
+        if one.exercise in now and now[one.exercise].score < one.best <= now[one.exercise].max_score
+    }
 
 
 def _by_exercise(by_hand: Sequence[Override]) -> dict[str, list[Override]]:

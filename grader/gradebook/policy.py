@@ -75,6 +75,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """`zero`: students who handed in nothing get a mark of zero; `blank`: they get no mark."""
     timezone: str = "Asia/Seoul"
     """Time zone of times written without one."""
+    handed_in_again: str = "last"
+    """Which answer counts of those that were graded in turn: `last`, or `best`, exercise by exercise."""
     date_order: str = ""
     """Order of dates that end with the year, `04/03/2026`: `month-day` or `day-month`; empty: as other dates tell."""
     repair: str = "at-once"
@@ -113,6 +115,7 @@ _RULES = {
     "weights": '레슨마다 0 이상의 수로 적어 주세요: "01" = 40',
     "out_of": "0보다 큰 수로 적어 주세요: out_of = 100",
     "missing": '"zero"나 "blank"로 적어 주세요.',
+    "handed_in_again": '"last"(마지막에 낸 답)나 "best"(연습마다 가장 잘한 답)로 적어 주세요.',
     "repair": '"at-once"(실수의 이름부터)나 "after-hint"(증상부터)로 적어 주세요.',
     "timezone": '시간대의 이름으로 적어 주세요: timezone = "Asia/Seoul"',
     "date_order": '"month-day"(3/21/2026)나 "day-month"(21/3/2026)로 적어 주세요.',
@@ -169,6 +172,7 @@ def read_policy(path: Path) -> Policy:
     for key, value, choices in (
         ("missing", policy.missing, ("zero", "blank")),
         ("repair", policy.repair, get_args(Repair)),
+        ("handed_in_again", policy.handed_in_again, ("last", "best")),
         ("date_order", policy.date_order, ("", "month-day", "day-month")),
     ):
         if value not in choices:

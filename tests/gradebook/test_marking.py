@@ -7,7 +7,8 @@ import pytest
 
 from grader.base.errors import HanstepError
 from grader.cli.class_inputs import read_rules
-from grader.course.feedback import Absent, ClassResult, Mark, Person
+from grader.course.feedback import Absent, ClassResult, Person
+from grader.course.marks import Mark
 from grader.gradebook.marking import Rules, marked, taken_as_in_time
 from grader.gradebook.overrides import read_overrides
 from grader.gradebook.policy import read_policy
