@@ -35,6 +35,8 @@ class Mark:
     exercises: tuple[ExerciseMark, ...] = ()
     reasons: tuple[str, ...] = ()
     """Korean lines, in order, on why the mark differs from the measured score."""
+    late_percent: float = 0.0
+    """Percent that were subtracted for lateness."""
 
 
 @dataclass(frozen=True)
