@@ -55,7 +55,7 @@ def _renamed(submission: Submission, names: Mapping[str, str]) -> Submission:
         for own, name in names.items()
     )
     files = tuple(with_names(file, names) for file in submission.files)
-    return replace(submission, files=files, notes=(*submission.notes, *notes))
+    return replace(submission, files=files, notes=(*submission.notes, *notes), as_handed_in=submission.digest)
 
 
 def shared_names(

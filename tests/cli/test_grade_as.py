@@ -7,6 +7,7 @@ import pytest
 
 from grader.cli.main import run
 from grader.course.feedback import SubmissionResult
+from grader.report.regraded import regrade_told
 from grader.report.results import from_json
 from tests.places import ROOT
 
@@ -68,6 +69,10 @@ def test_many_with_one_other_name_are_one_question(ended: Ended, tmp_path: Path)
     assert code == 0, said
     assert "모두 통과 5명" in said
     assert "run_it →" not in said
+    (told,) = {regrade_told(results(tmp_path)[name]) for name in NAMES[:-1]}
+    assert told.startswith("다시 채점한 결과예요. 채점기의 점수가 달라진 연습: sgd_update 0 →"), (
+        "nothing was handed in"
+    )
     assert results(tmp_path)[NAMES[-1]].digest == before[NAMES[-1]].digest
 
     code, said = ended(*command, "--changed-only")
