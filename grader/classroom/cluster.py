@@ -17,7 +17,7 @@ from grader.base.installing import install_command
 from grader.classroom.workers import Work
 from grader.course.feedback import SubmissionResult
 from grader.grading.grading_run import GradingRun
-from grader.grading.run_submission import sandbox_of
+from grader.grading.run_submission import start_sandbox
 from grader.grading.warm import warm_up
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.submission import Submission
@@ -40,7 +40,7 @@ class _ClusterWorker:
 
     def __init__(self, run: GradingRun, work: Work) -> None:
         self._grading, self._work = run, work
-        self._sandbox = sandbox_of(run)
+        self._sandbox = start_sandbox(run)
         warm_up()  # while the sandbox does too
 
     def run(self, submission: Submission) -> SubmissionResult:

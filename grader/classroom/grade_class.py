@@ -41,7 +41,7 @@ def grade_class(
         WorkerDied: worker processes do not even start.
         ClusterError: the Ray cluster cannot be reached, or lost a machine too often.
     """
-    run = replace(run, ahead=_modules_to_preimport(submissions))
+    run = replace(run, preimports=_modules_to_preimport(submissions))
     with closing(_results(run, submissions)) as coming:
         for submission, result in coming:
             finished(result or _crashed_result(run, submission))

@@ -273,7 +273,7 @@ def _setup(run: GradingRun, sandbox: str) -> dict[str, Any]:
         "sandbox": sandbox,
         "lessons": [lesson.id for lesson in run.lessons],
         "only": list(run.only),
-        "added": list(run.added),
+        "added": list(run.added_packages),
         "own_names": [list(pair) for pair in run.own_names],
         "course": _course_fingerprint(run),
     }

@@ -244,9 +244,9 @@ def _serve(connection: Connection, run: "GradingRun", work: Work) -> None:
 def _answer(connection: Connection, run: "GradingRun", work: Work) -> None:
     """Start a sandbox, then grade each submission that comes and send (kind, content, memory, clock ended) back."""
     try:
-        from grader.grading.run_submission import sandbox_of
+        from grader.grading.run_submission import start_sandbox
 
-        with sandbox_of(run) as sandbox:
+        with start_sandbox(run) as sandbox:
             warm_up()  # while the sandbox does too
             sandbox.wait_until_warm()
             connection.send(("started", None, 0, False))

@@ -137,7 +137,7 @@ def grade(
             sandbox,
             jobs or (_MOST_JOBS if ray not in (None, "local") else os.cpu_count() or 1),
             only=only,
-            added=tuple(package or ()),
+            added_packages=tuple(package or ()),
             own_names=tuple(names.items()),
             ray=ray,
         )
@@ -294,7 +294,7 @@ def _command_again(how: str, submissions: Path, out_dir: Path, run: "GradingRun"
     chosen += ["--lesson", ",".join(lessons)] if lessons and not run.only else []
     chosen += ["--exercise", ",".join(run.only)] if run.only else []
     chosen += [word for own, name in run.own_names for word in ("--as", f"{own}={name}")]
-    chosen += [word for name in run.added for word in ("--package", name)]
+    chosen += [word for name in run.added_packages for word in ("--package", name)]
     chosen += ["--sandbox", run.sandbox] if run.sandbox != "auto" else []
     chosen += ["--ray", run.ray] if run.ray else []
     return shlex.join(["grader", "grade", str(submissions), *chosen])

@@ -1,4 +1,9 @@
-"""Grade one submission: run its exercises in a sandbox, and judge the traces outside of it."""
+"""Grade one submission: run its exercises in a sandbox, and judge the traces outside of it.
+
+`classroom/grade_class.py` calls `grade_in_sandbox` for each submission, `own_file.py` calls `grade_one` for a learner's
+file. The result holds feedback on each exercise; `report/` words it. What is said of an exercise that was not run, or
+whose trace is missing, is decided in `_feedback_on`; how a trace is judged, in `judging/assess.py`.
+"""
 
 import ast
 import copy
@@ -12,7 +17,7 @@ from grader.course.course import CourseError, Exercise
 from grader.course.exercise_cell import running_starter
 from grader.course.feedback import Feedback, SubmissionResult, Unread
 from grader.grading.grading_run import GradingRun
-from grader.grading.run_submission import Outcomes, run_submission, sandbox_of
+from grader.grading.run_submission import Outcomes, run_submission, start_sandbox
 from grader.grading.warm import warm_up
 from grader.judging.assess import assess, feedback_on_syntax_error, feedback_without_trace
 from grader.judging.messages import (
@@ -28,7 +33,7 @@ from grader.judging.repair.add_repair import wants_repair, with_repair
 from grader.observe.trace import Trace
 from grader.observe.wording import particle
 from grader.sandbox.attempts import Attempts
-from grader.sandbox.client import ONLY_WAITED
+from grader.sandbox.client import ONLY_WAITED, SuspiciousAct
 from grader.sandbox.sandbox import NO_TIME_LEFT, Outcome, Sandbox
 from grader.sandbox.server_process import SandboxUnavailable
 from grader.submission.close_names import Pairing, close_names
@@ -43,8 +48,9 @@ _MAX_UNREAD = 20
 
 def grade_in_sandbox(run: GradingRun, submission: Submission, sandbox: Sandbox) -> SubmissionResult:
     """Run a submission in the sandbox and judge the traces."""
-    until = time.monotonic() + run.submission_seconds
-    return assess_submission(run, submission, run_submission(run, submission, sandbox, until=until), sandbox)
+    deadline = time.monotonic() + run.submission_seconds
+    outcomes = run_submission(run, submission, sandbox, deadline=deadline)
+    return assess_submission(run, submission, outcomes, sandbox)
 
 
 def grade_one(
@@ -60,18 +66,9 @@ def grade_one(
         meanwhile: context manager entered after the sandbox has started. It may start a thread, e.g. to show progress.
     """
     warm_up()  # before the sandbox starts, which may be a fork of this process
-    sandbox = sandbox_of(run, once=True)
+    sandbox = start_sandbox(run, may_fork=True)
     with sandbox, meanwhile():
         return grade_in_sandbox(run, submission, sandbox)
-
-
-def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
-    """Return the Korean message for a timeout, by its kind."""
-    if outcome.detail == ONLY_WAITED:
-        return only_waited_message(run.limits.seconds)
-    if outcome.detail == NO_TIME_LEFT:
-        return no_time_left_message(run.submission_seconds)
-    return time_limit_message(run.limits.cpu_seconds)
 
 
 def assess_submission(
@@ -89,23 +86,23 @@ def assess_submission(
         sandbox: where attempts are played when a repair is searched; None: no search.
     """
     absent = (e for e in run.exercises if submission.source_for(e.name) is None)
-    close = {
+    pairings = {
         pairing.exercise: pairing for pairing in close_names(submission.files, absent, run.course.exercises)
     }
     # The exercises share the attempts, whose time is limited for a whole submission.
     with nullcontext() if sandbox is None else sandbox.attempts(run.seed) as attempts:
         judged = {
-            e.name: _feedback_on(run, submission, e, outcomes.get(e.name), attempts, close.get(e.name))
+            e.name: _feedback_on(run, submission, e, outcomes.get(e.name), attempts, pairings.get(e.name))
             for e in run.exercises
         }
     feedbacks: list[Feedback] = []
     extras: list[Feedback] = []
     for exercise in run.exercises:
         feedback = judged[exercise.name]
-        others = submission.duplicates(exercise.name)
-        if others:
-            listed = ", ".join(others)
-            note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {listed}. 마지막 파일 {others[-1]}의 것을 채점했어요."
+        files = submission.duplicates(exercise.name)
+        if files:
+            listed = ", ".join(files)
+            note = f"`{exercise.name}` 정의가 여러 파일에 있어요: {listed}. 마지막 파일 {files[-1]}의 것을 채점했어요."
             feedback = replace(feedback, notes=(*feedback.notes, note))
         if exercise.kind == "exercise":
             feedbacks.append(feedback)
@@ -126,28 +123,69 @@ def assess_submission(
     )
 
 
-def _is_as_handed_out(run: GradingRun, submission: Submission, exercise: Exercise) -> bool:
-    """Return True if a starter that runs, because only a line is left out of it, was handed in unchanged."""
-    part = run.course.lesson(exercise.lesson).part_of(exercise.name)
-    starter = running_starter(part.source.read_text(encoding="utf-8"), exercise.name)
+def _feedback_on(
+    run: GradingRun,
+    submission: Submission,
+    exercise: Exercise,
+    outcome: Outcome | Complaint | None,
+    attempts: Attempts | None,
+    pairing: Pairing | None,
+) -> Feedback:
+    """Return feedback on one exercise.
+
+    Args:
+        run: settings of the grading.
+        submission: the submission.
+        exercise: the exercise.
+        outcome: result of running it; a complaint if its code does not parse; None if it was not run.
+        attempts: play attempts when a repair is searched; None: no search.
+        pairing: a function that is probably meant as this exercise, which is not defined; None: there is none.
+    """
     source = submission.source_for(exercise.name)
-    own = None if starter is None or source is None else definition_of(source.text, exercise.name)
-    if starter is None or own is None:
-        return False
-    own = copy.copy(own)  # syntax trees are cached
-    if ast.get_docstring(own) is not None:
-        own.body = own.body[1:]
-    return ast.unparse(own) == ast.unparse(ast.parse(starter))
+    file = source.name if source is not None else None
+    if isinstance(outcome, Complaint):
+        return feedback_on_syntax_error(exercise, outcome, file)
+    if outcome is None or source is None:
+        if submission.unreadable and source is None:
+            return feedback_without_trace(exercise, "unreadable", message=submission.unreadable_message())
+        missing = feedback_without_trace(exercise, "missing")
+        if pairing is None:
+            return missing
+        return replace(missing, message=_close_name_message(pairing), other_name=pairing.own)
+    if outcome.trace is None:
+        status = "crashed" if outcome.status == "ran" else outcome.status
+        message = (
+            STATUS_MESSAGES[status] if not outcome.detail else f"{STATUS_MESSAGES[status]} ({outcome.detail})"
+        )
+        if status == "timeout":
+            message = _timeout_message(run, outcome)
+        feedback = feedback_without_trace(exercise, status, message=message, file=file)
+    else:
+        known_runs = cached_reference(exercise.name, run.seed, run.device)
+        feedback = _assess_and_repair(
+            exercise, outcome.trace, known_runs, Origin.of_file(source), attempts, hints=run.own_file
+        )
+        if note := source.note_on(feedback.error):
+            feedback = replace(feedback, notes=(*feedback.notes, note))
+    return replace(feedback, seconds=outcome.seconds)
 
 
-def _acts_by_file(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Return the suspicious acts observed while the code ran, as (act, line) by file name."""
-    found: dict[str, tuple[tuple[str, int], ...]] = {}
-    for exercise, outcome in outcomes.items():
-        source = submission.source_for(exercise)
-        if isinstance(outcome, Outcome) and outcome.suspicious_acts and source is not None:
-            found[source.name] = (*found.get(source.name, ()), *outcome.suspicious_acts)
-    return found
+def _close_name_message(pairing: Pairing) -> str:
+    """Return the message for an exercise that is missing although a function of a similar name is there."""
+    return (
+        f"{STATUS_MESSAGES['missing']} 이름이 비슷한 `{pairing.own}`{particle(pairing.own, '이/가')} "
+        f"{pairing.file} {pairing.place.in_words()}에 있어요. 이것이 답이라면 이름을 "
+        f"`{pairing.exercise}`{particle(pairing.exercise, '으로/로')} 바꿔 주세요."
+    )
+
+
+def _timeout_message(run: GradingRun, outcome: Outcome) -> str:
+    """Return the Korean message for a timeout, which tells which time ran out."""
+    if outcome.detail == ONLY_WAITED:
+        return only_waited_message(run.limits.seconds)
+    if outcome.detail == NO_TIME_LEFT:
+        return no_time_left_message(run.submission_seconds)
+    return time_limit_message(run.limits.cpu_seconds)
 
 
 def _assess_and_repair(
@@ -159,9 +197,17 @@ def _assess_and_repair(
     *,
     hints: bool,
 ) -> Feedback:
-    """Assess a trace, and search for a repair if that is wanted; with `hints`, also for what hints come to.
+    """Assess a trace, and search for a repair if the feedback needs one; return the feedback.
 
     If a forged trace makes the grader itself fail, only this exercise loses its points.
+
+    Args:
+        exercise: the exercise.
+        trace: the learner's trace.
+        known_runs: runs of the solution and of the known mistakes.
+        origin: the learner's code.
+        attempts: play attempts; None: no search.
+        hints: where known mistakes explain everything, search for the edit that hints tell (`judging/own_edit.py`).
 
     Raises:
         CourseError: the author of the course made an error.
@@ -184,57 +230,25 @@ def _assess_and_repair(
         return feedback_without_trace(exercise, "crashed", message=message, file=origin.file)
 
 
-def _under_another_name(close: Pairing) -> str:
-    """Return the message for an exercise that is missing although a function of a similar name is there."""
-    return (
-        f"{STATUS_MESSAGES['missing']} 이름이 비슷한 `{close.own}`{particle(close.own, '이/가')} "
-        f"{close.file} {close.place.in_words()}에 있어요. 이것이 답이라면 이름을 "
-        f"`{close.exercise}`{particle(close.exercise, '으로/로')} 바꿔 주세요."
-    )
-
-
-def _feedback_on(
-    run: GradingRun,
-    submission: Submission,
-    exercise: Exercise,
-    outcome: Outcome | Complaint | None,
-    attempts: Attempts | None,
-    close: Pairing | None,
-) -> Feedback:
-    """Return feedback on one exercise.
-
-    Args:
-        run: settings of the grading.
-        submission: the submission.
-        exercise: the exercise.
-        outcome: result of running it; a complaint if its code does not parse; None if it was not run.
-        attempts: play attempts when a repair is searched; None: no search.
-        close: a function that is probably meant as this exercise, which is not defined; None: there is none.
-    """
+def _is_as_handed_out(run: GradingRun, submission: Submission, exercise: Exercise) -> bool:
+    """Return True if the exercise has a starter that runs, with only lines left out, and was handed in unchanged."""
+    part = run.course.lesson(exercise.lesson).part_of(exercise.name)
+    starter = running_starter(part.source.read_text(encoding="utf-8"), exercise.name)
     source = submission.source_for(exercise.name)
-    file = source.name if source is not None else None
-    if isinstance(outcome, Complaint):
-        return feedback_on_syntax_error(exercise, outcome, file)
-    if outcome is None or source is None:
-        if submission.unreadable and source is None:
-            return feedback_without_trace(exercise, "unreadable", message=submission.unreadable_message())
-        missing = feedback_without_trace(exercise, "missing")
-        if close is None:
-            return missing
-        return replace(missing, message=_under_another_name(close), other_name=close.own)
-    if outcome.trace is None:
-        status = "crashed" if outcome.status == "ran" else outcome.status
-        message = (
-            STATUS_MESSAGES[status] if not outcome.detail else f"{STATUS_MESSAGES[status]} ({outcome.detail})"
-        )
-        if status == "timeout":
-            message = _timeout_message(run, outcome)
-        feedback = feedback_without_trace(exercise, status, message=message, file=file)
-    else:
-        known_runs = cached_reference(exercise.name, run.seed, run.device)
-        feedback = _assess_and_repair(
-            exercise, outcome.trace, known_runs, Origin.of_file(source), attempts, hints=run.own_file
-        )
-        if note := source.note_on(feedback.error):
-            feedback = replace(feedback, notes=(*feedback.notes, note))
-    return replace(feedback, seconds=outcome.seconds)
+    own = None if starter is None or source is None else definition_of(source.text, exercise.name)
+    if starter is None or own is None:
+        return False
+    own = copy.copy(own)  # syntax trees are cached
+    if ast.get_docstring(own) is not None:
+        own.body = own.body[1:]  # the starter has no docstring either
+    return ast.unparse(own) == ast.unparse(ast.parse(starter))
+
+
+def _acts_by_file(submission: Submission, outcomes: Outcomes) -> dict[str, tuple[SuspiciousAct, ...]]:
+    """Return the suspicious acts that were observed while the code of each file ran, by the file's name."""
+    found: dict[str, tuple[SuspiciousAct, ...]] = {}
+    for exercise, outcome in outcomes.items():
+        source = submission.source_for(exercise)
+        if isinstance(outcome, Outcome) and outcome.suspicious_acts and source is not None:
+            found[source.name] = (*found.get(source.name, ()), *outcome.suspicious_acts)
+    return found

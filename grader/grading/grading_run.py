@@ -1,4 +1,8 @@
-"""The settings of a grading run, which all its parts share."""
+"""Define the settings of a grading run, which all its parts share.
+
+`cli/grade.py` and `own_file.py` make a `GradingRun`; workers receive it pickled. To add a setting, add a field, its
+option in `cli/grade.py`, and, if results depend on it, its entry in `classroom/journal.py`.
+"""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -18,7 +22,7 @@ class GradingRun:
     seed: int
     device: str = "cpu"
     sandbox: str = "auto"
-    """Isolation: `auto`, `bwrap` or `none`."""
+    """Isolation: `auto`, `bwrap` or `none`; see `Sandbox`."""
     jobs: int = 1
     """Number of submissions graded at the same time."""
     limits: Limits = field(default_factory=Limits)
@@ -28,9 +32,9 @@ class GradingRun:
     seconds, so this is enough even where every processor serves four others."""
     only: tuple[str, ...] = ()
     """Names of the exercises that are graded; empty: all of the lessons."""
-    added: tuple[str, ...] = ()
+    added_packages: tuple[str, ...] = ()
     """Installed packages, as pip calls them, that submissions may use beside those of the course."""
-    ahead: tuple[str, ...] = ()
+    preimports: tuple[str, ...] = ()
     """Modules that submissions of this class import; each sandbox imports them once for all submissions."""
     own_file: bool = False
     """True if a learner checks a file of their own. Only then is a warm-up judged that runs as it was handed out."""
@@ -55,7 +59,7 @@ class GradingRun:
         return tuple(e for e in every if not self.only or e.name in self.only)
 
     @property
-    def packages(self) -> tuple[str, ...]:
+    def lesson_packages(self) -> tuple[str, ...]:
         """Names of the lessons' packages in `grader.exercises`, whose drivers the sandbox needs."""
         return tuple(lesson.module for lesson in self.lessons)
 

@@ -1,8 +1,13 @@
-"""Play and judge a program in this process: always for a notebook, and for a file where processes cannot be forked."""
+"""Play and judge a program in this process: always for a notebook, and for a file where processes cannot be forked.
+
+`notebook/check.py` calls `play_and_judge` with a function of the kernel; `own_file.py` calls `check_here` on Windows.
+Repairs are not searched here: `notebook/check.py` does that afterwards. The only limit here is one of wall time.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import NamedTuple
 
 from grader.base.errors import HanstepError
 from grader.base.menus import RESTART
@@ -20,7 +25,7 @@ from grader.observe.trace import Trace
 from grader.submission.source_file import SourceFile
 
 SECONDS = 20.0
-"""Limit of wall time for one exercise."""
+"""Limit of wall time for one exercise: the same as that of the sandbox (`client.py Limits.seconds`)."""
 
 _BROKEN = (
     "정답도 이 커널에서는 실행되지 않아요. 실행을 멈춘 순간에 PyTorch를 반쯤 불러온 것일 수 있어요. "
@@ -32,6 +37,14 @@ class KernelIsBroken(HanstepError):
     """Not even the solution runs in this process, so nothing can be judged; the message is Korean."""
 
 
+class Judged(NamedTuple):
+    """The result of `play_and_judge`."""
+
+    feedback: Feedback
+    trace: Trace | None
+    """None if the program ran out of time or crashed."""
+
+
 def play_and_judge(
     exercise: Exercise,
     program: Program,
@@ -40,7 +53,7 @@ def play_and_judge(
     seed: int = SEED,
     device: str = "cpu",
     seconds: float = SECONDS,
-) -> tuple[Feedback, Trace | None]:
+) -> Judged:
     """Play one exercise of a program here and judge it.
 
     Args:
@@ -50,9 +63,6 @@ def play_and_judge(
         seed: seed of the scenarios.
         device: torch device.
         seconds: limit of wall time.
-
-    Returns:
-        The feedback and the trace; None instead of the trace if the program ran out of time or crashed.
 
     Raises:
         KernelIsBroken: the solution does not run here either.
@@ -68,19 +78,20 @@ def play_and_judge(
         ):
             trace = play(exercise.driver, program, seed=seed, device=device)
     except TimeLimit:
-        return feedback_without_trace(exercise, "timeout", message=time_limit_message(seconds)), None
+        timeout = feedback_without_trace(exercise, "timeout", message=time_limit_message(seconds))
+        return Judged(timeout, None)
     except BaseException as error:
         # KeyboardInterrupt is the learner's own Ctrl-C and ends the check; everything else was raised by the code.
         if isinstance(error, KeyboardInterrupt):
             raise
         message = f"{STATUS_MESSAGES['crashed']} ({type(error).__name__})"
-        return feedback_without_trace(exercise, "crashed", message=message), None
+        return Judged(feedback_without_trace(exercise, "crashed", message=message), None)
     if any(known.solution_run(name).failure is not None for name in trace.runs):
         # A Ctrl-C during one of torch's lazy imports leaves half a module behind. Then neither the solution nor the
         # learner's function runs, and failing in the same way as the solution must not count as right.
         cached_reference.cache_clear()
         raise KernelIsBroken(_BROKEN)
-    return assess(exercise, trace, known, origin), trace
+    return Judged(assess(exercise, trace, known, origin), trace)
 
 
 def check_here(
@@ -123,7 +134,8 @@ def _check_one(
     try:
         with time_limit(seconds):
             program = load_program(source.program)
-        return play_and_judge(exercise, program, origin, seed=seed, device=device, seconds=seconds)[0]
+        judged = play_and_judge(exercise, program, origin, seed=seed, device=device, seconds=seconds)
+        return judged.feedback
     except TimeLimit:
         return feedback_without_trace(
             exercise, "timeout", message=time_limit_message(seconds), file=source.name

@@ -1,4 +1,8 @@
-"""Check a learner's own file from the command line as a notebook's `check` does, in a separate process if possible."""
+"""Check a learner's own file from the command line as a notebook's `check` does, in a separate process if possible.
+
+`cli/learner.py` (`grader check FILE`), `notebook/watch.py` and `practice/drill.py` make an `OwnFile` and call its
+`check`. How a file is read is not decided here but in `submission/`; how a program is graded, in `grade_submission.py`.
+"""
 
 import os
 import shlex
@@ -59,7 +63,7 @@ class OwnFile:
         """
         require_file(file)
         names = names or {}
-        self._renamed = tuple(
+        self._notes_on_names = tuple(
             f"`{own}`{particle(own, '을/를')} `{exercise}`{particle(exercise, '으로/로')} 확인했어요. "
             "제출할 때는 이름을 바꿔 주세요."
             for own, exercise in names.items()
@@ -76,11 +80,11 @@ class OwnFile:
         self.close_names = close_names(self.submission.files, absent, course.exercises)
         """Functions of the file that are probably exercises under another name."""
         if not self.exercises:
-            where = " ".join((f"{file}에서 연습 문제를 찾지 못했어요.", *self.notes))
-            how = proposal(file, self.close_names)
-            if not how and all(p.name for source in self.submission.files for p in source.problems):
-                how = "연습 문제의 이름은 grader progress로, 노트북에서는 progress()로 볼 수 있어요."
-            raise NothingToCheck(f"{where} {how}".rstrip())
+            complaint = " ".join((f"{file}에서 연습 문제를 찾지 못했어요.", *self.notes))
+            advice = proposal(file, self.close_names)
+            if not advice and all(p.name for source in self.submission.files for p in source.problems):
+                advice = "연습 문제의 이름은 grader progress로, 노트북에서는 progress()로 볼 수 있어요."
+            raise NothingToCheck(f"{complaint} {advice}".rstrip())
         self._course = course
 
     def _rename(self, file: Path, names: Mapping[str, str]) -> None:
@@ -109,7 +113,7 @@ class OwnFile:
     @property
     def notes(self) -> tuple[str, ...]:
         """Korean lines about what was skipped, such as answers in drill cells, and about other names."""
-        return (*self.submission.notes, *self._renamed)
+        return (*self.submission.notes, *self._notes_on_names)
 
     def source(self, exercise: str) -> str:
         """Return the program text in which the exercise is defined; empty if the file does not hold it."""
@@ -146,10 +150,10 @@ class OwnFile:
             replace(lesson, exercises=tuple(e for e in lesson.exercises if e.name in chosen))
             for lesson in self._course.lessons
         )
-        # A learner's own file needs no isolation (`none`). A separate process is enough: an endless loop or a crash
-        # then ends only that process.
-        asked = tuple(lesson for lesson in lessons if lesson.exercises)
-        run = GradingRun(self._course, asked, seed, device, "none", own_file=True)
+        chosen_lessons = tuple(lesson for lesson in lessons if lesson.exercises)
+        # A learner's own file needs no isolation. A separate process is enough: an endless loop or a crash then ends
+        # only that process.
+        run = GradingRun(self._course, chosen_lessons, seed, device, sandbox="none", own_file=True)
         return grade_submission.grade_one(run, self.submission, meanwhile).all_feedback
 
     def _check_here(

@@ -1,4 +1,7 @@
-"""Stop code that runs too long in this process: an endless loop in a notebook cell must not force a kernel restart."""
+"""Stop code that runs too long in this process: an endless loop in a notebook cell must not force a kernel restart.
+
+In the sandbox, other limits hold: `sandbox/client.py Limits`.
+"""
 
 import ctypes
 import signal

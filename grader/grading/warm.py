@@ -1,4 +1,8 @@
-"""Load what grading needs into a process, and tune the garbage collector for torch's half a million objects."""
+"""Load what grading needs into a process, and tune the garbage collector for torch's half a million objects.
+
+`warm_up` is called in workers of a class, by `grader check FILE` and by `grader drill`; `cli/` imports slow modules in
+`without_gc_for_good`. The sandbox's server warms itself up (`sandbox/inside/server.py _warm`).
+"""
 
 import gc
 from collections.abc import Iterator

@@ -56,6 +56,14 @@ class Change:
     new_positions: range
     """Indices of `new` in the statements of the program with the mistake."""
 
+    @property
+    def narrows_condition(self) -> bool:
+        """True if the change only adds words, an `and` among them, to the condition of an `if`."""
+        if not (len(self.old) == len(self.new) == 1 and self.old[0].kind == self.new[0].kind == "If"):
+            return False
+        old, new = self.old[0].words, self.new[0].words
+        return old <= new and new["and"] > old["and"]
+
 
 class ChangedStatements:
     """What is different in two programs, the solution and the program with a mistake (`wrong`)."""

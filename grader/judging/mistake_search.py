@@ -3,7 +3,11 @@
 A wrong program usually makes several mistakes, and each scenario shows only some of them. So `beam_search` grows sets
 of mistakes until they behave as the learner's program does in one scenario after the other, and `choose_sets` makes the
 best of them smaller. A scenario that no set explains is left unexplained, and what is explained is reported all the
-same. A mistake that the others hide in every scenario is not guessed: without it, the set explains as much.
+same. A mistake that the others hide in every scenario is not found: without it, the set explains as much.
+
+`explain.py` calls `find_mistakes` with the learner's runs and the names of the wrong scenarios, and decides which of
+the mistakes found to name. To add another way to find sets: `_Search._sets_that_explain_most`; to exclude sets that
+would be named wrongly: `_Search.find`.
 
 Example (`test_the_plain_first_try_is_named_whole`): a first try at `accumulate` checks no arguments, does not divide
 the loss, and drops the leftover batches. In the scenario `refuses-empty`, {no-accum-check} agrees. In `sgd`, this set
@@ -13,6 +17,7 @@ does not agree, but does with `no-division` added. In `edges`, `drops-leftover` 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from grader.judging.agreement_oracle import AgreementOracle, MistakeSet
 from grader.judging.beam_search import BeamSearch, Candidate, may_add
@@ -31,11 +36,11 @@ class FoundMistakes:
     explained: tuple[str, ...] = ()
     """Names of scenarios in which the learner's run differs from the solution's and agrees with the sets."""
     unexplained: tuple[str, ...] = ()
-    """Names of the other scenarios that went wrong, those without a run of the learner's last."""
+    """Names of the other scenarios that went wrong; those in which the learner's program has no run come last."""
 
 
 def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> FoundMistakes:
-    """Return the sets of known mistakes that were found to explain the most scenarios of those that went wrong.
+    """Return the sets of known mistakes that explain the most of the wrong scenarios, among all sets tried.
 
     Args:
         reference: the reference of the exercise and seed that was played.
@@ -50,11 +55,20 @@ def find_mistakes(reference: Reference, runs: Mapping[str, Run], wrong: Sequence
     return FoundMistakes(combinations, found.explained, unexplained)
 
 
+class _Round(NamedTuple):
+    """One beam search: the variants of which its sets are made."""
+
+    variants: list[MistakeVariant]
+    may_leave_out: bool
+    """True if a set may leave some of the wrong scenarios unexplained."""
+
+
 class _Search:
     """One search for the sets that explain one learner's runs. Its `oracle` holds the budget of plays."""
 
     def __init__(self, reference: Reference, runs: Mapping[str, Run], wrong: Sequence[str]) -> None:
-        """Tell likely mistakes from unlikely ones; the arguments are those of `find_mistakes`."""
+        """Prepare; the arguments are those of `find_mistakes`. Nothing is played for the oracle's budget yet."""
+        # Variants that are made in one of two copies of the code take part in `_sets_in_copies` only.
         self._variants = [variant for variant in reference.variants if not variant.copy]
         self._scenarios = [scenario.name for scenario in reference.exercise.driver.scenarios]
         self._right = [name for name in self._scenarios if name not in wrong]
@@ -64,11 +78,13 @@ class _Search:
         # A mistake that, made alone, changes a scenario in which the learner is right is unlikely: in combination it
         # mostly changes it, too.
         self._likely = [variant for variant in self._variants if self._is_likely(variant)]
-        self._representatives = _representatives(self._likely, reference, self._scenarios)
-        self._with_copies = self._representatives
+        self._representatives = _one_for_each_behaviour(self._likely, reference, self._scenarios)
+        self._representatives_with_copies = self._representatives
         if reference.exercise.cases is not None:
-            with_copies = [variant for variant in reference.variants if self._is_likely(variant)]
-            self._with_copies = _representatives(with_copies, reference, self._scenarios)
+            likely_with_copies = [variant for variant in reference.variants if self._is_likely(variant)]
+            self._representatives_with_copies = _one_for_each_behaviour(
+                likely_with_copies, reference, self._scenarios
+            )
         unlikely = [variant for variant in self._variants if variant not in self._likely]
         self._beam_search = BeamSearch(reference, self.oracle, self.wrong)
         self._chooser = SetChooser(
@@ -77,11 +93,11 @@ class _Search:
             wrong=self.wrong,
             right=self._right,
             representatives=self._representatives,
-            unlikely=_representatives(unlikely, reference, self._scenarios),
+            unlikely=_one_for_each_behaviour(unlikely, reference, self._scenarios),
         )
 
     def _is_likely(self, variant: MistakeVariant) -> bool:
-        """Return True if the variant, made alone, leaves every scenario as it is in which the learner is right."""
+        """Return True if the variant, made alone, changes no scenario in which the learner is right."""
         return not any(self.oracle.acts_in(variant, scenario) for scenario in self._right)
 
     def find(self) -> ChosenSets:
@@ -97,83 +113,96 @@ class _Search:
         return ChosenSets(kept, found.explained) if kept else ChosenSets()
 
     def _only_cancels(self, variant: MistakeVariant, found: ChosenSets) -> bool:
-        """Return True if a variant, alone, changes what is right and nothing of what its set explains."""
+        """Return True if a variant, alone, changes a right scenario and none that its set explains."""
         acts_in = self.oracle.acts_in
         return any(acts_in(variant, s) for s in self._right) and not any(
             acts_in(variant, s) for s in found.explained
         )
 
     def _sets_that_explain_most(self) -> ChosenSets:
-        """Return the sets that explain most, from up to three rounds, each of which allows more than the one before.
+        """Return the sets that explain most, from several rounds of search (`_rounds`), each for more sets.
 
-        1. Likely mistakes, one variant of each for each behaviour, in sets that explain every scenario.
-        2. All variants of likely mistakes, in sets that may leave scenarios unexplained.
-        3. All variants of all mistakes.
-
-        Behind the first round, sets with mistakes in one of two copies of the code are tried (`_sets_in_copies`).
-        The third round comes first if single mistakes were found to give the learner's run somewhere (`agreeing_alone`)
-        and all of these are unlikely, and one of them gives most of what went wrong. The pairs of likely mistakes that
-        the other rounds try would take most of the plays.
-
-        If scenarios stay unexplained after that, single variants are tried, and then one more mistake in the sets.
+        After the round of representatives, sets with mistakes in one of two copies of the code are tried
+        (`_sets_in_copies`). If scenarios stay unexplained after all rounds, single variants are tried
+        (`_single_variants`), then one more mistake in the sets found (`_with_mistakes_added`), or, if none were found,
+        in the best candidate (`_grown_to_explain_all`).
         """
         found = ChosenSets()
         best = Candidate(frozenset())
-        rounds = [(self._representatives, False), (self._likely, True), (self._variants, True)]
-        agreeing = self._beam_search.agreeing_alone(self._variants)
-        if not any(variant in self._likely for variant in agreeing) and any(map(self._gives_most, agreeing)):
-            rounds = [rounds[2], *rounds[:2]]
-        for variants, may_leave_out in rounds:
-            if len(found.explained) == len(self.wrong):
+        for search_round in self._rounds():
+            if self._explains_all(found):
                 break
-            candidates = self._beam_search.search(variants, may_leave_out=may_leave_out)
+            candidates = self._beam_search.search(
+                search_round.variants, may_leave_out=search_round.may_leave_out
+            )
             best = max((best, *candidates[:1]), key=lambda candidate: len(candidate.explained))
             self.oracle.release_reserve()
             chosen = self._chooser.choose(candidates)
             self.oracle.hold_back_reserve()
             if len(chosen.explained) > len(found.explained):
                 found = chosen
-            if variants is self._representatives and len(found.explained) < len(self.wrong):
+            if search_round.variants is self._representatives and not self._explains_all(found):
                 in_copies = self._sets_in_copies()
                 if in_copies is not None:
                     return in_copies
         self.oracle.release_reserve()
-        if len(found.explained) < len(self.wrong):
-            # Costly exercises have few plays. So that the program of a single known mistake is found there too, allow
-            # enough plays to play two candidates in every scenario.
-            self.oracle.ensure_plays_left(2 * len(self._scenarios))
-            single = tuple(self._single_variants())
-            if single:
-                return ChosenSets(single, tuple(self.wrong))
-            return self._with_mistakes_added(found) if found.sets else self._completed(best)
-        return found
+        if self._explains_all(found):
+            return found
+        # Costly exercises have few plays. So that the program of a single known mistake is found there too, allow
+        # enough plays to play two candidates in every scenario.
+        self.oracle.ensure_plays_left(2 * len(self._scenarios))
+        single = tuple(self._single_variants())
+        if single:
+            return ChosenSets(single, tuple(self.wrong))
+        return self._with_mistakes_added(found) if found.sets else self._grown_to_explain_all(best)
+
+    def _explains_all(self, found: ChosenSets) -> bool:
+        """Return True if the sets explain every wrong scenario in which the learner's program has a run."""
+        return len(found.explained) == len(self.wrong)
+
+    def _rounds(self) -> list[_Round]:
+        """Return the rounds of the search, in the order in which they are made.
+
+        The third comes first if single mistakes give the learner's run somewhere (`BeamSearch.agreeing_alone`), all of
+        them are unlikely, and one gives most of what went wrong: the pairs of likely mistakes that the other rounds
+        try would take most of the plays.
+        """
+        rounds = [
+            _Round(self._representatives, may_leave_out=False),
+            _Round(self._likely, may_leave_out=True),
+            _Round(self._variants, may_leave_out=True),
+        ]
+        agreeing = self._beam_search.agreeing_alone(self._variants)
+        if not any(variant in self._likely for variant in agreeing) and any(map(self._gives_most, agreeing)):
+            return [rounds[2], *rounds[:2]]
+        return rounds
+
+    def _gives_most(self, variant: MistakeVariant) -> bool:
+        """Return True if the variant alone gives the learner's run in more than half of the wrong scenarios."""
+        alone = frozenset([variant])
+        return sum(self.oracle.acting_subset_agrees(alone, s) for s in self.wrong) > len(self.wrong) / 2
 
     def _sets_in_copies(self) -> ChosenSets | None:
         """Return sets of likely mistakes of which some are made in one of two copies of the code; None without any.
 
         That a learner wrote the code twice is assumed only if this explains everything.
         """
-        if self._with_copies == self._representatives:
+        if self._representatives_with_copies == self._representatives:
             return None
-        candidates = self._beam_search.search(self._with_copies, may_leave_out=True)
+        candidates = self._beam_search.search(self._representatives_with_copies, may_leave_out=True)
         self.oracle.release_reserve()
         chosen = self._chooser.choose(candidates)
-        if chosen.sets and len(chosen.explained) < len(self.wrong):
+        if chosen.sets and not self._explains_all(chosen):
             chosen = self._with_mistakes_added(chosen)
         self.oracle.hold_back_reserve()
         in_one_copy = any(variant.copy for mistakes in chosen.sets for variant in mistakes)
-        return chosen if in_one_copy and len(chosen.explained) == len(self.wrong) else None
-
-    def _gives_most(self, variant: MistakeVariant) -> bool:
-        """Return True if the variant alone gives the learner's run in more than half of what went wrong."""
-        alone = frozenset([variant])
-        return sum(self.oracle.acting_subset_agrees(alone, s) for s in self.wrong) > len(self.wrong) / 2
+        return chosen if in_one_copy and self._explains_all(chosen) else None
 
     def _single_variants(self) -> Iterator[MistakeSet]:
         """Yield a set of one for each variant that alone explains every scenario and changes none that is right.
 
         Here each variant is played itself. In the rounds, one variant is played for all that behave alike by the
-        behaviour table, but with a seed other than the table's, two of these may behave differently.
+        behaviour table. Two that behave alike with the seed of the table may differ with another seed.
         """
         for variant in self._variants:
             if not all(self.oracle.acts_in(variant, scenario) for scenario in self.wrong):
@@ -183,9 +212,11 @@ class _Search:
                 yield alone
 
     def _with_mistakes_added(self, found: ChosenSets) -> ChosenSets:
-        """Return the sets made to explain scenarios that were left over, by at most one more mistake for each.
+        """Return the sets after each unexplained scenario has been tried with at most one mistake added for it.
 
-        A mistake may change a scenario only in combination with others; no round tries it there.
+        In each of these scenarios the sets that agree there are kept, as they are or grown; if none does, the scenario
+        stays unexplained. This finds mistakes that change a scenario only in combination with others. The rounds do
+        not find them, because they add to a set only mistakes that, made alone, change the scenario.
         """
         sets = found.sets
         explained = list(found.explained)
@@ -197,34 +228,12 @@ class _Search:
                 explained.append(scenario)
         return ChosenSets(sets, tuple(explained))
 
-    def _completed(self, candidate: Candidate) -> ChosenSets:
-        """Return the candidate's set with one more mistake with which it agrees in every scenario; empty if none does.
-
-        Example: a count that leaves out the last short window hides that the windows are shifted by one. The shift
-        alone changes a scenario in which the learner is right, so no round takes it alone.
-        """
-        if not candidate.mistakes:
-            return ChosenSets()
-        unexplained = [name for name in self.wrong if name not in candidate.explained]
-        spoilt = [name for name in self._right if not self.oracle.whole_set_agrees(candidate.mistakes, name)]
-        first = (*unexplained, *spoilt)
-        others = [name for name in self._scenarios if name not in first and name not in self.without_run]
-        acting = [v for v in self._variants if any(self.oracle.acts_in(v, name) for name in first)]
-        # Those first that act in the fewest scenarios which are explained without them.
-        acting.sort(key=lambda v: sum(self.oracle.acts_in(v, name) for name in candidate.explained))
-        self.oracle.ensure_plays_left(3 * len(self._scenarios))
-        for variant in (v for v in acting if may_add(v, candidate.mistakes)):
-            grown = candidate.mistakes | {variant}
-            if self.oracle.whole_set_agrees_in_each(grown, (*first, *others)):
-                return ChosenSets((grown,), tuple(self.wrong))
-        return ChosenSets()
-
     def _with_one_more(self, sets: Sequence[MistakeSet], scenarios: Sequence[str]) -> list[MistakeSet]:
-        """Return those of the sets, with one mistake added, that agree in all the scenarios.
+        """Return those of the sets that, with one and the same variant added, agree in all the scenarios.
 
-        The first variant with which any of them agrees is taken: variants that act in the first scenario are tried
-        before other likely ones. If there is none, sets whose edits cannot be combined are tried again, with another
-        variant of one mistake in them. Empty if that fails, too.
+        The first variant with which any of the sets agrees is taken. All that act in the first of the scenarios are
+        tried before the other likely ones. If none helps, sets whose edits cannot be combined are tried again, with
+        another variant of one mistake in them. Empty if that fails, too.
         """
         acting = [v for v in self._variants if self.oracle.acts_in(v, scenarios[0])]
         others = [v for v in self._likely if v not in acting]
@@ -253,8 +262,31 @@ class _Search:
         ]
         return [form for form in exchanged if self.oracle.can_be_combined(form)]
 
+    def _grown_to_explain_all(self, candidate: Candidate) -> ChosenSets:
+        """Return the candidate's set with one more mistake with which it agrees in every scenario; empty if none does.
 
-def _representatives(
+        Example: a count that leaves out the last short window hides that the windows are shifted by one. The shift
+        alone changes a scenario in which the learner is right, so no round takes it alone.
+        """
+        if not candidate.mistakes:
+            return ChosenSets()
+        unexplained = [name for name in self.wrong if name not in candidate.explained]
+        spoilt = [name for name in self._right if not self.oracle.whole_set_agrees(candidate.mistakes, name)]
+        to_mend = (*unexplained, *spoilt)
+        others = [name for name in self._scenarios if name not in to_mend and name not in self.without_run]
+        acting = [v for v in self._variants if any(self.oracle.acts_in(v, name) for name in to_mend)]
+        # First those that act in the fewest scenarios which the candidate explains without them.
+        acting.sort(key=lambda v: sum(self.oracle.acts_in(v, name) for name in candidate.explained))
+        # Plays for three of them in every scenario; most fail in the first scenario, and take one play.
+        self.oracle.ensure_plays_left(3 * len(self._scenarios))
+        for variant in (v for v in acting if may_add(v, candidate.mistakes)):
+            grown = candidate.mistakes | {variant}
+            if self.oracle.whole_set_agrees_in_each(grown, (*to_mend, *others)):
+                return ChosenSets((grown,), tuple(self.wrong))
+        return ChosenSets()
+
+
+def _one_for_each_behaviour(
     variants: Sequence[MistakeVariant], reference: Reference, scenarios: Sequence[str]
 ) -> list[MistakeVariant]:
     """Return the variants without those that behave everywhere like an earlier variant of the same mistake."""

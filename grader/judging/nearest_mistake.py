@@ -1,6 +1,8 @@
 """Find the known mistake whose numbers are nearest to those of a program in which no mistake can be named.
 
-Feedback says that the program is near this mistake, not that it makes it.
+`explain.py` asks for it when neither known mistakes nor a program of `[[copies]]` explain the learner's runs. Feedback
+says that the program is near this mistake, not that it makes it. To change what counts as near: `_distance` (how near
+the numbers are) and `_MAX_DISTANCE`; `nearest_mistake` says in which scenarios.
 """
 
 from collections.abc import Mapping
@@ -13,7 +15,8 @@ from grader.judging.reference import Reference
 from grader.observe.trace import Array, Run
 
 _MAX_DISTANCE = 0.5
-"""A mistake is near if its `_distance` is below this: more than twice as near to the learner as the solution is."""
+"""A mistake is near if its `_distance` is below this: its numbers are less than half as far from the learner's as the
+solution's are."""
 
 
 def nearest_mistake(
@@ -32,9 +35,11 @@ def nearest_mistake(
     names = [scenario.name for scenario in reference.exercise.driver.scenarios]
     nearest: Mistake | None = None
     smallest_distance = _MAX_DISTANCE
-    for variant in (one for one in reference.variants if not one.copy):
+    for variant in reference.variants:
+        if variant.copy:
+            continue  # in one of two copies of the code only: feedback names just the mistake
         if any((reference.behaviour(variant, name) != 0) != (name in wrong) for name in names):
-            continue  # it changes other scenarios
+            continue  # it does not change exactly the wrong scenarios
         distance = _distance(reference, reference.sources[variant.name], runs, wrong)
         if distance < smallest_distance:
             nearest, smallest_distance = variant.mistake, distance
@@ -44,7 +49,7 @@ def nearest_mistake(
 def _distance(
     reference: Reference, source: str, runs: Mapping[str, Run], wrong: Mapping[str, Difference]
 ) -> float:
-    """Return how far a mistake's program is from the learner's: the largest distance in any of the wrong scenarios.
+    """Return how far a mistake's program is from the learner's: the largest of its distances in the wrong scenarios.
 
     The distance in a scenario is |learner - mistake| / |learner - solution|, for the row of the learner's first
     difference. 0: the mistake has the learner's numbers; 1: it is as far from them as the solution is. The result is
@@ -83,12 +88,13 @@ def _distance(
     return largest
 
 
-def _row_key(found: Difference) -> tuple[str, str, tuple[int, ...]]:
-    """Return the kind, the array and the row of a difference, without the element in the row."""
-    return found.kind, found.name, found.index[:1]
+def _row_key(difference: Difference) -> tuple[str, str, tuple[int, ...]]:
+    """Return the kind, the array and the row of a difference, equal for differences in one row."""
+    return difference.kind, difference.name, difference.index[:1]
 
 
-def _row(run: Run, found: Difference) -> Array:
-    """Return the row in which a difference was found, as this run has it, flattened."""
-    row: Array = np.atleast_1d(run.arrays[found.name])[found.index[0]].astype(np.float64).ravel()
+def _row(run: Run, difference: Difference) -> Array:
+    """Return the numbers of this run in the row of a difference, flattened."""
+    values = np.atleast_1d(run.arrays[difference.name])
+    row: Array = values[difference.index[0]].astype(np.float64).ravel()
     return row

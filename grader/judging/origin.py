@@ -2,6 +2,8 @@
 
 The program of a notebook is its code cells put together, so its line numbers mean nothing to the learner: line 7 of the
 program may be line 3 of code cell 2. Judging works with lines of the program; `Origin` translates them for feedback.
+Whoever grades makes it (`grading/`, `notebook/check.py`) and gives it to `assess.py assess`. The places themselves come
+from `submission/source_file.py`, which also says them in Korean (`Place.in_words`).
 """
 
 import re
@@ -21,13 +23,14 @@ class Origin:
     """The learner's code that was judged, with the place of each line in the file or notebook that it comes from."""
 
     file: str | None
-    """Name of the learner's file; None if feedback is to name no file, as in a running notebook."""
+    """Name of the learner's file; None if feedback must not name a file, as in a running notebook."""
     source: str
     """Text of the program, from its line 1 on."""
     places: tuple[Place, ...] = ()
-    """The place of each line that the learner wrote, beginning with line 1; others may follow in the program.
+    """The place of each line that the learner wrote, beginning with line 1.
 
-    Empty if no line was moved, as in the running cell of a notebook: then a line keeps its number.
+    `source` may have one more line, which holds the learner's own modules that it imports. Empty if a line has the same
+    number for the learner as in `source`, as in the running cell of a notebook.
     """
 
     @classmethod
@@ -38,7 +41,8 @@ class Origin:
     def place(self, line: int | None) -> Place | None:
         """Return where the learner finds this line of the program, counted from 1.
 
-        None for None, and for a line that `places` lacks. Without `places`, every line is its own place.
+        None if `line` is None or `places` lacks it. If there are no `places`, the line keeps its number, and the place
+        names no cell.
         """
         if line is None:
             return None
@@ -56,7 +60,8 @@ class Origin:
     def warning_with_place(self, warning: str) -> str:
         """Return a warning with the learner's place instead of the program's line.
 
-        `7번째 줄: …` becomes `코드 셀 2의 3번째 줄: …`. A warning without such a line is returned unchanged.
+        `7번째 줄: …` becomes `코드 셀 2의 3번째 줄: …`. A warning is returned unchanged if it names no line, or a line
+        without a place.
         """
         match = _LINE_NUMBER.match(warning)
         if match is None:

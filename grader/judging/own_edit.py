@@ -1,14 +1,18 @@
 """Find the edit of a learner's own code that mends the mistake named first; the hints on `check(…)` tell it.
 
 The known mistakes are edits of the solution, and a learner's program often has another shape. So the edit is searched
-in the learner's program (`repair.search`), and only an edit that was played is told. With several mistakes, the search
-aims at the runs of the solution with the *others*: an edit with which the learner's program has these runs mends the
-first mistake and nothing else.
+for in the learner's program (`repair/search.py`), and only an edit that was played is told. With several mistakes, the
+search wants the runs of the solution with the *other* mistakes: an edit that gives the learner's program these runs
+mends the first mistake and nothing else.
 
-If the edit changes another line than the one that the comparison of texts has found (`locate`), the card points at the
-edited line: an edit that was played knows better than a likeness.
+If the edit changes another line than the one that the comparison of texts has found (`locate.py`), the card points at
+the edited line: that the edit mends the mistake has been seen, that two lines are alike is only a sign.
 
 Example: the learner clips after `step()`. The edit found moves line 5, `opt.step()`, behind line 7.
+
+`notebook/check.py` and `grading/grade_submission.py` (for one's own file) call `with_own_edit` where `wants_own_edit`
+is true; `report/hint_ladder.py` words `Feedback.own_edit`. Kinds of edits are added in `repair/`; what is told of a
+kind's lines follows from its `Effect` (`_as_line_change`).
 """
 
 import logging
@@ -28,14 +32,14 @@ from grader.judging.repair.small_edits import SmallEdit
 from grader.observe.trace import Run, Trace
 from grader.sandbox.attempts_spent import AttemptsSpent
 
-_BUDGET = 120
+_MAX_PLAYS = 120
 """Maximum number of plays: with more, hardly any further edit was found."""
-_SECONDS = 2.0
+_MAX_SECONDS = 2.0
 """Wall-clock limit of the plays, looked at before each: the learner waits for the card."""
 _MAX_LINE_CHARACTERS = 400
-"""Maximum number of characters shown of the edited line beside the mistake, as of any line."""
+"""Maximum number of characters shown of the edited line; `assess.py` shows as many of other lines."""
 _MAX_LINES = 6
-"""Maximum number of lines of the old and of the new text of an edit that is told; more would give the answer away."""
+"""Maximum number of old lines, and of new lines, of an edit that is told; more would give the answer away."""
 
 
 def wants_own_edit(feedback: Feedback) -> bool:
@@ -54,9 +58,9 @@ def with_own_edit(
     origin: Origin,
     runner: Runner,
 ) -> Feedback:
-    """Return the feedback with the edit that mends its first mistake, and that mistake's line at the edit.
+    """Return the feedback with an `own_edit` that mends its first mistake, and with that mistake's line at the edit.
 
-    The feedback is returned as it is if no single edit can be told.
+    The feedback is returned as it is if there is no single edit that can be told, or if the search raises.
 
     Args:
         feedback: feedback for which `wants_own_edit` is true.
@@ -67,10 +71,10 @@ def with_own_edit(
         runner: plays edited versions of the learner's code where they can do no harm.
     """
     try:
-        edit = _search(exercise, runs, reference, origin, runner)
+        edit = _find_edit(exercise, runs, reference, origin, runner)
         lines = origin.source.split("\n")
-        change = None if edit is None else _lines_changed(lines, edit)
-        own_edit = None if change is None else _in_learners_file(lines, change, origin)
+        change = None if edit is None else _as_line_change(lines, edit)
+        own_edit = None if change is None else _as_own_edit(lines, change, origin)
         if own_edit is None:
             return feedback
         return _with_line_of_edit(replace(feedback, own_edit=own_edit), exercise)
@@ -85,7 +89,8 @@ def _with_line_of_edit(feedback: Feedback, exercise: Exercise) -> Feedback:
     The line stays where something is missing, or belongs elsewhere, and where the course has fixed it
     (`Mistake.only_near`).
     """
-    edit, first, *others = feedback.own_edit, *feedback.diagnosis.mistakes
+    edit = feedback.own_edit
+    first, *others = feedback.diagnosis.mistakes
     is_fixed = any(mistake.only_near for mistake in exercise.mistakes if mistake.id in first.ids)
     if edit is None or is_fixed or edit.effect in ("inserts", "moves"):
         return feedback
@@ -100,32 +105,36 @@ def _with_line_of_edit(feedback: Feedback, exercise: Exercise) -> Feedback:
     )
 
 
-def _search(
+def _find_edit(
     exercise: Exercise, runs: Mapping[str, Run], reference: Reference, origin: Origin, runner: Runner
 ) -> SmallEdit | None:
-    """Return an edit that alone makes the program's runs those of its other mistakes; None if none is found."""
-    # A feedback holds the mistakes' texts, not their programs: `explain`, which remembers, gives the programs.
+    """Return an edit that mends the first mistake: with it, the program's runs are those of the other mistakes.
+
+    None if none is found, or if the other mistakes cannot be put into one program to have runs to aim at.
+    """
+    # Feedback names mistakes but does not tell which of their variants were found. `explain` does, from its memory.
     trace = Trace(dict(runs))
     explanation = explain(trace, judge(exercise, trace, reference.solution_run), reference)
     first = explanation.mistakes[0].variant
     others = tuple(variant for variant in explanation.combination if variant != first)
-    if others and reference.source_with_mistakes(others) is None:  # they cannot be put into one program
+    if others and reference.source_with_mistakes(others) is None:
         return None
 
-    def aim(scenario: str) -> Run:
+    def wanted_run(scenario: str) -> Run:
         return reference.run_with_mistakes(others, scenario) if others else reference.solution_run(scenario)
 
-    found = search_repair(exercise, origin.source, runs, aim, _RunnerWithDeadline(runner), budget=_BUDGET)
+    limited = _RunnerWithDeadline(runner)
+    found = search_repair(exercise, origin.source, runs, wanted_run, limited, budget=_MAX_PLAYS)
     if found is None or not found.repairs_everything or len(found.edits) != 1:
         return None
     return found.edits[0]
 
 
 class _RunnerWithDeadline:
-    """A runner that plays nothing more once `_SECONDS` have passed; the search then ends with what it has found."""
+    """A runner that plays nothing more once `_MAX_SECONDS` have passed; the search then ends with what it has found."""
 
     def __init__(self, runner: Runner) -> None:
-        self._runner, self._deadline = runner, time.monotonic() + _SECONDS
+        self._runner, self._deadline = runner, time.monotonic() + _MAX_SECONDS
 
     def run(self, text: str, scenario: str) -> Run | None:
         if time.monotonic() > self._deadline:
@@ -135,7 +144,7 @@ class _RunnerWithDeadline:
 
 @dataclass(frozen=True)
 class _LineChange:
-    """An edit as lines of the program. Lines are counted from 0."""
+    """An edit as the lines that a hint tells of it. Lines of the program are counted from 0."""
 
     effect: Effect
     start: int
@@ -150,18 +159,22 @@ class _LineChange:
     """The lines after it, as in `OwnEdit`."""
 
 
-def _lines_changed(before: Sequence[str], edit: SmallEdit) -> _LineChange | None:
-    """Return the lines that an edit changes; None if it is a move that `_lines_moved` cannot read.
+def _as_line_change(before: Sequence[str], edit: SmallEdit) -> _LineChange | None:
+    """Return the lines that an edit changes; None if it is a move that `_as_line_move` cannot read.
 
-    Its effect is that on the lines that are shown, which may differ from the effect of the edit's kind.
+    The change's `effect` says what happens to the lines that are shown; it may differ from that of the edit's kind.
+
+    Args:
+        before: all lines of the program before the edit.
+        edit: the edit.
     """
     after = edit.program.split("\n")
-    start = _equal_at_the_beginning(before, after)
-    end = len(before) - _equal_at_the_beginning(before[start:][::-1], after[start:][::-1])
+    start = _count_equal_first_lines(before, after)
+    end = len(before) - _count_equal_first_lines(before[start:][::-1], after[start:][::-1])
     old, new = before[start:end], after[start : end + len(after) - len(before)]
     effect: Effect = KINDS[edit.kind].effect
     if effect == "moves":
-        return _lines_moved(before, edit, start, end)
+        return _as_line_move(before, edit, start, end)
     if effect == "guards":
         new = new[:1]  # the lines below it are the learner's, indented
     elif effect == "rewrites" and edit.old and not edit.new:
@@ -172,8 +185,11 @@ def _lines_changed(before: Sequence[str], edit: SmallEdit) -> _LineChange | None
     return _LineChange(effect, start, end, start, old, new)
 
 
-def _lines_moved(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _LineChange | None:
-    """Return the change of an edit that moves lines within `before[start:end]`; None unless they stand at one end."""
+def _as_line_move(before: Sequence[str], edit: SmallEdit, start: int, end: int) -> _LineChange | None:
+    """Return the change of an edit that moves lines from one end of `before[start:end]` to the other.
+
+    None if the moved lines stand at neither end.
+    """
     count = len(edit.old)
     if tuple(before[start : start + count]) == edit.old:
         first, behind = start, end  # they go down
@@ -186,17 +202,22 @@ def _lines_moved(before: Sequence[str], edit: SmallEdit, start: int, end: int) -
     return _LineChange(effect, first, first + count, behind, edit.old, edit.new)
 
 
-def _in_learners_file(before: Sequence[str], change: _LineChange, origin: Origin) -> OwnEdit | None:
+def _as_own_edit(before: Sequence[str], change: _LineChange, origin: Origin) -> OwnEdit | None:
     """Return the change with the line numbers of the learner's file.
 
-    None if it has no line or more than `_MAX_LINES`, if no line of text stands above it (as above an import), or if its
-    first line, its last or the one above it is not in the learner's file.
+    None if it has no line or too many (`_MAX_LINES`), if only empty lines stand above it (as above a first import), or
+    if its first line, its last or the one above it is not in the learner's file.
+
+    Args:
+        before: all lines of the program before the edit.
+        change: the edit.
+        origin: the learner's code.
     """
     behind = change.behind
     while behind and not before[behind - 1].strip():
         behind -= 1  # name the last line with text, not an empty one
-    longest = max(len(change.old), len(change.new))
-    if not behind or not 0 < longest <= _MAX_LINES:
+    line_count = max(len(change.old), len(change.new))
+    if not behind or not 0 < line_count <= _MAX_LINES:
         return None
     above = origin.place(behind)
     first, last = origin.place(change.start + 1), origin.place(max(change.end, change.start + 1))
@@ -214,8 +235,8 @@ def _in_learners_file(before: Sequence[str], change: _LineChange, origin: Origin
     )
 
 
-def _equal_at_the_beginning(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of lines that are equal at the beginning of both."""
+def _count_equal_first_lines(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of lines with which both texts begin alike."""
     return next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )

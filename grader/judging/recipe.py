@@ -16,6 +16,9 @@ What is read of a run: the array `theta` and the events, and of its evidence the
 (see `Run`). A *state* is a row of `theta`: all parameters, flattened to one vector, at the start (row 0) or after an
 update (row u after update u). Parameters at which a forward pass runs between two states, such as SAM's w + e, are
 *perturbed*: a row of `points`.
+
+`evidence.py` calls `recover_recipe` for the first wrong update of a scenario; `report/formulas.py` words the recipe. To
+tell another kind of ingredient apart: `_Ingredient` and `_candidate_gradients`.
 """
 
 from dataclasses import dataclass
@@ -41,7 +44,7 @@ _NEGLIGIBLE = 5e-4
 class _Ingredient(NamedTuple):
     """What a coefficient of the recipe belongs to: a batch, at states or at perturbed parameters.
 
-    Gradients of one batch at several states are one ingredient, and so are those at several perturbed parameters.
+    The gradients of one batch at several states are one ingredient. Those at several perturbed parameters are another.
     """
 
     is_perturbed: bool
@@ -51,7 +54,7 @@ class _Ingredient(NamedTuple):
 
 
 class _Update(NamedTuple):
-    """What one update of plain SGD did to the elements whose learning rate is above 0."""
+    """What one update of plain SGD did to the elements of `theta` whose learning rate is above 0."""
 
     is_updated: Array
     """For each element of `theta`, True if its learning rate is above 0. It is 0 if no optimizer holds the element."""
@@ -67,6 +70,7 @@ class _CandidateGradient(NamedTuple):
     parameters: Array
     """The parameters at which the gradient is taken, flattened."""
     ingredient: _Ingredient
+    """The batch whose gradient it is, and whether the parameters are perturbed."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ def recover_recipe(scenario: Scenario, run: Run, solution: Run, update: int, env
 
     None if:
 
-    - the scenario is not plain SGD (it has no `problem`), or the learner's loop takes the update back;
+    - the scenario is not plain SGD: it has no `problem`;
+    - the learner's loop takes the update back (`_is_taken_back`);
     - one of the runs lacks the update, or records the model's parameters in another shape;
     - no parameter has a learning rate above 0 in the update;
     - a state up to the update, or one of the gradients, has infinite numbers or NaN;
@@ -147,12 +152,12 @@ def _is_taken_back(run: Run, update: int) -> bool:
     return not next_is_step and bool(np.array_equal(theta[update + 1], theta[update - 1]))
 
 
-def _solve_mixture(run: Run, problem: Problem, number: int) -> _Mixture | None:
-    """Return the mixture of the update with this number; None if the run lacks it or its numbers are not usable."""
-    update = _read_update(run, problem, number)
+def _solve_mixture(run: Run, problem: Problem, update_number: int) -> _Mixture | None:
+    """Return the mixture of one update; None if the run lacks the update or its numbers are not usable."""
+    update = _read_update(run, problem, update_number)
     if update is None:
         return None
-    candidates = _candidate_gradients(run, len(problem.batches), number)
+    candidates = _candidate_gradients(run, len(problem.batches), update_number)
     gradients = np.stack(
         [
             _compute_gradient(problem, candidate.parameters, candidate.ingredient.batch)[update.is_updated]
@@ -176,28 +181,28 @@ def _solve_mixture(run: Run, problem: Problem, number: int) -> _Mixture | None:
     return _Mixture(by_ingredient, residual, has_unscaled_part)
 
 
-def _read_update(run: Run, problem: Problem, number: int) -> _Update | None:
-    """Return the update with this number, from 1; None if the run lacks it or its numbers are not usable."""
+def _read_update(run: Run, problem: Problem, update_number: int) -> _Update | None:
+    """Return one update, counted from 1; None if the run lacks it or its numbers are not usable."""
     theta, rates = run.arrays.get("theta"), run.evidence.get("lr")  # each of shape (states, elements)
-    if theta is None or rates is None or theta.shape != rates.shape or not 0 < number < len(theta):
+    if theta is None or rates is None or theta.shape != rates.shape or not 0 < update_number < len(theta):
         return None
-    is_updated = rates[number] > 0
+    is_updated = rates[update_number] > 0
     element_count = sum(parameter.numel() for parameter in problem.model.parameters())
     if theta.shape[1] != element_count or not is_updated.any():
         return None
-    update_rates = rates[number][is_updated]
+    update_rates = rates[update_number][is_updated]
     with np.errstate(over="ignore", invalid="ignore"):
-        applied_gradient = (theta[number - 1] - theta[number])[is_updated] / update_rates
-    if not np.isfinite(theta[: number + 1]).all() or not np.isfinite(applied_gradient).all():
+        applied_gradient = (theta[update_number - 1] - theta[update_number])[is_updated] / update_rates
+    if not np.isfinite(theta[: update_number + 1]).all() or not np.isfinite(applied_gradient).all():
         return None
     return _Update(is_updated, update_rates, applied_gradient)
 
 
 def _solve_with_unscaled_part(gradients: Array, update: _Update) -> tuple[Array, float] | None:
-    """Return the coefficients and the residual if a part of the update was not multiplied by the learning rates.
+    """Return the coefficients and the residual of a mixture with a part that was not multiplied by the learning rates.
 
-    None if such a part does not explain what the gradients leave unexplained. The coefficients of the part itself are
-    not returned.
+    The coefficients of that part are not among them. None if the two parts together do not explain the whole update, or
+    if a gradient is in both.
 
     Args:
         gradients: shape (elements, gradients).
@@ -217,8 +222,8 @@ def _solve_with_unscaled_part(gradients: Array, update: _Update) -> tuple[Array,
     return (scaled, residual) if residual <= _NEGLIGIBLE and is_in_one_part else None
 
 
-def _candidate_gradients(run: Run, batch_count: int, number: int) -> list[_CandidateGradient]:
-    """Return the gradients that may have gone into the update with this number: those of the forward passes before it.
+def _candidate_gradients(run: Run, batch_count: int, update_number: int) -> list[_CandidateGradient]:
+    """Return the gradients that may have gone into an update: those of the forward passes before it.
 
     Further forward passes of one batch at the same parameters give no further gradient. If no forward pass with known
     parameters saw a batch of the scenario, return the gradient of every batch at the state before the update. At most
@@ -228,7 +233,7 @@ def _candidate_gradients(run: Run, batch_count: int, number: int) -> list[_Candi
     for event in run.events:
         if event.kind != "forward" or event.batch is None or not 0 <= event.batch < batch_count:
             continue
-        parameters = _parameters_at(run, event) if 0 <= event.state < number else None
+        parameters = _parameters_at(run, event) if 0 <= event.state < update_number else None
         if parameters is not None:
             ingredient = _Ingredient(event.point is not None, event.batch)
             by_forward_pass[event.state, event.point, event.batch] = _CandidateGradient(
@@ -236,7 +241,7 @@ def _candidate_gradients(run: Run, batch_count: int, number: int) -> list[_Candi
             )
     if by_forward_pass:
         return list(by_forward_pass.values())[-_MAX_GRADIENTS:]
-    before_update = run.arrays["theta"][number - 1]
+    before_update = run.arrays["theta"][update_number - 1]
     return [
         _CandidateGradient(before_update, _Ingredient(False, batch))
         for batch in range(min(batch_count, _MAX_GRADIENTS))
@@ -246,7 +251,7 @@ def _candidate_gradients(run: Run, batch_count: int, number: int) -> list[_Candi
 def _parameters_at(run: Run, event: Event) -> Array | None:
     """Return the parameters at a forward pass: those of its state, or perturbed ones.
 
-    None if the trace, which may be forged, lacks these perturbed parameters, or holds infinite numbers or NaN there.
+    None if the trace, which may be forged, lacks the perturbed parameters or has infinite numbers or NaN among them.
     """
     theta, points = run.arrays["theta"], run.evidence.get("points")
     if event.point is None:
@@ -259,7 +264,7 @@ def _parameters_at(run: Run, event: Event) -> Array | None:
 
 
 def _compute_gradient(problem: Problem, flat_parameters: Array, batch: int) -> Array:
-    """Return the gradient of one batch's loss, flattened. This changes the model: it gets the given parameters."""
+    """Return the gradient of one batch's loss, flattened; leaves the given parameters in the problem's model."""
     parameters = list(problem.model.parameters())
     with torch.no_grad():
         torch.nn.utils.vector_to_parameters(
@@ -278,7 +283,7 @@ def _least_squares(gradients: Array, applied_gradient: Array) -> tuple[Array, fl
         gradients: shape (elements, gradients).
         applied_gradient: shape (elements,).
     """
-    # With rcond, gradients that are parallel up to rounding share a coefficient instead of getting huge opposite ones.
+    # With `rcond`, gradients that are parallel but for rounding share a coefficient; else they get huge opposite ones.
     coefficients, *_ = np.linalg.lstsq(gradients, applied_gradient, rcond=1e-10)
     with np.errstate(over="ignore", invalid="ignore"):
         size = float(np.linalg.norm(applied_gradient))

@@ -11,6 +11,9 @@ is loaded as a whole lesson.
   mistakes: all complete.
 - `reproduces` compares a program with a run, and may break the program off at the first weights that differ.
 - `run_so_far` gives whatever run is kept, complete or broken off.
+
+Whoever grades asks `cached_reference` and gives the `Reference` to `assess.py assess`; nothing is judged here. Where
+the programs come from: `edits.py` (mistakes), `solution.py` (the solution). How many are kept: the constants.
 """
 
 import io
@@ -75,8 +78,8 @@ class Reference:
         finalizer.atexit = False  # when Python exits, everything is gone anyway
         self._runs: OrderedDict[tuple[str, str], Run] = OrderedDict()
         """Runs of mistakes by (source, name of the scenario), the least recently used first."""
-        self._runs_in_order: dict[str, dict[str, Run]] = {}
-        """By source, all runs of a program that remembers something between scenarios."""
+        self._runs_in_driver_order: dict[str, dict[str, Run]] = {}
+        """For programs that remember something between scenarios (`_play`): by source and scenario, their runs."""
         self._new_behaviours: dict[tuple[str, str], int] = {}
         """Behaviours that the table lacks, by (name of the variant, name of the scenario)."""
 
@@ -115,9 +118,10 @@ class Reference:
         return combination_source(self.exercise, combination)
 
     def source_to_edit(self, variant: MistakeVariant, others: Combination = ()) -> str | None:
-        """Return the source that the variant edits: the solution with the other mistakes made; None if that cannot be.
+        """Return the source that the variant edits: the solution with the other mistakes made.
 
-        For a variant of one copy only (`MistakeVariant.copy`), and where one of the others is, it has two copies.
+        It has two copies of the code if the variant, or one of the others, is made in one copy only
+        (`MistakeVariant.copy`). None if the edits of the others cannot be combined.
         """
         return combination_source(self.exercise, others, in_two_copies=variant.copy > 0)
 
@@ -132,10 +136,9 @@ class Reference:
         """Yield the other variants of the same mistake that behave like this one in every scenario."""
         names = [scenario.name for scenario in self.exercise.driver.scenarios]
         for other in self.variants:
-            is_another_of_the_mistake = other != variant and other.mistake.id == variant.mistake.id
-            if is_another_of_the_mistake and all(
-                self.behaviour(other, name) == self.behaviour(variant, name) for name in names
-            ):
+            if other == variant or other.mistake.id != variant.mistake.id:
+                continue
+            if all(self.behaviour(other, name) == self.behaviour(variant, name) for name in names):
                 yield other
 
     def behaviour(self, variant: MistakeVariant, scenario: str) -> int:
@@ -146,7 +149,7 @@ class Reference:
         than the table is played; if it changes the scenario, it gets a negative number of its own, so that it counts as
         unlike all others.
         """
-        measured = self._table.get(scenario, {})
+        measured = self._behaviour_table.get(scenario, {})
         if variant.name in measured:
             return measured[variant.name]
         key = (variant.name, scenario)
@@ -158,28 +161,28 @@ class Reference:
     def reproduces(self, source: str, scenario: str, run: Run) -> bool:
         """Return True if the program with this source behaves as `run` does in a scenario.
 
-        The program is broken off where its weights first differ from the run's; a difference of another kind is seen
-        when it has ended. Most known mistakes differ from a wrong submission at its first wrong update, so hundreds of
-        them can be compared while a learner waits.
+        If the program has to be played, it is broken off where its weights first differ from the run's; a difference of
+        another kind is seen when it has ended. Most known mistakes differ from a wrong submission at its first wrong
+        update, so hundreds of them can be compared while a learner waits.
         """
         atol = self.exercise.driver[scenario].atol
         kept = self._kept_run(source, scenario)
         # An incomplete run was broken off where it differed from another run: it may be too short to tell.
-        if kept is None or not (kept.complete or _is_seen_to_differ(kept, run, atol)):
+        if kept is None or not (kept.complete or _differs_so_far(kept, run, atol)):
             kept = self._store_run(source, scenario, self._play(source, scenario, against=run))
         return kept.complete and find_difference(run, kept, atol, failures_agree=has_same_cause) is None
 
     @cached_property
-    def _table(self) -> Behaviours:
-        """The exercise's behaviours as `grader build` measured them."""
+    def _behaviour_table(self) -> Behaviours:
+        """The exercise's behaviours, by scenario and variant, as `grader build` measured them."""
         return behaviours_of(self.exercise)
 
     def _kept_run(self, source: str, scenario: str) -> Run | None:
         """Return the kept run, which may be incomplete; None if none is kept. The solution is played if need be."""
         if source == _SOLUTION:
             return self.solution_run(scenario)
-        if source in self._runs_in_order:
-            return self._runs_in_order[source][scenario]
+        if source in self._runs_in_driver_order:
+            return self._runs_in_driver_order[source][scenario]
         kept = self._runs.get((source, scenario))
         if kept is not None:
             self._runs.move_to_end((source, scenario))
@@ -193,27 +196,27 @@ class Reference:
         return run
 
     def _play(self, source: str, scenario: str, against: Run | None = None) -> Run:
-        """Play a scenario and return the run; what the program prints is thrown away, for it is not the learner's.
+        """Play a scenario and return the run.
 
         With `against`, the run is broken off, and so incomplete, at the first weights that differ from that run's.
 
-        A submission is played in the order of the driver. A program that remembers something from one scenario to the
-        next, such as one that counts in an attribute of its function, is therefore loaded anew and played in this
-        order.
+        A submission is played in all scenarios, in the order of the driver. So a program that remembers something from
+        one scenario to the next, such as one that counts in an attribute of its function, is loaded anew and played in
+        all scenarios in this order, too; all these runs are complete, and kept.
         """
         program = self._program(source)
-        before = _remembered(program, self.exercise.name)
+        before = _state_snapshot(program, self.exercise.name)
         run = self._play_scenario(program, scenario, against)
-        if source == _SOLUTION or _remembered(program, self.exercise.name) == before:
+        if source == _SOLUTION or _state_snapshot(program, self.exercise.name) == before:
             return run
         self._programs.pop(source).unload()
         fresh = self._program(source)
         names = [scenario.name for scenario in self.exercise.driver.scenarios]
-        self._runs_in_order[source] = {name: self._play_scenario(fresh, name) for name in names}
-        return self._runs_in_order[source][scenario]
+        self._runs_in_driver_order[source] = {name: self._play_scenario(fresh, name) for name in names}
+        return self._runs_in_driver_order[source][scenario]
 
     def _play_scenario(self, program: Program, scenario: str, against: Run | None = None) -> Run:
-        """Play a scenario with a loaded program; see `_play`."""
+        """Play a scenario with a loaded program; throw away what it prints, which is nothing of the learner's."""
         self.play_count += 1
         with redirect_stdout(io.StringIO()):
             return play_scenario(
@@ -250,35 +253,19 @@ def cached_reference(exercise: str, seed: int, device: str = "cpu") -> Reference
     return Reference(load_course().exercise(exercise), seed, device)
 
 
+@lru_cache(maxsize=_MAX_KEPT_SOLUTIONS)
+def _load_solution(lesson: str) -> Program:
+    """Return the loaded solution of a lesson, which its exercises share. Cached: do not modify."""
+    return load_program(solution_with_needed_imports(lesson), name=f"solution_{lesson}")
+
+
 def _unload(programs: Mapping[str, Program]) -> None:
     """Unload the programs of a `Reference` that has been garbage-collected."""
     for program in programs.values():
         program.unload()
 
 
-def _remembered(program: Program, definition: str) -> dict[str, object]:
-    """Return what shows that a definition remembers something: after it has done so, the returned value is another one.
-
-    Looked at are global variables, and attributes and default arguments of the function or class: the value of a number
-    or text, the length of a container, the identity of another object. Callables and modules are left out, since torch
-    wraps the `step` of an optimizer's class when the first one is made.
-    """
-    own = program.names.get(definition)
-    values = {name: value for name, value in program.names.items() if not name.startswith("__")}
-    values |= {f".{name}": value for name, value in vars(own).items()} if hasattr(own, "__dict__") else {}
-    values |= {f"({number})": value for number, value in enumerate(getattr(own, "__defaults__", None) or ())}
-    shown: dict[str, object] = {}
-    for name, value in values.items():
-        if value is None or isinstance(value, bool | int | float | str):
-            shown[name] = value
-        elif isinstance(value, dict | list | set):
-            shown[name] = len(value)
-        elif not callable(value) and not isinstance(value, types.ModuleType):
-            shown[name] = id(value)
-    return shown
-
-
-def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
+def _differs_so_far(incomplete: Run, run: Run, atol: float) -> bool:
     """Return True if an incomplete run differs from `run` in the part that was played.
 
     Only the weights are compared, because a run is broken off only where these differ. If `run` records none, True.
@@ -287,7 +274,25 @@ def _is_seen_to_differ(incomplete: Run, run: Run, atol: float) -> bool:
     return theta is None or not is_prefix(incomplete.arrays["theta"], theta, atol)
 
 
-@lru_cache(maxsize=_MAX_KEPT_SOLUTIONS)
-def _load_solution(lesson: str) -> Program:
-    """Return the loaded solution of a lesson, which its exercises share. Cached: do not modify."""
-    return load_program(solution_with_needed_imports(lesson), name=f"solution_{lesson}")
+def _state_snapshot(program: Program, definition: str) -> dict[str, object]:
+    """Return what a program holds between calls of one of its functions or classes, to see if a call changes it.
+
+    The snapshot has the global variables (by name), and the attributes (`.name`) and default arguments (`(0)`) of the
+    function or class: the value of a number or text, the length of a container, the identity of another object.
+    Callables and modules are left out, since torch wraps the `step` of an optimizer's class when the first one is made.
+    """
+    function = program.names.get(definition)
+    values = {name: value for name, value in program.names.items() if not name.startswith("__")}
+    if hasattr(function, "__dict__"):
+        values |= {f".{name}": value for name, value in vars(function).items()}
+    defaults = getattr(function, "__defaults__", None) or ()
+    values |= {f"({number})": value for number, value in enumerate(defaults)}
+    snapshot: dict[str, object] = {}
+    for name, value in values.items():
+        if value is None or isinstance(value, bool | int | float | str):
+            snapshot[name] = value
+        elif isinstance(value, dict | list | set):
+            snapshot[name] = len(value)
+        elif not callable(value) and not isinstance(value, types.ModuleType):
+            snapshot[name] = id(value)
+    return snapshot

@@ -5,8 +5,9 @@ line is the former.
 
 The third hint of a page (`report/hold_back.py`) shows these lines. If no edit of the learner's own code was found, the
 last step of `hint` (`report/hint_ladder.py`) shows the line if it is the only one and can stand in the learner's code
-as it is. `uncalled.py` looks for method calls in `changed_lines`, which are all of them. Repairs (`judging/repair/`)
-are edits of the learner's program instead.
+as it is. `uncalled.py` looks for method calls in `changed_lines`, which are all of them. Nothing here reads the
+learner's program; its edits are made in `repair/`. To show something else of the solution, or more: `right_lines` and
+`_MAX_LINES`.
 """
 
 import ast
@@ -44,15 +45,15 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
 
     If each of them also occurs somewhere in that program (it was moved, or one of several equal lines is gone), their
     neighbours come with them, because the lines alone would not show where they belong. Docstrings, comments and empty
-    lines are left out, and `...` stands between lines that are not neighbours then.
+    lines are left out, and `...` stands between lines that are not neighbours in what remains.
 
-    Empty if the mistake only adds lines or changes no code, if there would be more than `_MAX_LINES`, or if other
-    mistakes that are shown with it behave alike (`shown_alternatives`).
+    Empty if the mistake only adds lines or changes no code, if there would be more than `_MAX_LINES`, or if feedback
+    shows other mistakes that behave alike beside it (`shown_alternatives`).
     """
     if len(mistake.shown_alternatives) > 1:
         return ()
     right, wrong = _right_and_wrong(exercise, mistake)
-    shown = _changed(right, wrong)
+    shown = _changed_indices(right, wrong)
     if {right.lines[index].strip() for index in shown} <= {line.strip() for line in wrong.lines}:
         beside = {index + step for index in shown for step in (-1, 1)}
         # The header tells nothing about where a line belongs.
@@ -63,11 +64,11 @@ def right_lines(exercise: Exercise, mistake: ExplainedMistake) -> tuple[str, ...
 def changed_lines(exercise: Exercise, mistake: ExplainedMistake) -> list[str]:
     """Return all lines of the solution that the mistake's program lacks when the two are aligned.
 
-    Other than in `right_lines` they may be many, have no neighbours with them, and do not depend on mistakes that
-    behave alike.
+    Unlike `right_lines`, this returns any number of lines, never their neighbours, and also if other mistakes behave
+    alike.
     """
     right, wrong = _right_and_wrong(exercise, mistake)
-    return [right.lines[index] for index in sorted(_changed(right, wrong))]
+    return [right.lines[index] for index in sorted(_changed_indices(right, wrong))]
 
 
 def _right_and_wrong(
@@ -81,7 +82,7 @@ def _right_and_wrong(
 
 
 @cache
-def _changed(right: _BareDefinition, wrong: _BareDefinition) -> frozenset[int]:
+def _changed_indices(right: _BareDefinition, wrong: _BareDefinition) -> frozenset[int]:
     """Return the indices of the lines of `right` that `wrong` lacks when the two are aligned."""
     matcher = SequenceMatcher(None, right.lines, wrong.lines, autojunk=False)
     changes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
@@ -109,5 +110,6 @@ def _with_gaps(bare: _BareDefinition, indices: list[int]) -> Iterator[str]:
     lines = dedent("\n".join(bare.lines[index] for index in indices)).splitlines()
     for number, line in enumerate(lines):
         if number > 0 and indices[number] > indices[number - 1] + 1:
-            yield line[: len(line) - len(line.lstrip())] + _GAP
+            indentation = line[: len(line) - len(line.lstrip())]
+            yield indentation + _GAP
         yield line

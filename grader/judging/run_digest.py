@@ -1,7 +1,8 @@
 """Make a digest of what a submission did, equal for programs that behave alike to the bit.
 
-`explain` remembers explanations under this digest. It leaves out line numbers: they say where in the text something
-happened, not what happened. So the mistakes of programs that behave alike are searched once.
+`explain.py` remembers explanations under this digest, so that the mistakes of programs that behave alike are searched
+for once. The digest leaves out line numbers, which say where in the text something happened, and printed output, which
+is never compared. A new field of a run is added in `_pieces`.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from grader.observe.trace import Array, Run, Trace
 
 
 def behaviour_digest(trace: Trace) -> bytes:
-    """Return the digest of all runs of a trace and of the names of their scenarios."""
+    """Return the digest of all runs of a trace, in the order played, and of the names of their scenarios."""
     digest = hashlib.blake2b(digest_size=16)
     for scenario, run in trace.runs.items():
         for piece in _pieces(scenario, run):

@@ -7,6 +7,10 @@ little of the cause.
 
 Example: for `train_step(model, opt, loss_fn, xb, yb)`, a learner's `train_step(net, optim, criterion, x, y)` is right.
 Of `train_step(opt, model, loss_fn, xb, yb)`, the learner reads 「매개변수의 순서가 문제와 달라요」.
+
+Only the texts are compared: `assess.py` calls `signature_difference` for a program that failed and that known mistakes
+do not wholly explain. Another name for the same argument goes into `_SYNONYMS`, another difference into
+`_difference_by_position` or `_difference_by_keyword`.
 """
 
 import ast
@@ -29,11 +33,11 @@ _SYNONYMS = (
     ("loader", "dataloader", "data_loader"),
     ("params", "parameters"),
 )
-"""Groups of names that learners use for the same argument."""
+"""Groups of names that learners use for the same argument; a name of the exercise is in at most one of them."""
 _MAX_DEFAULT_CHARACTERS = 20
-"""A default value with more characters is shown as `...`, and so is any that is neither a constant nor a name."""
+"""Maximum length of a default value that is shown; a longer one is shown as `...`."""
 _MAX_SIGNATURE_CHARACTERS = 300
-"""A signature is cut after this many characters."""
+"""A signature is cut after this many characters: a learner's may be of any length."""
 _OTHER_ORDER = "매개변수의 순서가 문제와 달라요"
 """Korean for "the parameters are in another order than the exercise's"."""
 _NON_PLAIN_DECORATORS = {"staticmethod", "classmethod", "property"}
@@ -68,8 +72,8 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
     if learner is None or solution is None:
         return None
     is_method = isinstance(solution, ast.ClassDef)
-    for name, yours, right in _functions_called(learner, solution):
-        sentence = _call_problem(_Parameters(yours.args), _Parameters(right.args), is_method=is_method)
+    for name, yours, right in _compared_functions(learner, solution):
+        sentence = _first_difference(_Parameters(yours.args), _Parameters(right.args), is_method=is_method)
         if sentence is not None:
             return SignatureDifference(
                 sentence, _signature_text(name, yours.args), _signature_text(name, right.args), yours.lineno
@@ -77,12 +81,13 @@ def signature_difference(exercise: Exercise, source: str) -> SignatureDifference
     return None
 
 
-def _functions_called(
+def _compared_functions(
     learner: Definition, solution: Definition
 ) -> Iterator[tuple[str, ast.FunctionDef, ast.FunctionDef]]:
-    """Yield (name, learner's function, solution's function) for each function that is compared.
+    """Yield (name, learner's function, solution's function) for each function that the grader calls.
 
-    For a class, these are `__init__` and the public methods that both programs define as plain methods.
+    For a class, these are `__init__` and the public methods that both programs define as plain methods. Nothing is
+    yielded if one of the two is a function and the other a class.
     """
     if isinstance(learner, ast.FunctionDef) and isinstance(solution, ast.FunctionDef):
         yield solution.name, learner, solution
@@ -128,7 +133,7 @@ class _Parameters:
         return name in self.positional or name in self.keyword_only or self.has_kwargs
 
 
-def _call_problem(yours: _Parameters, right: _Parameters, *, is_method: bool) -> str | None:
+def _first_difference(yours: _Parameters, right: _Parameters, *, is_method: bool) -> str | None:
     """Return a Korean sentence on the first difference that makes a call fail; None if none is found.
 
     Args:
@@ -138,7 +143,7 @@ def _call_problem(yours: _Parameters, right: _Parameters, *, is_method: bool) ->
     """
     if is_method:
         if not yours.positional and yours.has_varargs:
-            return None  # `*args` takes the object and everything else
+            return None  # `*args` takes the object and every argument by position: assume that the rest fits
         # Without `self`, the object is passed as the learner's first parameter, and every other one is shifted.
         if not yours.positional or yours.positional[0] in right.positional[1:]:
             return "메서드의 첫 매개변수 `self`가 없어요"
@@ -146,7 +151,7 @@ def _call_problem(yours: _Parameters, right: _Parameters, *, is_method: bool) ->
 
 
 def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return what differs in the parameters that the grader passes by position; None if nothing does.
+    """Return a Korean sentence on what differs in the parameters that the grader passes by position; None if nothing.
 
     Examples, where the exercise has `(model, opt, xb)`:
 
@@ -174,7 +179,7 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
     if after_star:
         return f"{_list_of_parameters(after_star, '이/가')} 문제와 달리 `*` 뒤에 있어요"
     if missing_count > 0:
-        return _missing_from(right_required, yours_renamed, missing_count)
+        return _sentence_on_missing(right_required, yours_renamed, missing_count)
     # Enough parameters, known ones in order, but some shifted.
     if any(yours_renamed.index(name) != right_required.index(name) for name in common):
         inserted = [
@@ -189,7 +194,9 @@ def _difference_by_position(yours: _Parameters, right: _Parameters) -> str | Non
     return None
 
 
-def _missing_from(right_required: Sequence[str], yours_renamed: Sequence[str], missing_count: int) -> str:
+def _sentence_on_missing(
+    right_required: Sequence[str], yours_renamed: Sequence[str], missing_count: int
+) -> str:
     """Return a Korean sentence that names the missing parameters, or only counts them if the names are not certain.
 
     Example: where `model, opt, xb` are required, `(model, opt)` lacks `xb`, but `(model, z)` lacks `opt` or `xb`.
@@ -201,9 +208,9 @@ def _missing_from(right_required: Sequence[str], yours_renamed: Sequence[str], m
 
 
 def _difference_by_keyword(yours: _Parameters, right: _Parameters) -> str | None:
-    """Return what differs in the parameters that the grader passes by name; None if nothing does.
+    """Return a Korean sentence on what differs in the parameters that the grader passes by name; None if nothing.
 
-    This includes parameters that the grader does not pass at all although the learner's function requires them.
+    Parameters that the grader does not pass at all, although the learner's function requires them, differ, too.
     """
     passed = [*right.keyword_only, *(name for name in right.positional if name not in right.required)]
     missing = [name for name in passed if not yours.accepts_keyword(name)]
@@ -229,7 +236,7 @@ def _difference_by_keyword(yours: _Parameters, right: _Parameters) -> str | None
 
 
 def _list_of_parameters(names: Sequence[str], forms: str) -> str:
-    """Return `매개변수`, the first names and the number of the others, and a particle.
+    """Return `매개변수`, the first names, the number of the others if there are any, and a particle.
 
     Args:
         names: the names, at least one.
@@ -246,7 +253,7 @@ def _list_of_parameters(names: Sequence[str], forms: str) -> str:
 def _with_exercise_names(names: Sequence[str], right: _Parameters) -> list[str]:
     """Return the names with each synonym of a required parameter replaced by the exercise's name for it.
 
-    Names that would become the same one stay as they are: nobody knows which of `y` and `target` is `yb`.
+    Names stay as they are if two would become the same: nobody knows which of `y` and `target` is `yb`.
     """
     exercise_names: dict[str, str] = {}
     for name in right.required:
@@ -276,6 +283,6 @@ def _signature_text(name: str, arguments: ast.arguments) -> str:
 
 
 def _shortened_default(default: ast.expr) -> ast.expr:
-    """Return a default value to show: itself if it is a short constant or name, else `...`."""
+    """Return a default value to show: itself if it is a short constant or a short name, else `...`."""
     text = ast.unparse(default) if isinstance(default, ast.Constant | ast.Name) else ""
     return default if 0 < len(text) <= _MAX_DEFAULT_CHARACTERS else ast.Constant(...)

@@ -1,8 +1,8 @@
 """Read the solutions: a lesson's program, and the text of one exercise in it.
 
 A *source* is the text of a program or of a definition in it. `exercise_source` returns that of one exercise, its
-function or class; `solution_source` that of the whole lesson. `judging.edits` makes the programs of known mistakes from
-the source of their exercise.
+function or class; `solution_source` that of the whole lesson. `edits.py` makes the programs of known mistakes from the
+source of their exercise, and `reference.py` plays `solution_with_needed_imports`. Nothing is executed here.
 """
 
 import ast
@@ -131,5 +131,5 @@ def _names_needed(body: Sequence[ast.stmt], exercises: Sequence[Exercise]) -> se
 
 
 def _names_defined(node: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement defines or assigns."""
+    """Return the names that a top-level statement defines or assigns; none for an import."""
     return [node.name] if isinstance(node, DEFINITIONS) else assignments_of_names(node)

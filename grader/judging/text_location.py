@@ -183,10 +183,11 @@ def _place_in_twin_block(
     if new & (learner_texts | base_texts):
         return None
     twins = TwinBlocks(definition)
+    # Without `near`, a compound statement counts only if the mistake narrows its condition: a block without the
+    # statement is what the learner wrote for the cases that the narrowed condition leaves out.
+    takes_compound = has_near or any(change.narrows_condition for change in changed.changes)
     for statement in learner:
-        # Without `near`, compound statements do not count: where the mistake makes a condition hold more rarely, the
-        # learner's `if` may have the right condition, but stand in the wrong block.
-        is_old = statement.text in old and (has_near or not is_compound(statement.node))
+        is_old = statement.text in old and (takes_compound or not is_compound(statement.node))
         place = twins.missing_place(statement.node) if is_old else None
         if place is not None:
             return Location(place.line, side="before" if place.is_before else "after")

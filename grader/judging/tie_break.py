@@ -5,6 +5,10 @@ and how often, coarsely enough that right programs of different styles usually a
 
 Example: under SGD, the parameters stay as they are both without `backward` and without `step`. The events of the
 learner's program show which of the two is missing.
+
+`explain.py` calls `break_tie` with the combinations that `mistake_search.py` found. To tell apart two mistakes by
+something else that programs do: a field of `_WorkFingerprint`, and its value in `_work_fingerprint`. What only the
+learner's text tells belongs into `twins_by_text.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,12 +54,11 @@ class _WorkFingerprint:
 
 
 def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[Combination]:
-    """Return those of the combinations found that work most like the submission.
+    """Return those of the combinations found that work most like the submission; several if they work alike.
 
-    Several are returned if they work alike. One of them may hold another variant of a mistake than the combination that
-    was found, which behaves alike but works more like the submission. The list is empty if the programs of all
-    combinations touch the model and the submission does not. Scenarios are compared one after the other until the
-    combinations that are left all make the same mistakes.
+    In a combination returned, one mistake may be made in another variant than in the one found: one that behaves alike
+    but works more like the submission. The list is empty if the programs of all combinations touch the model and the
+    submission does not. Scenarios are compared one after the other, until all combinations left make the same mistakes.
 
     Args:
         found: combinations that explain the submission equally well.
@@ -65,7 +68,7 @@ def break_tie(found: FoundMistakes, trace: Trace, reference: Reference) -> list[
     kept = list(found.combinations)
     if not any(run.events for run in trace.runs.values()):
         # The submission does not touch the model at all. A program that does cannot work like it.
-        kept = [c for c in kept if not _has_events(c, trace.runs, reference)]
+        kept = [combination for combination in kept if not _has_events(combination, trace.runs, reference)]
     if _make_different_mistakes(kept):
         kept = _add_equivalent_variants(kept, reference)
     for name in _scenarios_to_compare(found, trace, reference):
@@ -91,9 +94,10 @@ def _add_equivalent_variants(combinations: Sequence[Combination], reference: Ref
 
     The search keeps one of the variants that behave alike; another may work more like the learner's program.
     """
-    return list(
-        dict.fromkeys(other for c in combinations for other in (c, *_with_equivalent_variants(c, reference)))
-    )
+    extended: list[Combination] = []
+    for combination in combinations:
+        extended += (combination, *_with_equivalent_variants(combination, reference))
+    return list(dict.fromkeys(extended))  # without duplicates, in this order
 
 
 def _with_equivalent_variants(combination: Combination, reference: Reference) -> Iterator[Combination]:
@@ -129,33 +133,39 @@ def _break_tie_in_scenario(
     fingerprint = _work_fingerprint(learner_run)
     agreements = [_agreeing_fields(fingerprint, _work_fingerprint(run)) for run in runs]
     best = max(agreements)
-    return [c for c, agreement in zip(combinations, agreements, strict=True) if agreement == best]
+    return [
+        combination
+        for combination, agreement in zip(combinations, agreements, strict=True)
+        if agreement == best
+    ]
 
 
 def _agreeing_fields(one: _WorkFingerprint, other: _WorkFingerprint) -> tuple[bool, ...]:
-    """Return for each field, in order, True if it is equal. Of two such tuples, the larger agrees in earlier fields."""
+    """Return for each field, in order, True if it is equal.
+
+    Of two such tuples, the larger is the one that agrees in the first field in which only one of them agrees.
+    """
     return tuple(getattr(one, f.name) == getattr(other, f.name) for f in fields(_WorkFingerprint))
 
 
 def _work_fingerprint(run: Run) -> _WorkFingerprint:
     """Return how a program works, by the events of the first call that has any; fields that look at all calls say so.
 
-    The first call of a class makes an object, in which nothing happens yet.
+    That need not be call 0: the first call of a class makes an object, in which nothing happens yet.
     """
     first_call = min((e.call for e in run.events), default=0)
     events = [e for e in run.events if e.call == first_call]
     kinds = [e.kind for e in events]
     batches = {e.batch for e in events if e.kind == "forward" and e.batch is not None}
     gradients_left = run.evidence.get("gradients_left")
+    has_both = "step" in kinds and "backward" in kinds
+    before_clip = frozenset(kinds[: kinds.index("clip")]) if "clip" in kinds else None
     return _WorkFingerprint(
         calls_backward="backward" in kinds,
         reaches_parameters="gradient" in kinds,
         calls_step="step" in kinds,
-        step_precedes_backward={"step", "backward"} <= set(kinds)
-        and kinds.index("step") < kinds.index("backward"),
-        kinds_before_clip=frozenset(kinds[: kinds.index("clip")]) & _KINDS_ORDERED_AGAINST_CLIP
-        if "clip" in kinds
-        else None,
+        step_precedes_backward=has_both and kinds.index("step") < kinds.index("backward"),
+        kinds_before_clip=None if before_clip is None else before_clip & _KINDS_ORDERED_AGAINST_CLIP,
         gradients_at_step=frozenset(e.gradients for e in run.events if e.kind == "step"),
         leaves_gradients=gradients_left is not None and bool(gradients_left.any()),
         step_count=kinds.count("step"),
@@ -164,7 +174,7 @@ def _work_fingerprint(run: Run) -> _WorkFingerprint:
 
 
 def _backward_surplus(events: Sequence[Event], batch_count: int) -> int:
-    """Return the field `_WorkFingerprint.backward_surplus`.
+    """Return what the field `backward_surplus` of `_WorkFingerprint` says.
 
     Args:
         events: the events of one call.

@@ -32,6 +32,10 @@ this way.
 Example: `returns-tensor` says `{alone: 값은 맞지만 float가 아니에요.}`. Beside a loss that is not divided, the value
 that is returned is wrong, and the sentence is left out. It is left out as well beside an update that is never made: the
 values that were recorded may be right, those of the next call are not.
+
+`assess.py` calls `true_explanation` for each mistake that explains the learner's runs; the clinic calls
+`explanations_of_combined_mistakes`. `course/conditions.py` reads the braces. A condition word is added there and here:
+a function, its place in `_PREDICATES`, and a line above.
 """
 
 from collections import Counter
@@ -74,12 +78,12 @@ def true_explanation(
         reference: the runs with which they were compared.
     """
     made, named = mistake.variant, mistake.shown_alternatives[0]
-    # Of twins, feedback may name one while the variant that was found belongs to another. A variant may have an
-    # explanation of its own, which is no text on the other twin.
+    # Of twins (mistakes that behave alike), feedback may name one while the variant that was found is of another. An
+    # explanation that the variant has of its own says nothing of the named one then.
     text = named.explanation(made.number) if named.id == made.mistake.id else named.explain
     has_own_text = text != named.explain
     cases = reference.exercise.cases
-    if cases is not None and made.copy:  # true of a twin, too, which behaves alike
+    if cases is not None and made.copy:  # also true if another twin is named, because that behaves alike
         text = f"{text} {cases.first if made.copy == 1 else cases.second}"
     runs = ComparedRuns(
         usual=made if has_own_text else MistakeVariant(named, 0),
@@ -285,12 +289,12 @@ def _is_less(runs: ComparedRuns, field: str) -> bool:
 
 
 def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
-    """Return True if numbers of the array differ from the solution's, and all that do lie on one side of them.
+    """Return True if some numbers of the array differ from the solution's, and all of these to the same side.
 
     Args:
-        runs: those that are compared, scenario by scenario.
+        runs: the runs to compare, scenario by scenario.
         field: name of the array.
-        sign: 1 for the side of larger numbers, -1 for that of smaller ones.
+        sign: 1 if the numbers must be larger than the solution's, -1 if smaller.
     """
     has_difference = False
     for run, solution, atol in runs.pairs_with_solution():
@@ -298,7 +302,8 @@ def _differs_only_to_side(runs: ComparedRuns, field: str, sign: int) -> bool:
         if expected is None:
             continue
         if got is None or got.shape != expected.shape or got.dtype.kind not in "fiu":
-            return False  # "fiu": floats and integers; a boolean or complex number is not larger than another
+            # `dtype.kind`: floats, signed and unsigned integers. A boolean is not larger than another.
+            return False
         excess = sign * (np.atleast_1d(got).astype(float) - np.atleast_1d(expected).astype(float))
         by_row = tolerances(field, expected, atol)
         tolerance = by_row.reshape(-1, *[1] * (excess.ndim - 1))  # the same for all elements of a row

@@ -1,8 +1,10 @@
 """Find a method call that the learner wrote, but that is never made.
 
 Either its parentheses are missing (the line `opt.step` does nothing), or it stands behind a `return` or the like
-(`_LEAVES`) in the same block, so that its line is never reached. Such a program behaves as one with the known mistake
-that lacks the call. So this is looked for only where such a mistake explains the program.
+(`_LEAVING`) in the same block, so that its line is never reached. Such a program behaves as one with the known mistake
+that lacks the call. So `assess.py` calls `unmade_call` only for mistakes that explain the program; the card then points
+at the call and says why it is not made. Only the text is read. To add another reason why a call is not made: a search
+in `unmade_call`, and a case in `tests/judging/test_right_lines.py`.
 """
 
 import ast
@@ -19,8 +21,8 @@ from grader.submission.syntax import Definition, definition_of
 
 _METHOD_CALL = re.compile(r"\.(\w+)\(")
 """Matches a method call in a line of code; the group is the method's name."""
-_LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
-"""Statements behind which nothing of the same block is reached, with their keywords."""
+_LEAVING = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
+"""Statements that leave their block, so that nothing behind them in it is reached, with their keywords."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,10 @@ class UnmadeCall:
 
 
 def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -> UnmadeCall | None:
-    """Return a call that is not made, of a method that the solution calls in a line changed by the mistake; else None.
+    """Return a call in the learner's program that is never made, of a method whose call the mistake may lack.
 
-    Calls without parentheses come before those that are never reached.
+    These are the methods that the solution calls in the lines that the mistake changes. A call without parentheses is
+    returned rather than one that is never reached. None if there is neither.
 
     Args:
         exercise: the exercise that was judged.
@@ -48,18 +51,18 @@ def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -
     definition = definition_of(origin.source, exercise.name)
     if definition is None:
         return None
-    missing_calls = set(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))
+    methods = set(_METHOD_CALL.findall("\n".join(changed_lines(exercise, mistake))))
     for node in ast.walk(definition):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Attribute)
-            and node.value.attr in missing_calls
+            and node.value.attr in methods
         ):
             code = ast.unparse(node.value)
             return UnmadeCall(node.lineno, f"`{code}` 뒤에 괄호가 없어서 불리지 않았어요.")
     for leaving, call in _calls_never_reached(definition):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in missing_calls:
-            word = _LEAVES[type(leaving)]
+        if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
+            word = _LEAVING[type(leaving)]
             return UnmadeCall(
                 leaving.lineno,
                 f"`{ast.unparse(call)}` 줄이 `{word}` 뒤에 있어서 실행되지 않았어요.",
@@ -69,11 +72,11 @@ def unmade_call(exercise: Exercise, mistake: ExplainedMistake, origin: Origin) -
 
 
 def _calls_never_reached(definition: Definition) -> Iterator[tuple[ast.stmt, ast.Call]]:
-    """Yield each call that stands behind a statement of `_LEAVES` in its block, with that statement."""
+    """Yield (statement, call) for each call that stands behind a statement of `_LEAVING` in the same block."""
     for parent in ast.walk(definition):
         for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
-            rest = (
-                [*dropwhile(lambda node: type(node) not in _LEAVES, block)] if isinstance(block, list) else []
-            )
-            for dead in rest[1:]:
-                yield from ((rest[0], node) for node in ast.walk(dead) if isinstance(node, ast.Call))
+            if not isinstance(block, list):  # no block, or the expression of a lambda or conditional
+                continue
+            rest = [*dropwhile(lambda node: type(node) not in _LEAVING, block)]
+            for unreached in rest[1:]:
+                yield from ((rest[0], node) for node in ast.walk(unreached) if isinstance(node, ast.Call))

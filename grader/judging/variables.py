@@ -1,6 +1,8 @@
 """Read, list and rename the variables of a definition: its names, and the attributes that it stores on `self`.
 
-A variable is named `x`, or `self.x` if it is an attribute of the object.
+A variable is named `x`, or `self.x` if it is an attribute of the object. The comparison of texts (`variable_roles.py`,
+`compared_statements.py`, `inlined_helpers.py`), repairs and the clinic use these functions. Which variables correspond
+to each other is decided in `variable_roles.py`.
 """
 
 import ast
@@ -21,7 +23,7 @@ def variables_in(node: ast.AST) -> set[str]:
 
 
 def rename_variables(node: ast.AST, new_names: dict[str, str]) -> ast.AST:
-    """Return a copy of a tree in which variables have new names. The nodes of renamed ones have no line numbers.
+    """Return a copy of a tree in which variables have new names. The new nodes of renamed uses have no line numbers.
 
     Args:
         node: the tree; it is not modified.

@@ -12,6 +12,9 @@ A default device that the program sets is taken back at once, because the driver
 request is needed for that: setting the device alone does not fail.
 
 Not translated: a function of `torch.cuda` that the program keeps elsewhere than under a global name.
+
+Each `program.Program` has its `CudaRequests`: `program.py` asks it while the program is loaded, `recorder.py` while the
+learner's function runs. To let another function of `torch.cuda` answer without a GPU, add it to `_STUB_RESULTS`.
 """
 
 import re
@@ -66,17 +69,17 @@ _set_default_device = torch.set_default_device
 class CudaRequests:
     """What a program asked of CUDA, and whether that is translated."""
 
-    translated: bool = False
-    """True from the first request that failed."""
+    are_translated: bool = False
+    """True from the first request that failed: from then on, requests are translated."""
     line: int | None = None
     """Line of the program that made it; None if no line of the program is known, or if it only pinned memory."""
-    asked: bool = False
+    was_translated: bool = False
     """True once a request has been translated; pinned memory does not count, because it is no other device."""
 
     @property
     def note(self) -> str | None:
         """A Korean line for the learner, which names the first request; None if none was translated."""
-        if not self.asked:
+        if not self.was_translated:
             return None
         return _NOTE if self.line is None else f"{self.line}번째 줄: {_NOTE}"
 
@@ -87,19 +90,19 @@ class CudaRequests:
             True if what failed should be tried once more.
         """
         if (
-            self.translated
+            self.are_translated
             or failure.own
             or failure.type not in _RAISED_BY_TORCH
             or not _LACKS_GPU.search(failure.message)
             or torch.cuda.is_available()
         ):
             return False
-        self.translated, self.line = True, failure.line
+        self.are_translated, self.line = True, failure.line
         return True
 
     @contextmanager
     def translating(self, names: Mapping[str, Any], line: int | None = None) -> Iterator[None]:
-        """Translate requests inside this context if a request has failed before. Always keep the default device.
+        """Translate requests inside this context if a request has failed before. Always restore the default device.
 
         Args:
             names: the program's global names, among which may be functions of `torch.cuda`.
@@ -107,21 +110,21 @@ class CudaRequests:
         """
         default = _default_device()
         try:
-            if self.translated:
+            if self.are_translated:
                 with self._translating(names):
                     yield
             else:
                 yield
         except BaseException:
-            self._put_back(default)
+            self._restore_default_device(default)
             raise
-        if self._put_back(default):
-            if not self.translated:
-                self.translated, self.line = True, line
-            self.asked = True
+        if self._restore_default_device(default):
+            if not self.are_translated:
+                self.are_translated, self.line = True, line
+            self.was_translated = True
 
-    def _put_back(self, default: "torch.device | None") -> bool:
-        """Make the default device again what it was; return True if it has become CUDA without a GPU."""
+    def _restore_default_device(self, default: "torch.device | None") -> bool:
+        """Restore the default device; return True if the program had set it to CUDA, and there is no GPU."""
         now = _default_device()
         if now == default or torch.cuda.is_available():
             return False
@@ -134,16 +137,17 @@ class CudaRequests:
     @contextmanager
     def _translating(self, names: Mapping[str, Any]) -> Iterator[None]:
         """Translate requests inside this context."""
+        # `torch.load` asks each reader in turn where to put a storage: (priority, name of its place, the reader).
         mode, reader = _CudaAsCpu(self), (0, _no_location, self._read_on_cpu)
         readers = torch.serialization._package_registry
-        stand_ins = {name: self._answering(answer) for name, answer in _STUB_RESULTS.items()}
+        stand_ins = {name: self._stand_in_returning(result) for name, result in _STUB_RESULTS.items()}
         before = {name: getattr(torch.cuda, name) for name in stand_ins}
         module_to = torch.nn.Module.to
-        generators = self._generators()
-        pairs = [(torch.Generator, generators), *((before[name], stand_ins[name]) for name in before)]
+        generator_class = self._generator_class()
+        pairs = [(torch.Generator, generator_class), *((before[name], stand_ins[name]) for name in before)]
         _exchange(names, pairs)
         vars(torch.cuda).update(stand_ins)
-        torch.Generator = generators  # type: ignore[assignment,misc]
+        torch.Generator = generator_class  # type: ignore[assignment,misc]
         torch.nn.Module.to = _move_by_name  # type: ignore[assignment,method-assign]
         readers.insert(0, reader)
         _push(mode)
@@ -158,31 +162,31 @@ class CudaRequests:
             vars(torch.cuda).update(before)
             _exchange(names, [(stand_in, own) for own, stand_in in pairs])
 
-    def _generators(self) -> type:
-        """Return a class in the place of `torch.Generator`, whose objects torch would take: they are torch's own.
+    def _generator_class(self) -> type:
+        """Return a class to put in the place of `torch.Generator`. Calling it makes an object of torch's own class.
 
-        No mode sees `torch.Generator(device="cuda")`.
+        It is needed because no torch function mode sees a call of `torch.Generator(device="cuda")`.
         """
         requests = self
 
-        class Generators(type):
+        class GeneratorMeta(type):
             def __instancecheck__(cls, value: object) -> bool:
                 return isinstance(value, _Generator)
 
-        class Generator(metaclass=Generators):
+        class Generator(metaclass=GeneratorMeta):
             def __new__(cls, device: Any = "cpu") -> Any:
-                is_cuda = _Device(_named(device)).type == "cuda"
-                requests.asked |= is_cuda
+                is_cuda = _Device(_device_name(device)).type == "cuda"
+                requests.was_translated |= is_cuda
                 return _Generator("cpu" if is_cuda else device)
 
         return Generator
 
-    def _answering(self, answer: object) -> Callable[..., object]:
-        """Return a function that takes anything and returns `answer`."""
+    def _stand_in_returning(self, result: object) -> Callable[..., object]:
+        """Return a function that takes anything and returns `result`."""
 
         def stand_in(*_: object, **__: object) -> object:
-            self.asked = True
-            return answer
+            self.was_translated = True
+            return result
 
         return stand_in
 
@@ -190,17 +194,19 @@ class CudaRequests:
         """Return the storage as it is, on the CPU, if `torch.load` would move it to CUDA; None: let torch decide."""
         if not _CUDA_NAME.fullmatch(location):
             return None
-        self.asked = True
+        self.was_translated = True
         return storage
 
 
 def _no_location(_: Any) -> None:
-    """Return None: torch's own functions name the place of a storage that is saved."""
+    """Return None, so that torch's own functions name the place of a storage that is saved."""
 
 
 def _move_by_name(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
     """Move a module as `Module.to` does; a number names a CUDA device, which `Module.to` refuses without a GPU."""
-    return _module_to(module, *map(_named, args), **{key: _named(value) for key, value in kwargs.items()})
+    return _module_to(
+        module, *map(_device_name, args), **{key: _device_name(value) for key, value in kwargs.items()}
+    )
 
 
 def _default_device() -> "torch.device | None":
@@ -210,29 +216,29 @@ def _default_device() -> "torch.device | None":
 
 
 def _exchange(names: Mapping[str, Any], pairs: list[tuple[object, object]]) -> None:
-    """Put the second of each pair in the place of the first wherever it is the value of a global name.
+    """Replace the first object of each pair by the second wherever a global name has it as its value.
 
     For a function of a notebook, the global names are those of the kernel.
     """
-    new = {id(one): other for one, other in pairs}
-    # Of other values, reading an attribute could run code of the program.
-    plain = (value for value in names.values() if type(value) in (FunctionType, type))
-    is_of_kernel = any(value.__module__ == "__main__" for value in plain)
+    replacements = {id(old): new for old, new in pairs}
+    # Only functions and classes: reading an attribute of another value could run code of the program.
+    definitions = (value for value in names.values() if type(value) in (FunctionType, type))
+    is_of_kernel = any(value.__module__ == "__main__" for value in definitions)
     for namespace in (names, *([vars(sys.modules["__main__"])] if is_of_kernel else [])):
         for name, value in list(namespace.items()):
-            if id(value) in new:
-                namespace[name] = new[id(value)]  # type: ignore[index]
+            if id(value) in replacements:
+                namespace[name] = replacements[id(value)]  # type: ignore[index]
 
 
-def _named(device: Any) -> Any:
-    """Return `cuda:0` for 0; anything but a number as it is."""
+def _device_name(device: Any) -> Any:
+    """Return `cuda:0` for 0, as torch reads a number; anything but a number as it is."""
     return f"cuda:{device}" if type(device) is int else device
 
 
 def _leave(mode: "_CudaAsCpu") -> None:
-    """Leave the mode, also if the program left others on above it.
+    """Leave the mode, also if the program has entered other modes and not left them.
 
-    Those stay on, in their order: the sandbox reports them (`sandbox.inside.dispatcher`).
+    These stay on, in their order: the sandbox reports them (`sandbox.inside.dispatcher`).
     """
     above = []
     while _modes_in_force():
@@ -256,20 +262,20 @@ class _CudaAsCpu(TorchFunctionMode):
         """Call `func` on the CPU; torch calls this in place of each of its functions."""
         kwargs = dict(kwargs or {})
         if func is _Device:
-            return func(*map(_named, args), **kwargs)
+            return func(*map(_device_name, args), **kwargs)
         if func is _cuda:
-            self._requests.asked = True
+            self._requests.was_translated = True
             return args[0]
         if func is _pin or kwargs.get("pin_memory"):
-            if not self._requests.asked:
+            if not self._requests.was_translated:
                 self._requests.line = None
             if func is _pin:
                 return args[0]
             kwargs["pin_memory"] = False
         if func is _to and len(args) > 1:
-            args = (args[0], _named(args[1]), *args[2:])
+            args = (args[0], _device_name(args[1]), *args[2:])
         if "device" in kwargs:
-            kwargs["device"] = _named(kwargs["device"])
+            kwargs["device"] = _device_name(kwargs["device"])
         if kwargs.get("device") is None and func in _device._device_constructors():
             kwargs["device"] = _device.CURRENT_DEVICE  # as torch would, after this function
         return func(*map(self._on_cpu, args), **{name: self._on_cpu(value) for name, value in kwargs.items()})
@@ -283,5 +289,5 @@ class _CudaAsCpu(TorchFunctionMode):
             replacement = "cpu"
         elif type(value) is str and (old := _OLD_TYPE.fullmatch(value)):
             replacement = f"torch.{old[1]}"
-        self._requests.asked |= replacement is not value
+        self._requests.was_translated |= replacement is not value
         return replacement

@@ -1,4 +1,7 @@
-"""Notice when a learner's function changes the data it is given: batches, lists of batches, loaders."""
+"""Notice when a learner's function changes the data it is given: batches, lists of batches, loaders.
+
+`recorder.py` makes an `ArgumentGuard` before each call of the learner's function and records its `changes` after it.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_DEPTH = 3  # levels of nesting to look into: a list of batches, a batch, its tensors
+_MAX_DEPTH = 3
+"""Maximum number of levels to look into: a list of batches, a batch, its tensors."""
 
 
 class ArgumentGuard:
@@ -18,10 +22,13 @@ class ArgumentGuard:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._tensors: list[tuple[Tensor, Tensor]] = []
+        """Pairs of a tensor and its copy."""
         self._lists: list[tuple[list[Any], list[Any]]] = []
+        """Pairs of a list and its copy."""
         self._batches: list[tuple[dict[Any, Any], dict[Any, Tensor]]] = []
+        """Pairs of a dict and a dict of the tensors that it held."""
         for value in values:
-            self._note(getattr(value, "batches", value), _DEPTH)
+            self._note(getattr(value, "batches", value), _MAX_DEPTH)
 
     def _note(self, value: Any, depth: int) -> None:
         """Copy the data in a value, looking `depth` levels into lists and tuples."""
@@ -50,8 +57,10 @@ class ArgumentGuard:
 
 
 def _same_items(now: list[Any], before: list[Any]) -> bool:
+    """Return True if both lists hold the same objects."""
     return len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
 
 
 def _same_values(now: Tensor, before: Tensor) -> bool:
+    """Return True if both tensors have the same type, shape and numbers."""
     return now.dtype == before.dtype and now.shape == before.shape and torch.equal(now.detach(), before)

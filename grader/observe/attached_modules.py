@@ -2,6 +2,9 @@
 
 So a program with its modules stays one text, which is sent, edited and compared like any other. Only an import that
 would fail without them finds them: no module of Python, of torch or of the grader can be replaced.
+
+`submission/siblings.py` finds the modules, `submission/source_file.py` attaches them by `with_modules`. Before
+`program.py` executes the program, it lets imports find them (`modules_of`, `offer`).
 """
 
 import importlib.abc
@@ -13,6 +16,7 @@ import types
 from collections.abc import Mapping, Sequence
 
 _MARK = "#: modules "
+"""Beginning of the comment; the modules follow as JSON."""
 
 
 def with_modules(text: str, modules: Mapping[str, str]) -> str:
@@ -28,15 +32,15 @@ def with_modules(text: str, modules: Mapping[str, str]) -> str:
 
 def without_modules(text: str) -> str:
     """Return a program's text as it was before modules were attached."""
-    body, mark, _ = _parted(text)
-    return body if mark else text
+    body, json_of_modules = _split_off_modules(text)
+    return text if json_of_modules is None else body
 
 
 def modules_of(text: str) -> dict[str, str]:
     """Return the modules that are attached to a program; empty if there are none."""
-    _, mark, line = _parted(text)
+    _, json_of_modules = _split_off_modules(text)
     try:
-        found = json.loads(line) if mark else {}
+        found = {} if json_of_modules is None else json.loads(json_of_modules)
     except (ValueError, RecursionError):  # a comment of the learner's own
         return {}
     texts = found if isinstance(found, dict) else {}
@@ -58,11 +62,12 @@ def offer(modules: Mapping[str, str], program: str) -> None:
         sys.meta_path.append(_Finder(modules, program))
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split_off_modules(text: str) -> tuple[str, str | None]:
+    """Return the program without its attached modules, and their JSON; None in its place if none are attached."""
     before, line_end, last = text.rstrip("\n").rpartition("\n")
     if not last.startswith(_MARK):
-        return text, "", ""
-    return before + line_end, _MARK, last.removeprefix(_MARK)
+        return text, None
+    return before + line_end, last.removeprefix(_MARK)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -71,11 +76,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, modules: Mapping[str, str], program: str) -> None:
         self._modules, self._program = dict(modules), program.rstrip(">")
         self.loaded: list[str] = []
+        """Names of the modules that were imported so far."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return how to load a module; None if it is not one of these."""
+        """Return how to load a module; None if it is not attached. Python calls this for an import."""
         is_package = any(other.startswith(f"{name}.") for other in self._modules)
         if name not in self._modules and not is_package:
             return None

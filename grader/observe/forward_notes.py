@@ -1,8 +1,15 @@
-"""Note the conditions of a model's forward passes: train or eval mode, precision, with or without a graph."""
+"""Note the conditions of a model's forward passes: train or eval mode, precision, with or without a graph.
+
+`recorder.py` notes those of the watched model (`Recorder.forward_notes`); drivers record the notes as facts. To note
+another condition, add a list to `ForwardNotes` and fill it in `note`.
+"""
 
 from torch import Tensor, nn
 
 from grader.observe.parameters import modules_of
+
+_MAX_PHRASES = 20
+"""Maximum number of phrases kept of each condition; a right program has two or three."""
 
 
 def mode_words(model: nn.Module) -> str:
@@ -42,7 +49,7 @@ class ForwardNotes:
         _add(self.graphs, "계산 그래프를 만듦" if outputs.requires_grad else "계산 그래프를 만들지 않음")
 
 
-def _add(seen: list[str], what: str) -> None:
-    """Append a phrase if it is new, up to 20 phrases."""
-    if what not in seen and len(seen) < 20:
-        seen.append(what)
+def _add(phrases: list[str], phrase: str) -> None:
+    """Append a phrase if it is new, up to `_MAX_PHRASES`."""
+    if phrase not in phrases and len(phrases) < _MAX_PHRASES:
+        phrases.append(phrase)

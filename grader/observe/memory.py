@@ -6,6 +6,8 @@ to the inputs of the model's layers, which autograd saves, and to a hook that on
 
 Example: a loop that runs `backward()` for each micro-batch has the activations of one at a time. One that adds up the
 losses of four and runs backward once has those of four when the fourth forward pass ends.
+
+`Recorder.measure_memory` makes a `GraphMeter`; `exercises/fixtures/memory.py` records its numbers as facts.
 """
 
 import gc
@@ -17,8 +19,9 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 HELD_BY_NAMES = 3
-"""Earlier graphs that are left alone without a look for cycles, which takes tens of milliseconds: names such as `loss`
-and `logits` hold them until they are bound anew.
+"""Maximum number of earlier graphs that a right loop may keep alive: names such as `loss` and `logits` hold them until
+they are bound anew. So a search for cycles, which takes tens of milliseconds, is made only if there are more, or if
+activations are alive.
 """
 
 
@@ -34,22 +37,29 @@ class _Pass:
     """One forward pass that built a graph."""
 
     samples: int
+    """Number of samples that went in."""
     is_training: bool
+    """True if the model was in train mode."""
     token: "ref[_GraphToken]"
+    """Is dead when the graph is."""
     activations: "list[ref[Tensor]]" = field(default_factory=list)
+    """Inputs of the linear layers that the pass has saved for its backward."""
 
     def has_graph(self) -> bool:
+        """Return True as long as the graph of the pass is alive."""
         return self.token() is not None
 
     def has_activations(self) -> bool:
+        """Return True as long as an activation of the pass is alive."""
         return any(activation() is not None for activation in self.activations)
 
 
 class GraphMeter:
     """Count what is alive at the same time over all forward passes of a model.
 
-    Passes that build no graph are not counted, nor is a single earlier pass whose backward was simply left out: a
-    window that is held must have three micro-batches or more to be seen.
+    Passes that build no graph are not counted. Nor is a single earlier pass without a backward, because names such as
+    `loss` hold it until they are bound anew. So a window whose graphs are held is noticed only if it has three
+    micro-batches or more.
     """
 
     def __init__(self) -> None:
@@ -67,6 +77,7 @@ class GraphMeter:
         self._is_training = True
         """Mode of the linear layer that was called last."""
         self._may_have_cycles = True
+        """False once a search for cycles has freed nothing; then none is made any more."""
         self._gradient_came = False
         """True if a gradient has reached the parameters since the last pass ended."""
 
@@ -93,7 +104,7 @@ class GraphMeter:
             self._free_cycles()
         held = [p for p in self._passes if p.has_activations()]
         if len(held) == 1 and not self._gradient_came:
-            held = []  # code that skips a backward holds that pass by its names only, until they are bound anew
+            held = []  # code that skips a backward holds this pass by its names only, until they are bound anew
         self._gradient_came = False
         earlier = sum(p.samples for p in held)
         self.samples = max(self.samples, earlier + samples)
@@ -128,10 +139,11 @@ class GraphMeter:
             self._may_have_cycles = len(self._passes) < before
 
     def _drop_freed(self) -> None:
+        """Forget the passes of which nothing is alive any more."""
         self._passes = [p for p in self._passes if p.has_graph() or p.has_activations()]
 
     def _note_input(self, layer: nn.Module, args: tuple[Any, ...]) -> None:
-        """Follow an input that was computed by a layer before; data and parameters are alive anyway."""
+        """Follow an input that another layer has computed; data are alive anyway. This is a linear layer's pre-hook."""
         self._is_training = layer.training
         if args and isinstance(args[0], Tensor) and args[0].grad_fn is not None:
             self._inputs.append(ref(args[0]))

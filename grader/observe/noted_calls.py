@@ -1,4 +1,8 @@
-"""Tell the recorder of calls for which torch has no hook: backward passes, clipping, methods of single objects."""
+"""Tell the recorder of calls for which torch has no hook: backward passes, clipping, methods of single objects.
+
+`recorder.py` uses all three functions, `notebook/microscopy/recording.py` the first and the last. To note another
+function of torch, add it to `targets` in `noted_calls`, and its kind to `trace.py Event.kind`.
+"""
 
 import builtins
 import functools
@@ -13,7 +17,7 @@ import torch
 
 from grader.observe.parameters import identity
 
-_OWN_CLIP = "clip_global_norm"
+_LEARNERS_CLIP = "clip_global_norm"
 """Name of the clipping function that learners write in lesson 03."""
 Note = Callable[[str, bool], None]
 """Function that receives an event's kind, and True if gradients were returned to the caller (`torch.autograd.grad`)."""
@@ -32,6 +36,7 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
         note: called for each event.
     """
     clip = torch.nn.utils.clip_grad
+    # Each: the module, the name of its function, and the kind of the event.
     targets: list[tuple[Any, str, str]] = [
         (torch.autograd, "backward", "backward"),
         (torch.autograd, "grad", "backward"),
@@ -55,9 +60,9 @@ def noted_calls(function: Callable[..., Any], note: Note) -> Iterator[None]:
             undo.append(lambda o=owner, n=name, f=original: setattr(o, n, f))  # type: ignore[misc]
         # A driver that calls the learner's function in a way of its own names it by `__wrapped__`.
         namespace = getattr(getattr(function, "__wrapped__", function), "__globals__", {})
-        own = namespace.get(_OWN_CLIP)
-        if isinstance(own, types.FunctionType) and own is not function:
-            wrappers[identity(own)] = _noting_wrapper(own, "clip", note, in_progress)
+        learners_clip = namespace.get(_LEARNERS_CLIP)
+        if isinstance(learners_clip, types.FunctionType) and learners_clip is not function:
+            wrappers[identity(learners_clip)] = _noting_wrapper(learners_clip, "clip", note, in_progress)
         for name, value in list(namespace.items()):
             if identity(value) in wrappers:
                 namespace[name] = wrappers[identity(value)]
@@ -86,6 +91,18 @@ def noted_prints(note: Callable[[], None]) -> Iterator[None]:
         builtins.print = original
 
 
+def note_before(owner: Any, name: str, note: Callable[[], None]) -> None:
+    """Replace the method `owner.name`, for good, by one that calls `note` first."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)  # Accelerate inspects the signature of an optimizer's zero_grad
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        note()
+        return original(*args, **kwargs)
+
+    object.__setattr__(owner, name, noted)
+
+
 def _noting_wrapper(
     original: Callable[..., Any], kind: str, note: Note, in_progress: list[tuple[int, str]]
 ) -> Callable[..., Any]:
@@ -110,22 +127,9 @@ def _noting_wrapper(
             result = original(*args, **kwargs)
         finally:
             in_progress.remove(this_call)
-        if (
-            by_hand and outermost
-        ):  # `torch.autograd.grad` returns the gradients, so no hook on a parameter sees them
+        # `torch.autograd.grad` returns the gradients, so no hook on a parameter sees them.
+        if by_hand and outermost:
             note("gradient", False)
         return result
 
     return noted
-
-
-def shadow(owner: Any, name: str, note: Callable[[], None]) -> None:
-    """Replace the method `owner.name` by one that calls `note` first."""
-    original = getattr(owner, name)
-
-    @functools.wraps(original)  # Accelerate inspects the signature of an optimizer's zero_grad
-    def shadowed(*args: Any, **kwargs: Any) -> Any:
-        note()
-        return original(*args, **kwargs)
-
-    object.__setattr__(owner, name, shadowed)

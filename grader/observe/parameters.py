@@ -1,4 +1,8 @@
-"""Read a model's parameters, also as one vector; fast, because it happens at every update and every forward pass."""
+"""Read a model's parameters, also as one vector; fast, because it happens at every update and every forward pass.
+
+The recorder calls these for the watched model. They read what torch's own functions return, but skip what these build
+besides, such as names.
+"""
 
 from collections.abc import Iterable
 
@@ -46,6 +50,7 @@ def flattened(tensors: Iterable[Tensor]) -> Array:
 
 
 def _on_the_cpu(tensor: Tensor) -> Array:
+    """Return a tensor's values as float64 on the CPU; they may share memory with the tensor."""
     plain = tensor.detach()
     if plain.dtype != torch.float64 or plain.device.type != "cpu":
         plain = plain.double().cpu()

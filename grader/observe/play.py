@@ -1,6 +1,9 @@
 """Define drivers and scenarios, and play an exercise's scenarios with one program, which gives a trace.
 
 The solution, every known mistake and every submission are played by this same code. That makes their traces comparable.
+Submissions are played by `sandbox/inside/child.py`, a notebook's functions by `grading/in_process.py`, the solution and
+the mistakes by `judging/reference.py`. Traces are compared in `judging/`, not here. Scenarios are written in
+`exercises/`; a setting that every scenario has is a field of `Scenario`.
 """
 
 import random
@@ -22,6 +25,14 @@ from grader.observe.recorder import Diverged, Recorder, ScenarioOver
 from grader.observe.trace import Failure, Run, Trace
 from grader.observe.wording import AFTER_THE_CALL
 
+_CPU = torch.device("cpu")
+_AUTOCAST = ("cpu", "cuda")
+"""Types of devices whose autocast is switched off before a play, and restored after it."""
+_SPARE_GENERATORS: list[np.random.MT19937] = []
+"""Spare generators to lend to NumPy during a play: 300 times faster than saving and restoring its own state."""
+_MAX_LATER_MESSAGE_CHARS = 500
+"""Maximum characters of the message of an exception that a driver met after the learner's function had ended."""
+
 
 class TimeLimit(BaseException):
     """The learner's code ran longer than allowed. Not an `Exception`: `except Exception` must not swallow it."""
@@ -29,11 +40,12 @@ class TimeLimit(BaseException):
 
 @dataclass(frozen=True)
 class Env:
-    """The seed, device and name from which a scenario is built; everything random in it follows from `seed`."""
+    """What a scenario is built from; everything random in it follows from the seed and the scenario's name."""
 
     seed: int
     device: torch.device
     scenario: str
+    """Name of the scenario."""
 
     def generator(self, salt: str = "") -> torch.Generator:
         """Return a new CPU generator whose numbers depend on seed, scenario and salt."""
@@ -41,6 +53,7 @@ class Env:
 
     def number(self, salt: str = "") -> int:
         """Return an integer in [0, 2**31) that depends on seed, scenario and salt."""
+        # The factor is a prime near 2**32 / 1.618 (Knuth), so that seeds that follow each other differ in many bits.
         return (zlib.crc32(f"{self.scenario}/{salt}".encode()) ^ (self.seed * 0x9E3779B1)) & 0x7FFFFFFF
 
     def draw(self, salt: str) -> "Draw":
@@ -211,7 +224,7 @@ def play(
     started = time.perf_counter()
     trace = Trace()
     trace.load_failure = _load_failure(program, driver.name)
-    loading, cuda = list(program.warnings), replace(program.cuda)
+    warnings_of_loading, cuda_of_loading = list(program.warnings), replace(program.cuda)
     if trace.load_failure is None:
         for scenario in driver.scenarios:
             if only is None or scenario.name in only:
@@ -220,8 +233,8 @@ def play(
                 run.printed = output.printed()
                 trace.runs[scenario.name] = run
     trace.warnings = [*program.warnings, *([program.cuda.note] if program.cuda.note else [])]
-    # Forget what was added during this exercise: it concerns no other
-    program.warnings[:], program.cuda = loading, cuda
+    # Forget what was added during this exercise: it concerns no other.
+    program.warnings[:], program.cuda = warnings_of_loading, cuda_of_loading
     trace.seconds = time.perf_counter() - started
     return trace
 
@@ -229,7 +242,7 @@ def play(
 def play_scenario(
     scenario: Scenario, program: Program, *, seed: int, device: str = "cpu", against: Run | None = None
 ) -> Run:
-    """Play one scenario and return its run.
+    """Play one scenario and return its run. Play it twice if the program asks for a GPU that is absent.
 
     Args:
         scenario: the scenario.
@@ -244,65 +257,6 @@ def play_scenario(
     if recorder.lacked_gpu:
         run = _play_once(scenario, env, Recorder(program, against=against, atol=scenario.atol))
     return run
-
-
-def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
-    """Play one scenario with the recorder's program, and return what was recorded."""
-    with restored_process_state(env.device):
-        _begin_from_a_known_state(env)
-        try:
-            scenario.play(Stage(recorder.program, recorder, env))
-        except ScenarioOver:
-            pass
-        except Diverged:
-            recorder.run.complete = False
-        except STUDENT_ERRORS as error:
-            # Not raised inside the learner's function: the driver failed on what that returned or left behind.
-            recorder.run.failure = Failure(
-                type(error).__name__,
-                tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
-                f"{AFTER_THE_CALL} 다음 계산을 할 수 없어요: {error}"[:500],
-                call=recorder.call_count,
-            )
-        finally:  # also on `TimeLimit`
-            recorder.release()
-        return recorder.finish()
-
-
-def _begin_from_a_known_state(env: Env) -> None:
-    """Seed all random numbers for a scenario, and set dtype, gradient mode and autocast to their defaults."""
-    env.set_random_state("global")
-    np.random.seed(env.number("global"))
-    random.seed(env.number("global"))
-    torch.set_default_dtype(torch.float32)
-    torch.set_grad_enabled(True)
-    for kind in _AUTOCAST:
-        torch.set_autocast_enabled(kind, False)
-
-
-def _load_failure(program: Program, name: str) -> Failure | None:
-    """Return why the program has no usable function `name`; None if it has one."""
-    if "*" in program.failures:
-        return program.failures["*"]
-    if name in program.names:
-        return None
-    return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
-
-
-_CPU = torch.device("cpu")
-_AUTOCAST = ("cpu", "cuda")
-_SPARE_GENERATORS: list[np.random.MT19937] = []
-"""Spare generators to lend to NumPy during a play: 300 times faster than saving and restoring its own state."""
-
-
-def _gpus_in_use(device: torch.device) -> Sequence[int]:
-    """Return the indices of all GPUs if the play or this process uses CUDA, else none.
-
-    Reading a GPU's random state would initialize CUDA, which cannot be undone.
-    """
-    if device.type == "cuda" or torch.cuda.is_initialized():
-        return range(torch.cuda.device_count())
-    return ()
 
 
 @contextmanager
@@ -329,3 +283,56 @@ def restored_process_state(device: torch.device = _CPU) -> Iterator[None]:
             torch.set_grad_enabled(grad)
             for kind, was_on in autocast.items():
                 torch.set_autocast_enabled(kind, was_on)
+
+
+def _play_once(scenario: Scenario, env: Env, recorder: Recorder) -> Run:
+    """Play one scenario with the recorder's program, and return what was recorded."""
+    with restored_process_state(env.device):
+        _reset_process_state(env)
+        try:
+            scenario.play(Stage(recorder.program, recorder, env))
+        except ScenarioOver:
+            pass
+        except Diverged:
+            recorder.run.complete = False
+        except STUDENT_ERRORS as error:
+            # Not raised inside the learner's function: the driver failed on what that returned or left behind.
+            recorder.run.failure = Failure(
+                type(error).__name__,
+                tuple(cls.__name__ for cls in type(error).__mro__ if cls is not object),
+                f"{AFTER_THE_CALL} 다음 계산을 할 수 없어요: {error}"[:_MAX_LATER_MESSAGE_CHARS],
+                call=recorder.call_count,
+            )
+        finally:  # also on `TimeLimit`
+            recorder.release()
+        return recorder.finish()
+
+
+def _reset_process_state(env: Env) -> None:
+    """Seed all random numbers for a scenario, and set dtype, gradient mode and autocast to their defaults."""
+    env.set_random_state("global")
+    np.random.seed(env.number("global"))
+    random.seed(env.number("global"))
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    for kind in _AUTOCAST:
+        torch.set_autocast_enabled(kind, False)
+
+
+def _load_failure(program: Program, name: str) -> Failure | None:
+    """Return why the program has no usable function `name`; None if it has one."""
+    if "*" in program.failures:
+        return program.failures["*"]
+    if name in program.names:
+        return None
+    return program.failures.get(name) or Failure("NameError", ("NameError",), f"`{name}` 정의가 없어요")
+
+
+def _gpus_in_use(device: torch.device) -> Sequence[int]:
+    """Return the indices of all GPUs if the play or this process uses CUDA, else none.
+
+    Reading a GPU's random state would initialize CUDA, which cannot be undone.
+    """
+    if device.type == "cuda" or torch.cuda.is_initialized():
+        return range(torch.cuda.device_count())
+    return ()

@@ -1,4 +1,8 @@
-"""Keep the beginning of what a learner's function prints in one scenario, for the card."""
+"""Keep the beginning of what a learner's function prints in one scenario, for the card.
+
+`play.py` copies the output of each scenario, and keeps the beginning as `Run.printed`. How much a submission may print
+at all is limited in `sandbox/client.py`.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -21,7 +25,7 @@ class Printed:
 
     @property
     def is_genuine(self) -> bool:
-        """False for what a `KeptOutput` cannot have made: too long, or with fewer lines than its text."""
+        """True if a `KeptOutput` can have made it: it is not too long, and has as many lines as its text at least."""
         return len(self.text) <= MAX_CHARS and self.text.count("\n") <= self.lines < 2**40 and self.lines > 0
 
 
@@ -33,14 +37,20 @@ class KeptOutput:
 
     def __init__(self, stream: Any) -> None:
         """Pass everything on to `stream`, which may be None or hostile."""
-        self._stream, self._kept, self._breaks, self._in_line = stream, "", 0, False
+        self._stream = stream
+        self._kept = ""
+        """The beginning of what was written."""
+        self._line_breaks = 0
+        """Number of line breaks in all that was written."""
+        self._is_in_line = False
+        """True if the last text did not end with a line break."""
 
     def write(self, text: str) -> Any:
         """Keep the beginning of `text`, and write it to the other stream."""
         if isinstance(text, str) and text:
             self._kept += text[: MAX_CHARS - len(self._kept)]
-            self._breaks += text.count("\n")
-            self._in_line = not text.endswith("\n")
+            self._line_breaks += text.count("\n")
+            self._is_in_line = not text.endswith("\n")
         return len(text) if self._stream is None else self._stream.write(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -54,13 +64,13 @@ class KeptOutput:
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_stream":  # of a copy that is being made, whose attributes are not set yet
+        if name == "_stream":  # asked of a copy that is being made, whose attributes are not set yet
             raise AttributeError(name)
         return getattr(self._stream, name)
 
     def printed(self) -> Printed | None:
         """Return what was written; None if it was nothing but white space."""
-        return Printed(self._kept, self._breaks + self._in_line) if self._kept.strip() else None
+        return Printed(self._kept, self._line_breaks + self._is_in_line) if self._kept.strip() else None
 
 
 @contextmanager

@@ -1,4 +1,10 @@
-"""Execute source text as a real module, statement by statement: one that raises loses only the names it defines."""
+"""Execute source text as a real module, statement by statement: one that raises loses only the names it defines.
+
+`load_program` is called for submissions (`sandbox/inside/child.py`), for files (`grading/in_process.py`), and for the
+solution and mistakes (`judging/reference.py`). Its `Program` is what `play.py` plays. `describe_failure` makes an
+exception of the learner's code a `Failure`; the recorder calls it too. What the exception means in Korean is not said
+here but in `report/exceptions/`.
+"""
 
 import __future__
 
@@ -25,6 +31,17 @@ _MAX_IMPORT_CHARS = 500
 """Maximum characters of an import that a warning names; the sandbox refuses traces with longer warnings."""
 _MAX_WARNINGS = 20
 """Maximum number of warnings about failed imports."""
+DID_YOU_MEAN = "Did you mean: "
+"""Stands before the suggested name in the message of an exception."""
+_MIN_SHARED_LETTERS = 3
+"""Letters that two names must share at their beginning (`opt` and `optimizer`); a name that has only so many is no
+misspelt builtin."""
+_MIN_LIKENESS = 0.75
+"""Similarity from which a name is suggested: one letter off in four (`logits` for `logit`, `zero_grd`)."""
+_RAISE = dis.opmap["RAISE_VARARGS"]
+"""Bytecode of a `raise` or `assert`."""
+_TEMPORARY_NAME = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")
+"""Names of temporary folders as `tempfile` creates them, nested too: Python's own and ours."""
 
 STUDENT_ERRORS = (Exception, SystemExit, GeneratorExit)
 """Exceptions that count as an error of the learner's code. KeyboardInterrupt (the learner's own Ctrl-C) and `TimeLimit`
@@ -49,7 +66,7 @@ class Program:
     """Name in `sys.modules`; None if it is not registered there."""
 
     def owns(self, filename: str) -> bool:
-        """True if a stack frame with this file name belongs to the program itself."""
+        """Return True if a stack frame with this file name belongs to the program itself."""
         return filename == self.filename
 
     def unload(self) -> None:
@@ -114,14 +131,14 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType, fl
         if program.cuda.translate_after(failure):
             _execute(statement, program, module, flags)
             return
-        for defined in defined_names(statement):
-            program.failures[defined] = failure
+        for name in defined_names(statement):
+            program.failures[name] = failure
         if isinstance(statement, ast.Import | ast.ImportFrom) and len(program.warnings) < _MAX_WARNINGS:
             names = [alias.name for alias in statement.names]
             wanted = ", ".join(names if isinstance(statement, ast.Import) else [statement.module or "."])
             wanted = wanted[:_MAX_IMPORT_CHARS]
-            told = f"{with_particle(wanted, '을/를')} 불러오지 못했어요 ({failure.message})"
-            program.warnings.append(f"{statement.lineno}번째 줄: {told}")
+            warning = f"{with_particle(wanted, '을/를')} 불러오지 못했어요 ({failure.message})"
+            program.warnings.append(f"{statement.lineno}번째 줄: {warning}")
 
 
 def defined_names(statement: ast.stmt) -> list[str]:
@@ -184,38 +201,30 @@ def _suggestion(error: BaseException, frame: FrameType) -> str:
         return ""
     near = _nearest(wanted, known)
     if not near and type(error) is NameError:
-        near = _longer_or_shorter(wanted, frame.f_locals)
-        if not near and len(wanted) > _SHORTEST:
+        near = _variables_with_same_beginning(wanted, frame.f_locals)
+        if not near and len(wanted) > _MIN_SHARED_LETTERS:
             near = _nearest(wanted, dir(builtins))
     return f". {DID_YOU_MEAN}'{near[0]}'?" if near else ""
 
 
 def _nearest(wanted: str, known: Iterable[str]) -> list[str]:
-    """Return the public name that is most like the wanted one, if any is like it."""
+    """Return the public name that is most like the wanted one, in a list; an empty list if none is like it."""
     public = sorted(name for name in known if isinstance(name, str) and not name.startswith("_"))
-    return difflib.get_close_matches(wanted, public, n=1, cutoff=_NEAR)
+    return difflib.get_close_matches(wanted, public, n=1, cutoff=_MIN_LIKENESS)
 
 
-def _longer_or_shorter(wanted: str, variables: Iterable[str]) -> list[str]:
-    """Return the only variable that begins as the name does, or the other way round: `scheduler` for `sched`."""
+def _variables_with_same_beginning(wanted: str, variables: Iterable[str]) -> list[str]:
+    """Return the variable that begins with the name, or with which the name begins: `scheduler` for `sched`.
+
+    Return an empty list if there is none, or more than one, or if they share fewer than `_MIN_SHARED_LETTERS` letters.
+    """
     alike = [one for one in variables if one.startswith(wanted) or wanted.startswith(one)]
-    return alike if len(alike) == 1 and min(len(wanted), len(alike[0])) >= _SHORTEST else []
-
-
-DID_YOU_MEAN = "Did you mean: "
-"""Stands before the suggested name in the message of an exception."""
-_SHORTEST = 3
-"""Letters that two names must share at their beginning (`opt` and `optimizer`); a name that has only so many is no
-misspelt builtin."""
-_NEAR = 0.75
-"""Similarity from which a name is suggested: one letter off in four (`logits` for `logit`, `zero_grd`)."""
-_RAISE = dis.opmap["RAISE_VARARGS"]
-"""Bytecode of a `raise` or `assert`."""
+    return alike if len(alike) == 1 and min(len(wanted), len(alike[0])) >= _MIN_SHARED_LETTERS else []
 
 
 def without_addresses(text: str) -> str:
     """Remove object addresses and names of temporary folders from a text, so that it is the same on every run."""
-    return _TEMPORARY.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
+    return _TEMPORARY_NAME.sub(r"\1…", re.sub(r"0x[0-9a-f]{6,16}\b", "0x…", text))
 
 
 def _without_outer_functions(text: str) -> str:
@@ -224,10 +233,6 @@ def _without_outer_functions(text: str) -> str:
     The functions that the driver passes in are called in the learner's code by their own names.
     """
     return re.sub(r"\b[\w.]+\.<locals>\.", "", text)
-
-
-_TEMPORARY = re.compile(r"(/(?:tmp|hanstep[-.]|step-))[a-z0-9_]{8}\b")
-"""Names of temporary folders as `tempfile` creates them, nested too: Python's own and ours."""
 
 
 def _bases(error: BaseException) -> tuple[str, ...]:

@@ -2,7 +2,11 @@
 
 A driver's scenario calls `watch`, then `call` with the learner's function, then records results by `returned`, `array`,
 `fact` and `claim`. A *state* is the vector of all parameters after an update; states are compared with the solution's.
-Events (forward, backward, step …) only serve to word feedback.
+Events (forward, backward, step …) only serve to word feedback. `play.py` makes a `Recorder` for each scenario and takes
+its run. Nothing is judged here.
+
+To record something more, add a method that calls `array`, `fact` or `claim`; grader/README.md lists the other steps ("A
+value that drivers record"), and those for another kind of event.
 """
 
 import sys
@@ -20,15 +24,18 @@ from torch.optim import Optimizer
 from grader.observe.argument_guard import ArgumentGuard
 from grader.observe.forward_notes import ForwardNotes
 from grader.observe.memory import GraphMeter
-from grader.observe.noted_calls import noted_calls, noted_prints, shadow
+from grader.observe.noted_calls import note_before, noted_calls, noted_prints
 from grader.observe.parameters import flattened, identity, parameters_of
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.rounding import rounding_of_states
 from grader.observe.trace import MAX_EVENTS, Array, Event, Fact, Parameter, Run
-from grader.observe.values import as_number, close, equal, settled, to_array, type_name
+from grader.observe.values import as_number, as_plain_fact, close, equal, to_array, type_name
 
 _MAX_STATES = 2000
 """Maximum number of states kept, so that a submission that loops does not fill the memory with them."""
+
+_MAX_WARNINGS_PER_CALL = 100
+"""Maximum number of warnings kept for a call, for the same reason."""
 
 
 class ScenarioOver(Exception):
@@ -149,11 +156,11 @@ class Recorder:
             hook = first.register_post_accumulate_grad_hook(lambda _: self._add_event("gradient"))
             self._hooks.append(hook)
         if clears:
-            shadow(model, "zero_grad", lambda: self._add_event("zero_grad"))
+            note_before(model, "zero_grad", lambda: self._add_event("zero_grad"))
         if optimizer is not None:
             self.watch_optimizer(optimizer)
         if scheduler is not None:
-            shadow(scheduler, "step", lambda: self._add_event("scheduler"))
+            note_before(scheduler, "step", lambda: self._add_event("scheduler"))
         self.record_state()
 
     def measure_memory(self, model: nn.Module) -> GraphMeter:
@@ -165,7 +172,7 @@ class Recorder:
     def watch_optimizer(self, optimizer: Optimizer) -> None:
         """Record from now on what an optimizer does to the watched model. The learner's function may have built it."""
         self._optimizer = optimizer
-        shadow(optimizer, "zero_grad", lambda: self._add_event("zero_grad"))
+        note_before(optimizer, "zero_grad", lambda: self._add_event("zero_grad"))
         optimizer.register_step_pre_hook(self._step_pre_hook)
         optimizer.register_step_post_hook(lambda *_: self.record_state())
 
@@ -185,7 +192,7 @@ class Recorder:
             ScenarioOver: the function raised; the failure is in the run.
         """
         try:
-            return self._observed(function, *args, **kwargs)
+            return self._call_observed(function, *args, **kwargs)
         except STUDENT_ERRORS as error:
             self.run.failure = describe_failure(error, self.program, self.call_count)
             raise ScenarioOver from None
@@ -216,7 +223,7 @@ class Recorder:
         """
         outcome = "아무 예외도 내지 않음"
         try:
-            self._observed(function, *args, **kwargs)
+            self._call_observed(function, *args, **kwargs)
         except exception:
             outcome = exception.__name__
         except STUDENT_ERRORS as error:
@@ -227,9 +234,9 @@ class Recorder:
         self.fact(fact, outcome)
 
     def at_end(self, function: Callable[[], Any]) -> None:
-        """Call a function when the scenario is over, however it ends: what a learner's object set up is taken down.
+        """Have a function called when the scenario is over, however it ends, to undo what a learner's object set up.
 
-        What the function raises costs nothing: a scenario that judges it calls it itself.
+        What the function raises costs nothing. A scenario that is to judge that calls the function itself.
         """
         self._at_end.append(function)
 
@@ -244,7 +251,7 @@ class Recorder:
 
     def fact(self, name: str, value: Fact) -> None:
         """Record a fact under this name; it is compared exactly."""
-        self.run.facts[name] = settled(value)
+        self.run.facts[name] = as_plain_fact(value)
 
     def claim(self, name: str, fact: Fact, witness: Tensor | Array | Sequence[float]) -> None:
         """Record a fact, and an array of the same name as its witness.
@@ -260,7 +267,7 @@ class Recorder:
         """Append a value to the fact of this name, a list, which begins empty."""
         existing = self.run.facts.setdefault(name, [])
         if isinstance(existing, list) and len(existing) < MAX_EVENTS:
-            existing.append(settled(value))
+            existing.append(as_plain_fact(value))
 
     def record_state(self) -> None:
         """Record the parameters as a state, unless they equal the last state.
@@ -277,9 +284,8 @@ class Recorder:
         self._states.append(vector)
         self._rates.append(self._learning_rates(parameters))
         if self._expected_states is not None and not self._matches_expected(vector, len(self._states) - 1):
-            self._expected_states = (
-                None  # so that it is raised once only: `record_state` runs in `finally` clauses too
-            )
+            # So that it is raised once only: `record_state` runs in `finally` clauses too.
+            self._expected_states = None
             raise Diverged
 
     def modes(self, name: str = "모드") -> None:
@@ -290,11 +296,9 @@ class Recorder:
     def gradients_left(self) -> bool:
         """Return True if some parameter of the watched model holds a gradient that is not zero."""
         with DisableTorchFunctionSubclass():
+            # Only leaves: torch warns when `.grad` of another tensor is read.
             return self._model is not None and any(
-                p.is_leaf
-                and p.grad is not None
-                and bool(p.grad.any())  # torch warns of a `.grad` of other tensors
-                for p in parameters_of(self._model)
+                p.is_leaf and p.grad is not None and bool(p.grad.any()) for p in parameters_of(self._model)
             )
 
     def finish(self) -> Run:
@@ -362,15 +366,13 @@ class Recorder:
     # ---- internal --------------------------------------------------------------------------------
 
     def _matches_expected(self, vector: Array, row: int) -> bool:
-        """Return True if `vector` equals state `row` of the run that this one is compared with, within
-        the tolerance.
-        """
+        """Return True if `vector` equals state `row` of the run that is compared with, within the tolerance."""
         assert self._expected_states is not None
         if row >= len(self._expected_states) or self._expected_states[row].shape != vector.shape:
             return False
         return close(vector, self._expected_states[row], atol=float(self._tolerance[row]))
 
-    def _observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _call_observed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call the learner's function while recording events, prints, warnings and changes to its arguments."""
         guard = ArgumentGuard((*args, *kwargs.values()))
         with (
@@ -389,9 +391,9 @@ class Recorder:
                 raise
             finally:
                 self._recording = False
-                for what in guard.changes():
-                    self.fact("받은 데이터에서 바뀐 것", what)
-                self.warned += [w.category.__name__ for w in caught][:100]
+                for change in guard.changes():
+                    self.fact("받은 데이터에서 바뀐 것", change)
+                self.warned += [w.category.__name__ for w in caught][:_MAX_WARNINGS_PER_CALL]
 
     def _add_event(self, kind: str, **details: Any) -> None:
         """Add an event at the program's current line; do nothing unless the learner's function is running."""
@@ -406,10 +408,11 @@ class Recorder:
             self.run.events.append(Event(kind, line, self.call_count, state=state, **details))
 
     def _note_call(self, kind: str, by_hand: bool) -> None:
-        """Add the event of a call of torch's functions (`noted_calls`)."""
+        """Add the event of a call that `noted_calls` has noticed."""
         self._add_event(kind, by_hand=by_hand)
 
     def _count_print(self) -> None:
+        """Count a call of `print` that `noted_prints` has noticed."""
         self.print_count += 1
 
     def _current_line(self) -> int | None:
@@ -471,10 +474,16 @@ class Recorder:
         """
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
 
-        def note_step(loss: Any = None) -> Any:
+        def note_step() -> None:
             self._add_event("step", gradients=self._gradients_found())
-            return loss
 
         if closure is None:
-            return note_step()
-        return args[:1], {**kwargs, "closure": lambda: note_step(closure())}
+            note_step()
+            return None
+
+        def noted_closure() -> Any:
+            loss = closure()
+            note_step()
+            return loss
+
+        return args[:1], {**kwargs, "closure": noted_closure}

@@ -1,7 +1,10 @@
 """Define the trace: what one program did in an exercise, as plain arrays and JSON.
 
-A trace is all that comes out of the sandbox about a program's behaviour, and it may be forged. `to_bytes` and
-`from_bytes` serialize it; nothing is pickled.
+`play.py` makes it, the recorder fills its runs, `judging/` compares them with the solution's. A trace is all that comes
+out of the sandbox about a program's behaviour, and it may be forged. `to_bytes` serializes it, `from_bytes` reads it;
+nothing is pickled. What is too large to be honest is refused by `sandbox/trace_bounds.py`.
+
+To add a field of a run, an event or a failure, see "A field of a run" in grader/README.md.
 """
 
 import json
@@ -179,7 +182,10 @@ def to_bytes(trace: Trace) -> bytes:
             arrays[f"{name}/a/{key}"] = np.ascontiguousarray(value)
         for key, value in run.evidence.items():
             arrays[f"{name}/e/{key}"] = np.ascontiguousarray(value)
-    runs = {n: _RunText(r.facts, r.parameters, r.events, r.failure, r.printed) for n, r in trace.runs.items()}
+    runs = {
+        name: _RunText(run.facts, run.parameters, run.events, run.failure, run.printed)
+        for name, run in trace.runs.items()
+    }
     text = _TraceText(runs, trace.seconds, trace.load_failure, trace.warnings)
     # `json`, not msgspec, because a learner's text may hold lone surrogates, which msgspec refuses.
     return bytes(save(arrays, metadata={"trace": json.dumps(text, default=vars)}))

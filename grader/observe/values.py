@@ -1,4 +1,7 @@
-"""Convert what a learner's function returned to numbers, type names and facts that can be compared and serialized."""
+"""Convert what a learner's function returned to numbers, type names and facts that can be compared and serialized.
+
+The recorder and drivers call these. How arrays and facts of two runs are compared: `judging/compare_runs.py`.
+"""
 
 import math
 import struct
@@ -17,10 +20,10 @@ _NONE: float = _DOUBLE.unpack(_NONE_BITS)[0]
 """The NaN that stands for None in an array: it is compared as every other NaN, and known by its bits (`is_none`)."""
 
 
-def settled(value: Any) -> Fact:
+def as_plain_fact(value: Any) -> Fact:
     """Return `value` as a fact that JSON can hold and that is the same on every run, whatever its type."""
     if isinstance(value, list):
-        return [settled(item) for item in value]
+        return [as_plain_fact(item) for item in value]
     if isinstance(value, str):
         return without_addresses(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,8 @@
-"""Build Korean words that depend on a value: ordinals, and particles, which follow how the preceding text sounds."""
+"""Build Korean words that depend on a value: ordinals, and particles, which follow how the preceding text sounds.
+
+Every room uses these. Here are also the texts by which one room recognizes what another has written. A word whose
+particle comes out wrong goes into `_IRREGULAR` or `_SPELLED`, with a case in `tests/observe/test_wording.py`.
+"""
 
 import re
 from collections.abc import Sequence
@@ -14,6 +18,25 @@ RETURN_TYPES = "반환 타입"
 """Name of the fact that lists the type names of what was returned; for a list, its own type and then its items'."""
 
 _COUNTED = ("첫", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
+"""Korean numbers that stand before a noun, from 1."""
+_RIEUL, _SSANG_SIOT = 8, 20
+"""Numbers of ㄹ and ㅆ among the final consonants of Unicode's Hangul syllables; 0 is none."""
+_CONSONANTS_OF_DIGITS = dict(
+    zip("0123456789", ("ㅇ", "ㄹ", "", "ㅁ", "", "", "ㄱ", "ㄹ", "ㄹ", ""), strict=True)
+)
+_LETTERS = {"l": "ㄹ", "m": "ㅁ", "n": "ㄴ", "r": "ㄹ"}
+"""Letters whose Korean names end in a consonant, with that consonant."""
+_SPELLED = ("qa", "ema", "api", "cpu", "gpu")
+"""Words that are read letter by letter although they have vowels; words without vowels always are."""
+_IRREGULAR = {"epoch": "ㄱ", "back": "ㄱ", "dtype": "ㅂ", "kwargs": "", "iter": ""}
+"""Words to which `_ENDINGS` does not apply, with their consonant."""
+_ENDINGS = (
+    (r"(?:l|le)", "ㄹ"),  # model, sample
+    (r"(?:m|me|n|ne|ng)", "ㄴ"),  # norm, resume, train, cosine, everything
+    (r"(?:^|[^aeiou])[aeiou][ptk]", "ㅂ"),  # step, at, snapshot; but not update, float
+)
+"""Endings of English words whose Korean reading ends in a consonant, with that consonant. Which one it is matters only
+for ㄹ."""
 
 
 def ordinal(number: int) -> str:
@@ -57,19 +80,12 @@ def in_past(sentence: str) -> str:
     for present, past in (("이에", "이었"), ("니에", "니었"), ("예", "였")):  # 이다 and 아니다
         if stem.endswith(present):
             return f"{stem.removesuffix(present)}{past}어요"
-    is_past = len(stem) > 1 and _jongseong(stem[-2]) == _SSANG_SIOT and not stem.endswith("있어")
-    if stem == sentence or is_past or _jongseong(stem[-1]) != 0:
+    is_past = (
+        len(stem) > 1 and _number_of_final_consonant(stem[-2]) == _SSANG_SIOT and not stem.endswith("있어")
+    )
+    if stem == sentence or is_past or _number_of_final_consonant(stem[-1]) != 0:
         return sentence
     return f"{stem[:-1]}{chr(ord(stem[-1]) + _SSANG_SIOT)}어요"
-
-
-_SSANG_SIOT = 20
-"""Number of ㅆ among the final consonants of Unicode's Hangul syllables; 0 is none."""
-
-
-def _jongseong(syllable: str) -> int | None:
-    """Return the number of a syllable's final consonant; None for what is no Hangul syllable."""
-    return (ord(syllable) - 0xAC00) % 28 if "가" <= syllable <= "힣" else None
 
 
 def one_of(titles: Sequence[str]) -> str:
@@ -100,7 +116,7 @@ def called_with(argument: str, value: float) -> str:
     return f"{with_particle(f'`{argument}={value}`', '으로/로')} 불렀을 때"
 
 
-def left_by(given: str) -> str:
+def fact_of_modes_left(given: str) -> str:
     """Return the name of the fact that records the modes in which a function leaves its model.
 
     Args:
@@ -109,22 +125,10 @@ def left_by(given: str) -> str:
     return f"{given}인 모델을 주었을 때, 함수가 끝난 뒤의 모드"
 
 
-_CONSONANTS_OF_DIGITS = dict(
-    zip("0123456789", ("ㅇ", "ㄹ", "", "ㅁ", "", "", "ㄱ", "ㄹ", "ㄹ", ""), strict=True)
-)
-_LETTERS = {"l": "ㄹ", "m": "ㅁ", "n": "ㄴ", "r": "ㄹ"}
-"""Letters whose Korean names end in a consonant, with that consonant."""
-_SPELLED = ("qa", "ema", "api", "cpu", "gpu")
-"""Words that are read letter by letter although they have vowels; words without vowels always are."""
-_IRREGULAR = {"epoch": "ㄱ", "back": "ㄱ", "dtype": "ㅂ", "kwargs": "", "iter": ""}
-"""Words to which `_ENDINGS` does not apply, with their consonant."""
-_ENDINGS = (
-    (r"(?:l|le)", "ㄹ"),  # model, sample
-    (r"(?:m|me|n|ne|ng)", "ㄴ"),  # norm, resume, train, cosine, everything
-    (r"(?:^|[^aeiou])[aeiou][ptk]", "ㅂ"),  # step, at, snapshot; but not update, float
-)
-"""Endings of English words whose Korean reading ends in a consonant, with that consonant. Which one it is matters only
-for ㄹ."""
+def _number_of_final_consonant(syllable: str) -> int | None:
+    """Return the number of a syllable's final consonant, 0 if it has none; None for what is no Hangul syllable."""
+    # Unicode orders syllables by their final consonant last: none, then 27.
+    return (ord(syllable) - ord("가")) % 28 if "가" <= syllable <= "힣" else None
 
 
 def _final_consonant(text: str) -> str:
@@ -133,10 +137,9 @@ def _final_consonant(text: str) -> str:
     if not words:
         return ""
     last = words[-1]
-    if "가" <= last[-1] <= "힣":
-        # Unicode orders syllables by their final consonant last: none, then 27 of which ㄹ is the eighth.
-        number = (ord(last[-1]) - ord("가")) % 28
-        return "" if number == 0 else "ㄹ" if number == 8 else "ㄴ"  # which one matters only for ㄹ
+    number = _number_of_final_consonant(last[-1])
+    if number is not None:
+        return "" if number == 0 else "ㄹ" if number == _RIEUL else "ㄴ"  # which one matters only for ㄹ
     word = last.lower()
     if word in _CONSONANTS_OF_DIGITS:
         return _CONSONANTS_OF_DIGITS[word]

@@ -1,12 +1,16 @@
 """Play attempts in the sandbox, one scenario at a time.
 
-An attempt is a submission with a small edit. `grader.judging.repair` makes such edits, asks for the run of each in some
-scenario, and compares the runs outside the sandbox. One child plays many attempts. A new child is forked for each
-exercise, and after an attempt that ended its child.
+An attempt is a submission with a small edit. `judging/repair/search.py` makes such edits, asks for the run of each in
+some scenario (its `Runner` is `ExerciseAttempts` here), and compares the runs outside the sandbox. One child plays many
+attempts. A new child is forked for each exercise, and after an attempt that ended its child.
 
 All attempts for one submission share a limited time, because each loads the whole program: if that takes 0.8 s, a
 search of 160 attempts takes two minutes for one exercise. The main limit is on processor time, so that which repair is
-found does not depend on how busy the machine is.
+found does not depend on how busy the machine is. The number of plays in one search is limited elsewhere:
+`judging/repair/add_repair.py _play_budget`.
+
+`Sandbox.attempts` makes an `Attempts`. To add a limit, add a field of `AttemptLimits`, and a condition in
+`Attempts._is_spent`; if a child must keep it, pass it on in `AttemptLimits.child_limits`.
 """
 
 import math
@@ -27,7 +31,8 @@ class AttemptLimits:
     """Resource limits of attempts. A play is one attempt in one scenario."""
 
     cpu_seconds: float = 1.0
-    """Processor time of one play; unlike wall time, it does not depend on what else the machine does."""
+    """Processor time of one play, loading the program included; unlike wall time, it does not depend on what else the
+    machine does."""
     first_cpu_seconds: float = 1.0
     """Processor time of the first play of a child. On a GPU it takes longer than the others, because it starts what the
     server may not start before it forks: 1.1 s were measured on a slow machine."""
@@ -62,27 +67,24 @@ class AttemptLimits:
 
 
 class Attempts:
-    """Context manager in which the attempts of one submission are played.
-
-    `for_exercise(name)` returns a `grader.judging.repair.search.Runner`.
-    """
+    """Context manager in which the attempts of one submission are played; `for_exercise` returns who plays them."""
 
     def __init__(
         self,
-        new_child: Callable[[Limits], Child],
-        close_child: Callable[[Child], None],
+        fork_child: Callable[[Limits], Child],
+        close_in_sandbox: Callable[[Child], None],
         seed: int,
         limits: AttemptLimits,
     ) -> None:
         """Prepare; nothing is forked before the first attempt.
 
         Args:
-            new_child: forks a child with the given limits, and returns it without waiting for it.
-            close_child: closes a child, and deals with a server that was lost with it.
+            fork_child: forks a child with the given limits, and returns it without waiting for it.
+            close_in_sandbox: closes a child, and the server too if that was lost with it.
             seed: seed of the scenarios.
             limits: limits of the attempts.
         """
-        self._new_child, self._close = new_child, close_child
+        self._fork_child, self._close_in_sandbox = fork_child, close_in_sandbox
         self._seed, self._limits = seed, limits
         self._child: Child | None = None
         self._loaded_text: str | None = None
@@ -103,9 +105,9 @@ class Attempts:
         self._close_child()
 
     def for_exercise(self, exercise: str) -> "ExerciseAttempts":
-        """Return a runner for one exercise.
+        """Return what plays the attempts of one exercise.
 
-        Use one runner at a time: this closes the child of the runner before it.
+        Use only the one returned last: this closes the child of the one before it.
         """
         self._close_child()
         self._ended_children = 0
@@ -136,7 +138,7 @@ class Attempts:
         return trace.runs.get(scenario)
 
     def _play_with_retry(self, exercise: str, text: str, scenario: str) -> bytes | None:
-        """Play a scenario, a second time in a new child if the first failure may not have been the attempt's own.
+        """Play a scenario. If the play fails and this attempt may not be to blame, play it once more in a new child.
 
         Returns:
             The bytes of the trace, not yet checked; None if the play ended its child.
@@ -144,7 +146,7 @@ class Attempts:
         Raises:
             AttemptsSpent: as in `run`.
         """
-        for _ in range(2):
+        for _ in range(2):  # the second time only if the first one says nothing about the attempt
             if self._is_spent:
                 raise AttemptsSpent
             try:
@@ -185,7 +187,7 @@ class Attempts:
         """Fork a new child and wait until it is ready."""
         # Rounded up, because the kernel counts whole seconds.
         seconds_left = math.ceil(self._limits.total_cpu_seconds - self._cpu_seconds)
-        self._child, self._loaded_text = self._new_child(self._limits.child_limits(seconds_left)), None
+        self._child, self._loaded_text = self._fork_child(self._limits.child_limits(seconds_left)), None
         self._child.wait_until_ready()
         return self._child
 
@@ -193,13 +195,13 @@ class Attempts:
         """Close the current child, if there is one, and count its processor time."""
         if self._child is not None:
             child, self._child = self._child, None
-            self._close(child)
+            self._close_in_sandbox(child)
             self._cpu_seconds += child.used_cpu_seconds
 
 
 @dataclass(frozen=True)
 class ExerciseAttempts:
-    """Runner for the attempts of one exercise; make it by `Attempts.for_exercise`."""
+    """A `judging.repair.search.Runner` for one exercise; make it by `Attempts.for_exercise`."""
 
     attempts: Attempts
     exercise: str

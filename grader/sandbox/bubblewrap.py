@@ -4,6 +4,10 @@ Bubblewrap (`bwrap`) starts a program in new namespaces with a file system made 
 machine that it shows inside. We bind only the operating system's programs and libraries, Python, its installed
 packages, the few parts of the grader that know no answers, and for CUDA the device files. Where a bound folder contains
 a folder with answers (this checkout, or an installed copy of the course), a mask covers the latter: an empty folder.
+
+`server_process.py` starts the server by `bwrap_command`; `sandbox.py` and `cli/doctor.py` ask `probe` first. What the
+server sees and a child must not see, such as the server's /tmp, is hidden by `inside/isolation.py`. To show submissions
+one more file or folder, add it in `_bound_paths`, or in `_system_arguments` if it belongs to the operating system.
 """
 
 import functools
@@ -45,10 +49,12 @@ ProbeReason = Literal["ok", "not-linux", "no-bwrap", "apparmor", "userns-off", "
 
 @dataclass(frozen=True)
 class Probe:
-    """The result of `probe`: whether submissions can be isolated on this machine, and if not, why."""
+    """The result of `probe`."""
 
     available: bool
+    """True if submissions can be isolated on this machine."""
     reason: ProbeReason
+    """Why not; `ok` if they can."""
     remedy: str = ""
     """Shell command that may fix the problem; empty if none is known."""
     detail: str = ""
@@ -82,8 +88,28 @@ def probe() -> Probe:
     if test.returncode == 0:
         return Probe(True, "ok")
     detail = (test.stderr.strip().splitlines() or [f"exit status {test.returncode}"])[-1]
-    reason, remedy = _likely_obstacle()
-    return Probe(False, reason, remedy, detail)
+    return _guessed_obstacle(detail)
+
+
+def explain_probe(result: Probe) -> str:
+    """Return lines in Korean: that the sandbox works, or why it does not, and a command that may fix it."""
+    why = {
+        "ok": "샌드박스를 쓸 수 있어요.",
+        "not-linux": "샌드박스는 리눅스에서만 돌아요.",
+        "no-bwrap": "제출물을 격리하려면 bubblewrap이 필요한데, 설치되어 있지 않아요.",
+        "apparmor": "AppArmor가 bubblewrap의 사용자 네임스페이스를 막고 있어요.",
+        "userns-off": "이 컴퓨터에서는 사용자 네임스페이스가 꺼져 있어요.",
+        "container": "이 컨테이너 안에서는 bubblewrap이 격리를 만들 수 없어요.",
+        "refused": "bubblewrap이 격리를 만들지 못했어요.",
+    }[result.reason]
+    lines = [why]
+    if result.detail:
+        lines.append(f"  ({result.detail})")
+    if result.remedy:
+        lines.append(f"이렇게 고칠 수 있어요: {result.remedy}")
+    if not result.available:
+        lines.append("믿을 수 있는 코드만 있다면 격리 없이 돌릴 수도 있어요: --sandbox none")
+    return "\n".join(lines)
 
 
 def bwrap_command(device: str = "cpu", added_packages: Sequence[str] = ()) -> list[str]:
@@ -153,7 +179,7 @@ def _interpreter_paths() -> list[Path]:
 
 
 def _package_masks(added_packages: Sequence[str]) -> list[str]:
-    """Return the arguments that cover each package that submissions may not import with a stand-in.
+    """Return the arguments that cover every package which submissions may not import with a stand-in.
 
     The stand-in (`assets/absent_package`) raises the ModuleNotFoundError that an import of a missing package raises.
 
@@ -200,27 +226,6 @@ def _binds_and_masks(bound: list[Path]) -> list[str]:
 # ---- why bubblewrap does not work ------------------------------------------------------------------
 
 
-def explain_probe(result: Probe) -> str:
-    """Return lines in Korean: that the sandbox works, or why it does not, and a command that may fix it."""
-    why = {
-        "ok": "샌드박스를 쓸 수 있어요.",
-        "not-linux": "샌드박스는 리눅스에서만 돌아요.",
-        "no-bwrap": "제출물을 격리하려면 bubblewrap이 필요한데, 설치되어 있지 않아요.",
-        "apparmor": "AppArmor가 bubblewrap의 사용자 네임스페이스를 막고 있어요.",
-        "userns-off": "이 컴퓨터에서는 사용자 네임스페이스가 꺼져 있어요.",
-        "container": "이 컨테이너 안에서는 bubblewrap이 격리를 만들 수 없어요.",
-        "refused": "bubblewrap이 격리를 만들지 못했어요.",
-    }[result.reason]
-    lines = [why]
-    if result.detail:
-        lines.append(f"  ({result.detail})")
-    if result.remedy:
-        lines.append(f"이렇게 고칠 수 있어요: {result.remedy}")
-    if not result.available:
-        lines.append("믿을 수 있는 코드만 있다면 격리 없이 돌릴 수도 있어요: --sandbox none")
-    return "\n".join(lines)
-
-
 def _install_command() -> str:
     """Return the command that installs bubblewrap here; empty if this machine's package manager is unknown."""
     for manager, command in (
@@ -234,21 +239,26 @@ def _install_command() -> str:
     return ""
 
 
-def _likely_obstacle() -> tuple[ProbeReason, str]:
-    """Guess from this machine's settings why bubblewrap failed; return the reason and a command that may fix it."""
+def _guessed_obstacle(detail: str) -> Probe:
+    """Guess from this machine's settings why bubblewrap failed, and return that as the result of `probe`.
+
+    Args:
+        detail: the last line that bubblewrap printed.
+    """
     if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
         # Ubuntu since 24.04. A profile of this name also replaces the stricter one of newer releases, which lets
         # bubblewrap itself create namespaces, but not its children.
         profile = "abi <abi/4.0>,\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\\n"
         file = "/etc/apparmor.d/bwrap"
         tee, load = _as_root(f"tee {file}"), _as_root(f"apparmor_parser -r {file}")
-        return "apparmor", f"printf '{profile}' | {tee} && {load}"
+        return Probe(False, "apparmor", f"printf '{profile}' | {tee} && {load}", detail)
     for name, value in (("kernel/unprivileged_userns_clone", "1"), ("user/max_user_namespaces", "15000")):
         if _kernel_setting(name) == "0":
-            return "userns-off", _as_root(f"sysctl -w {name.replace('/', '.')}={value}")
+            remedy = _as_root(f"sysctl -w {name.replace('/', '.')}={value}")
+            return Probe(False, "userns-off", remedy, detail)
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        return "container", "docker run --privileged …"
-    return "refused", ""
+        return Probe(False, "container", "docker run --privileged …", detail)
+    return Probe(False, "refused", detail=detail)
 
 
 def _as_root(command: str) -> str:

@@ -11,8 +11,11 @@ To create cgroups, we need a parent cgroup that is delegated to us, that is, one
 The grader moves from the parent into `hanstep-main`, because a cgroup that holds processes cannot have limited
 children.
 
+`cli/grade.py` begins with `enter_prepared_parent`; then `server_process.py` calls `wrap_in_cgroup` for each server.
 Where cgroups are not available, the resource limits of each child and the checks of the server must do. What cgroups do
 not count, such as open files, is limited in each child only (`inside/isolation.py`).
+
+To add a limit of the whole sandbox, write it into another file of the cgroup, in `SandboxCgroup.__init__`.
 """
 
 import logging

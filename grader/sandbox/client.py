@@ -1,5 +1,9 @@
 """Talk to one child of the sandbox's server, from the grader's side, and have it killed when it exceeds a limit.
 
+`sandbox.py` makes a `Child` for the exercises of a submission, and one for many attempts (`attempts.py`). Program texts
+and drivers go in. The bytes of traces come out, which the caller has to read by `trace_bounds.py read_bounded`; or
+`NoAnswer` is raised, with the status that tells why there is no trace.
+
 A child executes a submission, so nothing that it writes is trusted. Its bytes are counted, and a frame that does not
 answer the current request counts as forged. Only reports of suspicious acts may come before the answer. Nothing may
 follow the answer, because an honest child then waits for the next request.
@@ -12,6 +16,9 @@ A child's processor time is limited in three ways, of which the first two are co
 
 The kernel's limit needs nobody to watch the child, but cannot be set anew for each request. An attempt has a limit of
 its own because many attempts share one child.
+
+To add a limit, see "A limit" in grader/README.md. To add a request, add a method like `Child.play`, and its answer in
+`inside/child.py _serve_requests`.
 """
 
 import math
@@ -22,7 +29,7 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from grader.observe.trace import MAX_TRACE_BYTES
 from grader.sandbox.inside import protocol
@@ -53,15 +60,28 @@ _CHUNK_BYTES = 2**16
 _MAX_ACT_CHARS = 40
 """Maximum characters kept of the name of a suspicious act."""
 _STATUS_OF_REASON: dict[protocol.KillReason, Status] = {"memory": "memory", "time": "timeout"}
-"""Reason for which the server kills a child -> the status that says so, for reasons with a status of their own."""
+"""Reason for which the server killed a child -> the status of the exercise that was being played.
+
+Only the reasons that have a status of their own; for the others, the status is `crashed`."""
 _DETAIL_OF_REASON: dict[protocol.KillReason, str] = {
     "threads": "너무 많은 스레드",
     "processes": "너무 많은 프로세스",
 }
-"""The same for all other reasons -> the detail of the status `crashed`. `requested` is in neither dict: only `close`
-causes it, and nobody waits for an answer then."""
+"""Reason for which the server killed a child -> the detail beside the status `crashed`.
+
+The reasons that are not in `_STATUS_OF_REASON`, except `requested`: only `close` causes that one, and then nobody waits
+for an answer any more."""
 _SERVER_GONE: protocol.Header = {}
 """Stands for the message about a child's end if there will never be one, because the server is gone itself."""
+
+
+class SuspiciousAct(NamedTuple):
+    """Something that a submission did and that an instructor should look at; see `inside/suspicious_acts.py`."""
+
+    act: str
+    """Name of the act: `sys._getframe`."""
+    line: int
+    """Line of the submission."""
 
 
 class NoAnswer(Exception):
@@ -72,7 +92,7 @@ class NoAnswer(Exception):
         self.status = status
         """The status of the exercise that was being played; never `ran`."""
         self.detail = detail
-        """A few Korean words; see `Outcome.detail`."""
+        """A few Korean words, or a signal's name; see `sandbox.py Outcome.detail`."""
 
 
 class UnexpectedFrame(NoAnswer):
@@ -94,9 +114,8 @@ class Limits:
     """Resource limits of a child, which plays all exercises of a submission.
 
     Memory is limited for the child as a whole, everything else for each exercise anew. Executing a file, before its
-    exercises are played, has the same limits of time as an exercise, counted anew for each file; what the file prints
-    then counts with the exercise that was played before it. `isolation.Bounds` tells the server the memory and the
-    processor time of the whole child; `_send` tells it the processor time of each request.
+    exercises are played, has the limits of an exercise, counted anew for each file. `isolation.Bounds` tells the server
+    the memory and the processor time of the whole child; `_send` tells it the processor time of each request.
     """
 
     seconds: float = 20.0
@@ -134,7 +153,7 @@ class Child:
         self._sent_modules: set[str] = set()
         """Names of the modules of `grader.exercises` that the child has received."""
         self._printed = 0
-        """Bytes printed since the last request to load or to play."""
+        """Bytes printed since the last request that executes code of the submission."""
         self._attempt_count = 0
         """Number of attempts sent so far."""
         self._last_output = b""
@@ -147,9 +166,8 @@ class Child:
         """Program text of the last `load` if that succeeded; None before the first, and while one is going on."""
         self._running_source = ""
         """Program text of the last `load`, successful or not, to which reported acts belong."""
-        self.suspicious_acts: dict[str, list[tuple[str, int]]] = {}
-        """Program text -> the acts, as pairs of act and line, that `sandbox.inside.suspicious_acts` reported while it
-        ran."""
+        self.suspicious_acts: dict[str, list[SuspiciousAct]] = {}
+        """Program text -> the acts that `inside/suspicious_acts.py` reported while it ran."""
         self._lifetime_cpu_seconds = limits.cpu_seconds * exercise_count
         """Limit of the child's processor time in its whole life; the kernel ends it at the next whole second."""
         self._channel, child_channel = socket.socketpair()
@@ -252,7 +270,7 @@ class Child:
             if self._end_message is None:
                 self._control.settimeout(_END_SECONDS)
                 protocol.send(self._control, {"op": "kill"})
-                self._end_message, _, _ = protocol.receive_trusted(self._control)
+                self._end_message = protocol.receive_trusted(self._control).header
             return self._end_message.get("event") == "gone"
         except (EOFError, OSError, ValueError):
             return False
@@ -314,13 +332,12 @@ class Child:
             if self._printed > self._limits.output_bytes:
                 raise NoAnswer("output")
             if frame is not None:
-                header, body = frame
-                if header == answer:
-                    return body
-                self._note_suspicious_act(header)
+                if frame.header == answer:
+                    return frame.body
+                self._note_suspicious_act(frame.header)
                 continue
             if self._end_message is not None:
-                raise self._reason_for_end(self._end_message)
+                raise self._as_no_answer(self._end_message)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 raise NoAnswer("timeout", ONLY_WAITED)
@@ -339,9 +356,9 @@ class Child:
         if sum(map(len, self.suspicious_acts.values())) >= MAX_ACT_REPORTS:
             raise UnexpectedFrame
         acts = self.suspicious_acts.setdefault(self._running_source, [])
-        acts.append((act[:_MAX_ACT_CHARS], int(line)))
+        acts.append(SuspiciousAct(act[:_MAX_ACT_CHARS], int(line)))
 
-    def _next_frame(self) -> tuple[protocol.Header, bytes] | None:
+    def _next_frame(self) -> protocol.Frame | None:
         """Return the next complete frame from the child; None if there is none yet.
 
         Raises:
@@ -356,7 +373,7 @@ class Child:
         """Read from what the selector found readable, and note if that shows that the child or server is gone."""
         if readable is self._control:
             try:
-                self._end_message, _, _ = protocol.receive_trusted(self._control)
+                self._end_message = protocol.receive_trusted(self._control).header
             except (EOFError, OSError):
                 self._end_message = _SERVER_GONE
             self._read_channel()  # what the child wrote before it ended
@@ -406,9 +423,9 @@ class Child:
         with suppress(KeyError):  # it was unregistered before
             self._selector.unregister(closed)
 
-    def _reason_for_end(self, message: protocol.Header) -> NoAnswer:
-        """Return the exception that says why the child ended, according to the server's message about its end."""
-        reason, status = message.get("reason"), message.get("status")
+    def _as_no_answer(self, end_message: protocol.Header) -> NoAnswer:
+        """Return the exception to raise for the server's message that the child has ended, or for `_SERVER_GONE`."""
+        reason, status = end_message.get("reason"), end_message.get("status")
         if reason in _STATUS_OF_REASON:
             return NoAnswer(_STATUS_OF_REASON[reason])
         if reason in _DETAIL_OF_REASON:
@@ -421,7 +438,7 @@ class Child:
                 # The kernel sent this signal: either the child's processor time is used up (counted in whole seconds),
                 # or the memory is. An isolated child on the CPU, the first process of its PID namespace, cannot send it
                 # to itself.
-                is_out_of_time = message.get("cpu", 0.0) >= math.floor(self._lifetime_cpu_seconds)
+                is_out_of_time = end_message.get("cpu", 0.0) >= math.floor(self._lifetime_cpu_seconds)
                 return NoAnswer("timeout" if is_out_of_time else "memory")
             return NoAnswer("crashed", _signal_name(number))
         return NoAnswer("crashed", f"종료 코드 {os.WEXITSTATUS(status)}")

@@ -1,6 +1,7 @@
 """Fork this process to serve as the sandbox's server, which saves the seconds that importing torch again would take.
 
-This is only for checking one's own file, because a forked server differs from a started one (`server_command`):
+`server_process.py` uses a `ForkedServer` in place of a started process where `sandbox.py`, which asks `can_fork`, lets
+it. This is only for checking one's own file, because a forked server differs from a started one (`server_command.py`):
 
 - Its memory holds everything that this process holds, answers included.
 - It cannot be isolated. It is like a server that was started without isolation: not in bubblewrap; its children have no
@@ -28,12 +29,11 @@ from grader.sandbox.inside.protocol import CONTROL_FD
 from grader.sandbox.server_command import server_environment
 
 _POLL_SECONDS = 0.002
-"""Time between two checks whether the server has ended, in `ForkedServer.wait`."""
+"""Time between two checks whether the server has ended, in `ForkedServer.wait`: an end takes a few milliseconds."""
 
 
 def can_fork(device: str) -> bool:
-    """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread; torch sees no
-    GPU.
+    """Return True if a fork of this process can serve: on Linux, for the CPU, with one Python thread, without a GPU.
 
     Another Python thread might hold a lock, which would stay locked for ever in the fork. Threads that torch's
     computations have started do no harm: the server computes with one thread (`server.py _warm`).
@@ -59,7 +59,7 @@ def _sees_a_gpu() -> bool:
 
 
 class ForkedServer:
-    """A fork of this process that serves. It has what `ServerProcess` needs of `subprocess.Popen`'s interface."""
+    """A fork of this process that serves; has the methods of `subprocess.Popen` that `ServerProcess` calls."""
 
     def __init__(self, server_end: socket.socket, error_file: IO[bytes], own_folder: str) -> None:
         """Fork; in the fork, serve on the CPU until the other end of the socket is closed, and never return.

@@ -2,7 +2,9 @@
 
 It can import the packages that the course declares as its dependencies, those that an instructor adds, and the
 dependencies of all these. Every other package is hidden, because it may contain an answer: for example, some packages
-implement SAM, which an exercise asks for.
+implement SAM, which an exercise asks for. This module only lists what to hide: `bubblewrap.py _package_masks` hides it.
+
+To allow one more package, declare it as a dependency in `pyproject.toml`, or grade with `--package NAME`.
 """
 
 import functools

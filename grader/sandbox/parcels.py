@@ -5,8 +5,10 @@ the memory and files around it. A driver holds no answer to its own exercise, bu
 another one: the driver of `train` needs a config, that of `sam_step` a SAM optimizer, and writing `TrainConfig` and
 `SAM` are exercises too. So no file of `grader.exercises` is visible in the sandbox. And exercises are played in the
 order of the course (`grading/run_submission.py` asks for them so): when an answer arrives with a driver, the exercise
-that it answers has been played already. A parcel holds code only; what comes back from a child is a trace, which
-`trace_bounds.py` bounds.
+that it answers has been played already.
+
+`sandbox.py` makes one `ParcelContents`; `client.py Child` asks it for the modules of an exercise, and sends those that
+its child has not got yet, packed by `pack_parcel`. `inside/hidden_modules.py` unpacks them there.
 
 What a module imports is read from its text, at the top level only. So a module of `grader.exercises` must import others
 at its top level, and an import must name the module itself: `from grader.exercises.fixtures.sam import …` (or, in a
@@ -29,7 +31,7 @@ ImportOrder = tuple[str, ...]
 
 
 class ParcelContents:
-    """Knows which modules the parcel of each exercise holds."""
+    """The modules that the parcel of each exercise holds, by name."""
 
     def __init__(self, lessons: Sequence[str]) -> None:
         """Find the drivers of the lessons.

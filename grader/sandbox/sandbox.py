@@ -3,6 +3,10 @@
 A `Sandbox` owns one server: a process that has imported torch (`sandbox.server_process` starts it,
 `sandbox.inside.server` runs in it). For each submission the server forks a child, to which `sandbox.client` talks. The
 child plays the submission's exercises one after the other.
+
+`grading/run_submission.py` makes a `Sandbox` and calls its `run` with a submission's files; it gets an `Outcome` for
+each exercise. `grading/grade_submission.py` and `notebook/attempts.py` call `attempts`. Nothing is judged here. Where a
+limit, a status or a request is added, grader/README.md says.
 """
 
 import math
@@ -18,7 +22,7 @@ from grader.observe.trace import Trace, TraceError
 from grader.sandbox import bubblewrap
 from grader.sandbox.attempts import AttemptLimits, Attempts
 from grader.sandbox.bubblewrap import explain_probe, probe
-from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status
+from grader.sandbox.client import ONLY_WAITED, Child, Limits, NoAnswer, ServerGone, Status, SuspiciousAct
 from grader.sandbox.forked_server import can_fork
 from grader.sandbox.inside.protocol import ServerSettings
 from grader.sandbox.parcels import ParcelContents
@@ -61,21 +65,32 @@ class Outcome:
     With the status `timeout`, it is `ONLY_WAITED` if the wall time of the exercise ran out, `NO_TIME_LEFT` if the
     exercise was not played at all, and empty if the processor time ran out.
     """
-    suspicious_acts: tuple[tuple[str, int], ...] = ()
-    """What the exercise's file did that an instructor should look at (`sandbox.inside.suspicious_acts`), as pairs of
-    act and line: `("sys._getframe", 12)`. What a file did in one child is listed once, in the last of its outcomes from
-    that child."""
+    suspicious_acts: tuple[SuspiciousAct, ...] = ()
+    """What the exercise's file did that an instructor should look at: `("sys._getframe", 12)`. What a file did in one
+    child is listed once, in the last of its outcomes from that child."""
+
+
+class _ChildOutcomes(NamedTuple):
+    """What came of running tasks in one child."""
+
+    outcomes: list[Outcome]
+    """The outcomes of the first tasks, up to and including the one that ended the child. If the server was lost, the
+    exercise that was being played has none."""
+    is_server_lost: bool
+    """True if the server was lost with the child: something outside may have killed it, or the exercise."""
 
 
 NO_TIME_LEFT = "제출물 전체의 시간이 끝남"
 """Detail of the timeout of an exercise that was not played, because those before it had used up the submission's time.
 """
 _MAX_LOST_SERVERS = 2
-"""From which loss of a server on, counted for each submission, the exercise that was being played counts as crashed."""
+"""Number of servers lost while one submission runs, from which on the exercise that was being played counts as crashed.
+Before that it is played again: something outside may have killed the server."""
 _MAX_STARTS = 2
 """Maximum number of servers that are started, one after the other, until one lives long enough to be warm."""
-_ON_GPU = AttemptLimits(first_cpu_seconds=5.0, seconds=10.0)
-"""Limits of attempts on a GPU."""
+_GPU_ATTEMPT_LIMITS = AttemptLimits(first_cpu_seconds=5.0, seconds=10.0)
+"""Limits of attempts on a GPU. The first play of a child may take several times what was measured on a slow machine, as
+`AttemptLimits.first_cpu_seconds` tells."""
 
 
 class Sandbox:
@@ -153,7 +168,7 @@ class Sandbox:
             self._server.close()
             self._server = None
 
-    def run(self, jobs: Sequence[Job], seed: int, *, until: float = math.inf) -> list[Outcome]:
+    def run(self, jobs: Sequence[Job], seed: int, *, deadline: float = math.inf) -> list[Outcome]:
         """Run the jobs of one submission in one child, for as long as that child lives.
 
         If an exercise ends its child, the exercises after it run in a new child.
@@ -162,7 +177,7 @@ class Sandbox:
             jobs: the jobs, in the order of the course: the driver of an exercise may contain the answer to an earlier
                 exercise, never to a later one (see `parcels`).
             seed: seed of the scenarios.
-            until: time of `time.monotonic()` after which no further exercise is played.
+            deadline: time of `time.monotonic()` after which no further exercise is played.
 
         Returns:
             One outcome for each exercise, in the order of the jobs.
@@ -175,14 +190,13 @@ class Sandbox:
         lost_servers = 0
         while len(outcomes) < len(tasks):
             remaining = tasks[len(outcomes) :]
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 outcomes += [Outcome(task.exercise, "timeout", None, 0.0, NO_TIME_LEFT) for task in remaining]
                 break
-            new_outcomes, is_server_lost = self._run_in_one_child(remaining, seed, until)
+            new_outcomes, is_server_lost = self._run_in_one_child(remaining, seed, deadline)
             outcomes += new_outcomes
             lost_servers += is_server_lost
-            # Something outside may have killed the server, so the exercise is played again. But not for ever: it may be
-            # the exercise that loses the server each time.
+            # The exercise is played again, but not for ever: it may be what loses the server each time.
             if is_server_lost and lost_servers >= _MAX_LOST_SERVERS:
                 lost = remaining[len(new_outcomes)]
                 outcomes.append(Outcome(lost.exercise, "crashed", None, 0.0))
@@ -199,11 +213,11 @@ class Sandbox:
             limits: limits of the attempts; None: those for the device.
         """
 
-        def new_child(limits: Limits) -> Child:
+        def fork_child(limits: Limits) -> Child:
             return Child(self._ensure_server(), limits, exercise_count=1, parcels=self._parcels)
 
-        usual = AttemptLimits() if self._device == "cpu" else _ON_GPU
-        return Attempts(new_child, self._close_child, seed, limits or usual)
+        default = AttemptLimits() if self._device == "cpu" else _GPU_ATTEMPT_LIMITS
+        return Attempts(fork_child, self._close_child, seed, limits or default)
 
     def _close_child(self, child: Child) -> None:
         """Close a child; if this shows that the server is lost, close that too.
@@ -225,20 +239,16 @@ class Sandbox:
             forked=forked,
         )
 
-    def _run_in_one_child(
-        self, tasks: Sequence[_Task], seed: int, until: float
-    ) -> tuple[list[Outcome], bool]:
-        """Run tasks in one child, until all are done, the time is over, or one of them ends the child.
+    def _run_in_one_child(self, tasks: Sequence[_Task], seed: int, deadline: float) -> _ChildOutcomes:
+        """Run tasks in one child, until all are done, the deadline has passed, or one of them ends the child.
 
         Args:
             tasks: the tasks, those of one file after each other.
             seed: seed of the scenarios.
-            until: time of `time.monotonic()` after which no task is begun but the first, which always is.
+            deadline: time of `time.monotonic()` after which no task is begun but the first, which always is.
 
         Returns:
-            The outcomes of the first tasks, up to and including the one that ended the child; and True if the server
-            was lost. If it was lost, the exercise that was being played has no outcome. Otherwise there is at least
-            one outcome, so the caller makes progress.
+            The outcomes; at least one unless the server was lost, so the caller makes progress.
 
         Raises:
             SandboxUnavailable: no server starts, or the child could not be isolated or could not start CUDA.
@@ -250,7 +260,7 @@ class Sandbox:
         try:
             child.wait_until_ready()
             for task in tasks:
-                if outcomes and time.monotonic() > until:
+                if outcomes and time.monotonic() > deadline:
                     break
                 started = time.perf_counter()
                 if task.source != child.source:
@@ -258,7 +268,7 @@ class Sandbox:
                 trace_bytes = child.play(task.exercise, seed)
                 outcomes.append(_read_outcome(task.exercise, trace_bytes, time.perf_counter() - started))
         except ServerGone:
-            return _with_suspicious_acts(outcomes, tasks, child), True
+            return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_server_lost=True)
         except SandboxUnavailable as error:
             if self._device == "cpu":
                 raise
@@ -278,7 +288,7 @@ class Sandbox:
             ]
         finally:
             self._close_child(child)
-        return _with_suspicious_acts(outcomes, tasks, child), False
+        return _ChildOutcomes(_with_suspicious_acts(outcomes, tasks, child), is_server_lost=False)
 
     def _ensure_server(self, starts: int = _MAX_STARTS) -> ServerProcess:
         """Return a warm server; start a new one if there is none, or if it is gone.

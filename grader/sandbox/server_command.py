@@ -1,5 +1,8 @@
 """Build the command that starts the sandbox's server, and its environment variables.
 
+`server_process.py` runs the command, for an isolated server behind that of `bubblewrap.py`. To give the server another
+environment variable, add it in `server_environment`.
+
 Two paths in them depend on isolation. Inside bubblewrap, the folder that holds `grader` is `IMPORT_ROOT_INSIDE`, and
 the server's HOME and TMPDIR are the /tmp that bubblewrap makes. Without it, they are the folder of this installation,
 and a temporary folder of the server's own.

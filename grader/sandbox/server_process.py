@@ -1,4 +1,9 @@
-"""Start the sandbox's server as a process, send it its settings, wait until it is warm, and end it."""
+"""Start the sandbox's server as a process, send it its settings, wait until it is warm, and end it.
+
+`sandbox.py Sandbox` makes a `ServerProcess` and replaces it if it is lost. `client.py Child` asks for children over the
+server's control socket, and `inside/server.py` answers. What the server may see and use is decided in `bubblewrap.py`,
+`server_command.py` and `cgroups.py`.
+"""
 
 import os
 import socket

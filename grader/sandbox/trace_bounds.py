@@ -5,7 +5,8 @@ or show a text without end. The bounds here are the recorder's own, or far above
 texts are bounded elsewhere: `judging/first_difference.py fact_text` shortens facts when it shows them, and
 `observe/trace.py from_bytes` checks `printed`.
 
-Example: an event at line 1,000,000,000 is refused with "an event out of range".
+`sandbox.py` and `attempts.py` read every trace by `read_bounded`. Example: an event at line 1,000,000,000 is refused
+with "an event out of range".
 
 To bound something new, add a constant with its reason, and a condition to the `_check_…` function for what it bounds.
 """

@@ -212,7 +212,7 @@ def test_the_command_that_resumes_asks_for_the_same(
         status, said = ended(*words)
         assert status == 130
         assert sorted(said.split("이어서 하려면: ")[1].split()[1:]) == sorted(words)
-    assert [run.added for run in runs] == [(), ("numpy",)]
+    assert [run.added_packages for run in runs] == [(), ("numpy",)]
     assert runs[1].only == ("fit", "train_step")
     assert ended("grade", str(tmp_path / "class"), "--out", str(tmp_path / "b"), *REST, "--resume")[0] == 130
     assert runs[2].only == runs[1].only, "whoever resumes need not name the exercises again"

@@ -10,7 +10,7 @@ from grader.course.feedback import SubmissionResult
 from grader.course.reading import load_course
 from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading.grading_run import GradingRun
-from grader.grading.run_submission import sandbox_of
+from grader.grading.run_submission import start_sandbox
 from grader.submission.submission import Submission, read_submission
 from tests.gpu.processes import said
 from tests.sample_programs import sample, samples
@@ -50,7 +50,7 @@ def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(
     results = {}
     for device in ("cpu", "cuda"):
         run = replace(RUN, device=device, sandbox=kind)
-        with sandbox_of(run) as sandbox:
+        with start_sandbox(run) as sandbox:
             results[device] = [told(grade_in_sandbox(run, submission, sandbox)) for submission in submissions]
     assert results["cuda"] == results["cpu"]
     assert {status for _, status, *_ in results["cpu"][0]} == {"passed"}
@@ -60,7 +60,7 @@ def test_the_sandbox_gives_on_a_gpu_what_it_gives_on_the_cpu(
 AGAIN = """
 from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading.warm import warm_up
-from grader.grading.run_submission import sandbox_of
+from grader.grading.run_submission import start_sandbox
 from grader.grading.grading_run import GradingRun
 from grader.course.reading import load_course
 from grader.submission.submission import read_submission
@@ -71,7 +71,7 @@ course = load_course()
 lesson = course.lesson("01")
 run = GradingRun(course, (lesson,), seed=7, sandbox="none")
 submission = read_submission(Path({folder!r}), tuple(course.exercises))
-with sandbox_of(run, once=True) as sandbox:
+with start_sandbox(run, may_fork=True) as sandbox:
     print(grade_in_sandbox(run, submission, sandbox).score)
     sandbox.close()  # as where an attempt took the server with it
     print(grade_in_sandbox(run, submission, sandbox).score)

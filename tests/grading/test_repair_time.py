@@ -7,7 +7,7 @@ import pytest
 from grader.course.reading import load_course
 from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading.grading_run import GradingRun
-from grader.grading.run_submission import sandbox_of
+from grader.grading.run_submission import start_sandbox
 from grader.observe.trace import Run
 from grader.sandbox import sandbox as sandbox_module
 from grader.sandbox.attempts import AttemptLimits, Attempts
@@ -56,7 +56,7 @@ def test_exercises_of_a_submission_share_the_time_of_repairs(
     monkeypatch.setattr(sandbox_module, "AttemptLimits", lambda: AttemptLimits(total_cpu_seconds=2))
     path = tmp_path / "a.py"
     path.write_text(BURNS + FAR_FROM_RIGHT, encoding="utf-8")
-    with sandbox_of(RUN) as sandbox:
+    with start_sandbox(RUN) as sandbox:
         result = grade_in_sandbox(RUN, read_submission(path, tuple(COURSE.exercises)), sandbox)
     statuses = {feedback.exercise: feedback.status for feedback in result.feedbacks}
     assert (statuses["train_step"], statuses["sgd_update"]) == ("failed", "failed")

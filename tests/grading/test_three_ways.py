@@ -18,7 +18,7 @@ from grader.course.reading import load_course
 from grader.grading import SEED
 from grader.grading.grade_submission import grade_in_sandbox
 from grader.grading.grading_run import GradingRun
-from grader.grading.run_submission import sandbox_of
+from grader.grading.run_submission import start_sandbox
 from grader.judging.solution import exercise_source
 from grader.notebook.check import judge_in_kernel
 from grader.sandbox.sandbox import Sandbox
@@ -53,7 +53,7 @@ def graded(path: Path, exercise: Exercise, kind: str, sandboxes: dict[tuple[str,
     run = GradingRun(COURSE, (lesson,), SEED, sandbox=kind)
     key = lesson.id, kind
     if key not in sandboxes:
-        sandboxes[key] = sandbox_of(replace(run, lessons=(COURSE.lesson(exercise.lesson),)))
+        sandboxes[key] = start_sandbox(replace(run, lessons=(COURSE.lesson(exercise.lesson),)))
     result = grade_in_sandbox(run, read_submission(path, tuple(COURSE.exercises)), sandboxes[key])
     (feedback,) = (*result.feedbacks, *result.extras)
     return feedback

@@ -1,4 +1,4 @@
-"""Read and write `reasons.toml`: why each edit that passes is no hole."""
+"""Read and write `reasons.toml` and `one_case.toml`: why each program that passes is no hole."""
 
 import json
 import tomllib
@@ -13,28 +13,31 @@ REASONS = {
     "rounding": "differs by rounding only",
     "message": "only the text of an exception or of a comment",
     "alone": "the same in one process and with at most one GPU, which is all that tests have",
+    "apart": "only a program that treats one epoch in another way than the rest does this, and nobody writes one",
     "gpu": "the same without a GPU; where there is one, a scenario notices what is not",
 }
-"""The words that `reasons.toml` may use, and what each says."""
+"""The words that the two files may use, and what each says."""
 
 _FILE = Path(__file__).with_name("reasons.toml")
+_HEADER = "# Edits of the solutions that pass, and why; `python -m tests.holes --all --write` writes it.\n"
 
 
 @dataclass(frozen=True)
 class Passed:
-    """An edit of a solution that no scenario notices."""
+    """An edit of a solution, or a known mistake in one case only, that no scenario notices."""
 
     exercise: str
     old: str
-    """The lines that it replaces; empty for something inserted."""
+    """The lines that it replaces, or the first of them; empty for something inserted."""
     new: str
+    """The lines in their place; the variant's name for a known mistake."""
     where: str
-    """Where something inserted belongs, as the repair says it."""
+    """Where something inserted belongs, as the repair says it; the case for a known mistake."""
 
 
-def read_reasons() -> dict[Passed, str]:
-    """Return the reason for each edit that is known to pass; empty for one that nobody has judged."""
-    table = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
+def read_reasons(file: Path = _FILE) -> dict[Passed, str]:
+    """Return the reason for each program that is known to pass; empty for one that nobody has judged."""
+    table = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return {
         Passed(exercise, row["old"], row["new"], row["where"]): row["why"]
         for exercise, rows in table.items()
@@ -42,11 +45,11 @@ def read_reasons() -> dict[Passed, str]:
     }
 
 
-def write_reasons(reasons: dict[Passed, str]) -> None:
-    """Write them, by exercise in the order given."""
-    text = "# Edits of the solutions that pass, and why; `python -m tests.holes --all --write` writes it.\n"
+def write_reasons(reasons: dict[Passed, str], file: Path = _FILE, header: str = _HEADER) -> None:
+    """Write them under a comment, by exercise in the order given."""
+    text = header
     for one, why in reasons.items():
         fields = (("old", one.old), ("new", one.new), ("where", one.where), ("why", why))
         rows = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields)
         text += f"\n[[{one.exercise}]]\n{rows}"
-    _FILE.write_text(text, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")

@@ -1,10 +1,12 @@
-"""A fixed slice of `python -m tests.holes`: no edit of these solutions passes without a reason."""
+"""Fixed slices of `python -m tests.holes` and `tests.holes.one_case`: nothing passes without a reason."""
 
 import os
 
 import pytest
 
 from tests.holes.__main__ import found
+from tests.holes.one_case import FILE
+from tests.holes.one_case import found as found_in_one_case
 from tests.holes.reasons import REASONS, read_reasons
 from tests.judging.examined import COURSE
 
@@ -20,4 +22,13 @@ def test_no_edit_passes_without_a_reason(name: str) -> None:
 
 
 def test_reasons_are_from_the_list() -> None:
-    assert {why for why in read_reasons().values() if why} <= REASONS.keys()
+    every = [*read_reasons().values(), *read_reasons(FILE).values()]
+    assert {why for why in every if why} <= REASONS.keys()
+
+
+@pytest.mark.parametrize("name", ["amp_step", "accumulate_weighted"])
+def test_no_mistake_in_one_case_only_passes_without_a_reason(name: str) -> None:
+    passed, count = found_in_one_case(COURSE.exercise(name))
+    reasons = read_reasons(FILE)
+    assert count
+    assert [one for one in passed if not reasons.get(one)] == []

@@ -236,6 +236,31 @@ def f(model, opt, x):
     assert locate_in_text(solution, detached, learner, "f") == Location(2)
 
 
+def test_what_only_the_short_rest_lacks_is_missing_there() -> None:
+    solution = """def f(opt, windows, size, limit):
+    for window in windows:
+        run(window)
+        if limit is not None:
+            clip(limit)
+        opt.step()
+        opt.zero_grad()
+"""
+    learner = """def f(opt, windows, size, limit):
+    for window in windows[:-1]:
+        run(window)
+        if limit is not None:
+            clip(limit)
+        opt.step()
+        opt.zero_grad()
+    if windows:
+        run(windows[-1])
+        opt.step()
+        opt.zero_grad()
+"""
+    wrong = solution.replace("limit is not None:", "limit is not None and len(window) == size:")
+    assert locate_in_text(solution, wrong, learner, "f") == Location(10, side="before")
+
+
 def test_helpers_that_call_each_other_come_to_an_end() -> None:
     learner = """def a(x):
     return b(x)

@@ -18,7 +18,7 @@ from grader.judging.assess import assess
 from grader.judging.origin import Origin
 from grader.judging.reference import cached_reference
 from grader.judging.repair.add_repair import wants_repair, with_repair
-from grader.judging.repair.surroundings import import_statements
+from grader.judging.repair.top_level_names import import_statements
 from grader.judging.solution import exercise_source, solution_source
 from grader.observe.play import play
 from grader.observe.program import load_program

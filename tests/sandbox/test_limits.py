@@ -83,12 +83,12 @@ def test_after_a_submissions_time_nothing_more_is_begun(sandbox: Sandbox) -> Non
     """What is running then comes to its end."""
     now = time.monotonic()
     late = "import time\n" + NEIGHBOUR.replace("opt.step()", "opt.step(); time.sleep(0.3)", 1)
-    outcomes = sandbox.run([Job(late, ("first", "second"))], SEED, until=now + 0.2)
+    outcomes = sandbox.run([Job(late, ("first", "second"))], SEED, deadline=now + 0.2)
     assert [(outcome.status, outcome.detail) for outcome in outcomes] == [
         ("ran", ""),
         ("timeout", NO_TIME_LEFT),
     ]
-    outcomes = sandbox.run([Job(NEIGHBOUR, ("first", "second"))], SEED, until=now)
+    outcomes = sandbox.run([Job(NEIGHBOUR, ("first", "second"))], SEED, deadline=now)
     assert {outcome.detail for outcome in outcomes} == {NO_TIME_LEFT}
 
 

@@ -19,7 +19,10 @@ def test_pieces_become_frames() -> None:
         reader.feed(bytes([byte]))
         frame = reader.next_frame()
         found += [frame] if frame else []
-    assert found == [({"exercise": "first"}, b"body"), ({"exercise": "second"}, b"")]
+    assert found == [
+        protocol.Frame({"exercise": "first"}, b"body"),
+        protocol.Frame({"exercise": "second"}, b""),
+    ]
     assert not reader.has_pending_bytes
 
 

@@ -1,9 +1,10 @@
-"""Make the arguments of one call of `train_gpt`: a tiny GPT, batches, and a `max_norm` that clips some updates."""
+"""Make a tiny GPT, batches for it and values of `max_norm`, with which the driver `train_gpt` calls the function."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 
@@ -15,6 +16,10 @@ _TRAIN_SIZES = (3, 2, 1, 4)
 """Samples in each training batch."""
 _VAL_SIZES = (2, 4, 1)
 """Samples in each validation batch. They differ, so that a mean over samples differs from a mean over batches."""
+
+
+_MAX_CACHED = 32
+"""Maximum number of data sets in the cache: one for each scenario of a driver at one seed, and room for more."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +45,36 @@ class GptCase:
 
 def make_gpt_case(env: Env, dropout: float = 0.0, *, with_limits: bool = False) -> GptCase:
     """Return a model in train mode, its data and, if `with_limits`, finite norm limits."""
-    train, val, norms = _data_and_norms(env, dropout, with_limits)
+    data = _make_data(env, dropout, with_limits)
     limit_for_some, limit_for_all = math.inf, math.inf
     if with_limits:
         # Halfway, on a log scale, between the large norms in the middle and the small one at the end.
-        limit_for_some = math.sqrt(min(norms[1:3]) * norms[3])
-        limit_for_all = 0.04 * min(norms)
-    return GptCase(gpt(env, dropout).train(), _copies(train), _copies(val), limit_for_some, limit_for_all)
+        limit_for_some = math.sqrt(min(data.norms[1:3]) * data.norms[3])
+        limit_for_all = 0.04 * min(data.norms)
+    return GptCase(
+        gpt(env, dropout).train(),
+        _copies(data.train_batches),
+        _copies(data.val_batches),
+        limit_for_some,
+        limit_for_all,
+    )
 
 
-@lru_cache(maxsize=32)
-def _data_and_norms(
-    env: Env, dropout: float, with_norms: bool
-) -> tuple[Sequence[Batch], Sequence[Batch], Sequence[float]]:
-    """Return training batches, validation batches and the norm of each training batch's gradient at the start.
+class _Data(NamedTuple):
+    """The batches of a case, and how large the gradients are that they give."""
 
-    Without `with_norms` there are no norms. The targets make the norms differ: the first training batch has random
-    targets, the last one those that the model finds most likely (a small gradient), and those in between the least
-    likely ones (large gradients).
+    train_batches: Sequence[Batch]
+    val_batches: Sequence[Batch]
+    norms: Sequence[float]
+    """L2 norm of each training batch's gradient at the start; empty if no norms were asked for."""
+
+
+@lru_cache(maxsize=_MAX_CACHED)
+def _make_data(env: Env, dropout: float, with_norms: bool) -> _Data:
+    """Return the data of a case; the norms only if `with_norms`.
+
+    The targets make the norms differ: the first training batch has random targets, the last one those that the model
+    finds most likely (a small gradient), and those in between the least likely ones (large gradients).
 
     The result is cached, so do not write to the tensors. A diagnosis plays a scenario many times, and making the data
     anew would add about a tenth to that time (a quarter to a half where norms are needed).
@@ -83,7 +100,7 @@ def _data_and_norms(
         (token_ids(env, size, f"val input {number}"), token_ids(env, size, f"val {number}"))
         for number, size in enumerate(_VAL_SIZES)
     ]
-    return train, val, norms
+    return _Data(train, val, norms)
 
 
 def _copies(batches: Sequence[Batch]) -> list[Batch]:

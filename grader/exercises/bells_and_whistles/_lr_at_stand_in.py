@@ -1,4 +1,4 @@
-"""Replace the learner's `lr_at` by a right one while `train_gpt` is played.
+"""Replace the learner's `lr_at` by a right one while `train_gpt` is played; for the driver `train_gpt`.
 
 `train_gpt` calls `lr_at`, which is an exercise of its own. Without the replacement, a wrong `lr_at` would cost points
 in both exercises. A submission that holds only the notebook of `train_gpt` has none: it is lent the same function.
@@ -20,7 +20,7 @@ from grader.observe.values import as_number
 _LR_AT = "lr_at"
 """Name of the learner's function that is replaced."""
 _MISSING = object()
-"""Takes the place of the learner's `lr_at` if there is none."""
+"""Stands for the learner's `lr_at` where the submission defines none."""
 _WRONG_LR_AT_NOTE = (
     "`train_gpt`가 부르는 `lr_at`이 아직 맞지 않아요. 여기서는 맞는 학습률을 빌려 드려서 `train_gpt`만 채점했어요. "
     "`lr_at`부터 고쳐 보세요."
@@ -33,7 +33,7 @@ _SHORT_SCHEDULE: dict[str, Any] = {
     "peak_lr": 0.05,
     "min_lr": 0.002,
 }
-"""Arguments for comparing the learner's `lr_at` with the stand-in, at every step."""
+"""Arguments with which `_agrees_with_stand_in` asks both functions for every step of one schedule."""
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Ask a schedule for tiny learning rates, where a program that rounds to decimal places shows."""
+"""Ask a schedule for tiny learning rates, where a program that rounds to decimal places shows.
+
+For the drivers `lr_at` and `wsd_at`, each of which asks for tiny rates in its own scenarios.
+"""
 
 from collections.abc import Mapping, Sequence
 

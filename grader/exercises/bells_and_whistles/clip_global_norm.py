@@ -31,7 +31,7 @@ _SHAPES = ((3, 4), (4,), (2, 3), (5,))
 
 
 def _parameters(env: Env, salt: str = "grads") -> list[nn.Parameter]:
-    """Return four parameters with gradients, drawn with a larger standard deviation for each.
+    """Return a parameter for each shape, with gradients drawn with a larger standard deviation from one to the next.
 
     One component is -6, by absolute value the largest for about 99 seeds of 100.
     """
@@ -66,6 +66,18 @@ def _call(stage: Stage, parameters: Iterable[nn.Parameter], max_norm: float) -> 
     return stage.recorder.call(stage.student("clip_global_norm"), parameters, max_norm)
 
 
+def _witness_of_clipping(stage: Stage) -> Tensor:
+    """Make a call in which the norm exceeds the limit, and return the gradients from before it as one vector.
+
+    Return zeros if the call changed no gradient. Any change counts as right, because `clips` judges how large it is.
+    """
+    parameters = _parameters(stage.env, "beyond")
+    before = _flat_gradients(parameters)
+    _call(stage, parameters, 0.4 * _joint_norm(parameters))
+    has_changed = bool((before - _flat_gradients(parameters)).ne(0).any())
+    return before * has_changed
+
+
 @driver.scenario("clips", "노름이 max_norm보다 클 때", atol=CLIP_ATOL)
 def _clips(stage: Stage) -> None:
     """Clip to a limit far below the norm, then to one close to it.
@@ -73,9 +85,9 @@ def _clips(stage: Stage) -> None:
     A wrong program clips each tensor by its own norm, takes another norm, or clips by value. The first limit lies below
     the largest component, because clipping by value shows only there.
     """
-    for number, share in enumerate((0.15, 0.9)):
+    for number, share_of_norm in enumerate((0.15, 0.9)):
         parameters = _parameters(stage.env, str(number))
-        _call(stage, parameters, share * _joint_norm(parameters))
+        _call(stage, parameters, share_of_norm * _joint_norm(parameters))
         stage.recorder.array(f"{number + 1}번째로 줄인 그레이디언트", _flat_gradients(parameters))
 
 
@@ -85,19 +97,14 @@ def _small(stage: Stage) -> None:
 
     A wrong program scales the gradients up to the limit, or measures a norm that exceeds it. The limits above are far
     enough from the norm that an epsilon added to the norm makes no difference. The last of them lies less than 1 above
-    it, so that a limit that is off by one shows.
-
-    At the limit below the norm, any change counts as right: a program that never changes anything must fail here.
+    it, so that a limit that is off by one shows. The one below is there because a program that never changes anything
+    must fail here.
     """
     for number, factor in enumerate((1.5, 4.0, 1.02)):
         parameters = _parameters(stage.env, str(number))
         _call(stage, parameters, factor * _joint_norm(parameters))
         stage.recorder.array(f"{number + 1}번째로 건넨 그레이디언트", _flat_gradients(parameters))
-    parameters = _parameters(stage.env, "beyond")
-    before = _flat_gradients(parameters)
-    _call(stage, parameters, 0.4 * _joint_norm(parameters))
-    has_changed = bool((before - _flat_gradients(parameters)).ne(0).any())
-    stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", before * has_changed)
+    stage.recorder.array("노름이 max_norm을 넘는 그레이디언트가 바뀜", _witness_of_clipping(stage))
 
 
 @driver.scenario("zero", "모두 0인 그레이디언트", check="small", atol=CLIP_ATOL)
@@ -105,21 +112,19 @@ def _zero(stage: Stage) -> None:
     """Call with gradients that are all zero; then with a norm above the limit.
 
     A wrong program divides by the norm of zero, and leaves NaN. A program that never changes anything must fail here
-    too, so the numbers of the second call, which are zeros unless it changed something, are added to the zeros.
+    too, so the witness of the second call is added to the gradients, which should still be zeros.
     """
-    zeros, beyond = _parameters(stage.env, "zeros"), _parameters(stage.env, "beyond")
-    for parameter in zeros:
+    parameters = _parameters(stage.env, "zeros")
+    for parameter in parameters:
         assert parameter.grad is not None
         parameter.grad.zero_()
-    before = _flat_gradients(beyond)
-    _call(stage, zeros, 1.0)
-    _call(stage, beyond, 0.4 * _joint_norm(beyond))
-    has_changed = bool((before - _flat_gradients(beyond)).ne(0).any())
-    stage.recorder.array("0이던 그레이디언트", _flat_gradients(zeros) + before * has_changed)
+    _call(stage, parameters, 1.0)
+    witness = _witness_of_clipping(stage)
+    stage.recorder.array("0이던 그레이디언트", _flat_gradients(parameters) + witness)
 
 
 @driver.scenario("none", ".grad가 None인 매개변수", atol=CLIP_ATOL)
-def _none(stage: Stage) -> None:
+def _without_gradient(stage: Stage) -> None:
     """Call with parameters of which two have no gradient (one of them frozen), and once more without these two.
 
     A wrong program raises on None, or puts a tensor there.

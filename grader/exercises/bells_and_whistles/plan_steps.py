@@ -36,14 +36,18 @@ _ABOVE_HALF: _Range = (0.51, 0.58)
 """Just above a half."""
 
 _RATIOS: _Range = (0.02, 0.19)
-"""Ratios of warm-up that a plan is drawn with, unless others are asked for."""
+"""Warm-up ratios from which `_draw_plan` draws by default: inside the allowed range of 0.001 to 0.2."""
 _LARGE_RATIOS: _Range = (0.1, 0.19)
 """Ratios so large that a warm-up in `_BELOW_HALF` is rounded up if the total is one update too large, and one in
 `_ABOVE_HALF` is rounded down if it is one too small. For example, 0.45 + 0.1 = 0.55.
 """
 
-_TOTAL, _WARMUP = "전체 스텝(돌려준 두 값 가운데 큰 것)", "워밍업(돌려준 두 값 가운데 작은 것)"
+_TOTAL = "전체 스텝(돌려준 두 값 가운데 큰 것)"
+_WARMUP = "워밍업(돌려준 두 값 가운데 작은 것)"
 """Korean names of the two returned numbers, told apart by size: their order is judged in the scenario `types` only."""
+
+_MAX_ITEMS = 10
+"""Maximum number of returned items that are recorded: more than two already say that the return value is wrong."""
 
 
 class _Plan(NamedTuple):
@@ -62,7 +66,7 @@ def _draw_plan(
 
     Args:
         draw: source of its numbers.
-        accum_steps: micro-batches in a whole window.
+        accum_steps: micro-batches in a whole window; 1: no accumulation.
         last_window: micro-batches in the short last window of an epoch; 0 if there is none.
         fraction: range of the fractional part of the warm-up's number of updates before rounding.
         ratios: range of the warm-up's ratio.
@@ -77,7 +81,7 @@ def _draw_plan(
 
 
 def _draw_batches_for_whole_warmup(draw: Draw, ratio: float) -> int:
-    """Draw a number of batches for which the warm-up of one epoch needs no rounding, in floating point either."""
+    """Draw a number of batches whose product with `ratio` is a whole number, exact in floating point, too."""
     while True:
         n_batches = 1000 * draw.whole(2, 60)
         if (n_batches * ratio).is_integer():
@@ -94,7 +98,7 @@ def _call(stage: Stage, plan: _Plan) -> Any:
 
 
 def _record(stage: Stage, plan: _Plan, which: str) -> None:
-    """Record one of the two returned numbers, `_TOTAL` or `_WARMUP`, as a fact named after the call."""
+    """Record one of the two returned numbers as a fact named after the call; `which` is `_TOTAL` or `_WARMUP`."""
     accum = "" if plan.accum_steps == 1 else f", accum_steps={plan.accum_steps}"
     call = f"plan_steps({plan.n_batches}, {plan.n_epochs}, warmup_ratio={plan.warmup_ratio}{accum})"
     stage.recorder.fact(f"{call}의 {which}", _total_or_warmup(_call(stage, plan), which))
@@ -105,7 +109,7 @@ def _total_or_warmup(returned: Any, which: str) -> Fact:
 
     If the learner's function returned anything but a pair of numbers, return a list of what it returned.
     """
-    items = list(returned)[:10] if isinstance(returned, tuple | list) else [returned]
+    items = list(returned)[:_MAX_ITEMS] if isinstance(returned, tuple | list) else [returned]
     numbers = [as_number(item) for item in items]
     if len(numbers) != 2 or any(math.isnan(number) for number in numbers):
         return [_number_or_type(item) for item in items]
@@ -160,7 +164,7 @@ def _rounding(stage: Stage) -> None:
 
 @driver.scenario("accumulated-warmup", "누적할 때의 워밍업", check="short")
 def _accumulated_warmup(stage: Stage) -> None:
-    """Plan with accumulation and a last window of one micro-batch, of which only the warm-up is recorded.
+    """Make two plans with accumulation and a last window of one micro-batch, of which only the warm-up is recorded.
 
     A wrong program takes the share of the micro-batches, where the short window is no whole update. Plans where that
     gives the right number all the same are not used.
@@ -169,9 +173,13 @@ def _accumulated_warmup(stage: Stage) -> None:
     recorded = 0
     while recorded < 2:
         plan = _draw_plan(draw, 8, 1, fraction=_ROUNDS_UP)
-        right = round(math.ceil(plan.n_batches / plan.accum_steps) * plan.n_epochs * plan.warmup_ratio)
-        from_micro_batches = round(plan.n_batches * plan.n_epochs * plan.warmup_ratio / plan.accum_steps)
-        if from_micro_batches < right:
+        windows, parts_of_windows = (
+            math.ceil(plan.n_batches / plan.accum_steps),
+            plan.n_batches / plan.accum_steps,
+        )
+        right = round(windows * plan.n_epochs * plan.warmup_ratio)
+        wrong = round(parts_of_windows * plan.n_epochs * plan.warmup_ratio)
+        if wrong < right:
             _record(stage, plan, _WARMUP)
             recorded += 1
 
@@ -218,14 +226,14 @@ def _ratio(stage: Stage) -> None:
 
 @driver.scenario("types", "반환 타입")
 def _types(stage: Stage) -> None:
-    """Record the type of the returned pair and of its numbers, and which of the two is larger.
+    """Record the type of the returned pair, the types of its numbers, and which of the two is larger.
 
-    A wrong program returns the warm-up first, a list, or floats. The witness is the warm-up of another plan, which
-    needs no rounding, so that wrong rounding costs nothing here.
+    A wrong program returns the warm-up first, a list, or floats. The witness is the second number, the warm-up, of
+    another plan. That needs no rounding, so that wrong rounding costs nothing here.
     """
     draw = stage.env.draw("plans")
     returned = _call(stage, _draw_plan(draw, 4, 1, fraction=_ROUNDS_UP))
-    items = list(returned)[:10] if isinstance(returned, tuple | list) else []
+    items = list(returned)[:_MAX_ITEMS] if isinstance(returned, tuple | list) else []
     # A named tuple is a tuple too.
     pair_type = "tuple" if isinstance(returned, tuple) else type_name(returned)
     stage.recorder.fact("반환 타입", [pair_type, *(type_name(item) for item in items)])

@@ -49,21 +49,28 @@ this token raises no error but changes the loss.
 def _micro_batches(
     env: Env, salt: str, ignore_index: int = -100, *, empty: Sequence[int] = ()
 ) -> list[Batch]:
-    """Return a window with one micro-batch for each shape; those numbered in `empty` have no valid token."""
+    """Return a window with one micro-batch for each shape.
+
+    Args:
+        env: the scenario's env.
+        salt: decides the tokens.
+        ignore_index: the target at positions that do not count.
+        empty: indices of the micro-batches that have no valid token.
+    """
     result = []
     for number, (samples, time, num_valid) in enumerate(_SHAPES):
         inputs = token_ids(env, samples, f"{salt} input {number}", time)
         targets = token_ids(env, samples, f"{salt} target {number}", time)
         targets = torch.where(targets == _PADDING, TOKENS - 1, targets)  # only ignored positions may hold it
-        order = torch.randperm(samples * time, generator=env.generator(f"{salt} valid {number}"))
-        ignored = order[0 if number in empty else num_valid :].to(env.device)
+        positions = torch.randperm(samples * time, generator=env.generator(f"{salt} valid {number}"))
+        ignored = positions[0 if number in empty else num_valid :].to(env.device)
         targets.view(-1)[ignored] = ignore_index
         result.append((inputs, targets))
     return result
 
 
 def _two_windows(env: Env) -> tuple[list[Batch], list[Batch]]:
-    """Return two windows of micro-batches with the same shapes."""
+    """Return two windows with different tokens; their micro-batches have the same shapes."""
     return _micro_batches(env, "first"), _micro_batches(env, "second")
 
 
@@ -147,16 +154,17 @@ def _generator(stage: Stage) -> None:
 def _untouched(stage: Stage) -> None:
     """Record whether inputs and targets that came from a generator stay as they were.
 
-    A wrong program writes into a batch, such as another index in place of `ignore_index`.
+    A wrong program writes into a batch, such as another index in place of `ignore_index`. (The recorder notices this
+    itself where the function is given a list.)
     """
     case = _case(stage)
     before = [(x.clone(), y.clone()) for x, y in case.data]
     case.call(batch for batch in case.data)
-    same = all(
+    are_same = all(
         torch.equal(x, x_before) and torch.equal(y, y_before)
         for (x, y), (x_before, y_before) in zip(case.data, before, strict=True)
     )
-    stage.recorder.fact("입력과 정답", "그대로" if same else "바뀜")
+    stage.recorder.fact("입력과 정답", "그대로" if are_same else "바뀜")
 
 
 @driver.scenario("one-empty", "패딩뿐인 마이크로 배치")
@@ -243,11 +251,14 @@ def _returns(stage: Stage) -> None:
         stage.recorder.returned(_case(stage).call(window))
 
 
-def _case_of_two_shaped_alike(stage: Stage) -> Case:
-    """Return a case with the first micro-batch of each window; the usual scenario `modes` makes a call with each."""
+def _case_for_modes(stage: Stage) -> Case:
+    """Return a case with the first micro-batch of each of two windows, which have the same shape.
+
+    The usual scenario `modes` makes a call with each of the two.
+    """
     return _case(stage, [window[0] for window in _two_windows(stage.env)], momentum_sgd)
 
 
-add_usual(driver, _case_of_two_shaped_alike, _call, checks={"modes": "returns"})
+add_usual(driver, _case_for_modes, _call, checks={"modes": "returns"})
 add_usual(driver, _case_of_two, _call, checks={"quiet": "returns"})
 add_usual(driver, _case, _call, checks={"memory": "memory"})

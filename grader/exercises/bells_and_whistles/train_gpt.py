@@ -41,16 +41,19 @@ from grader.observe.wording import yes_or_no
 driver = Driver("train_gpt", cost=2, lends=("lr_at",))  # each scenario makes several updates and evaluations
 
 _WARMUP_STEPS = 2
-"""The warm-up ends in the middle of the first epoch, at a batch of large gradients."""
+"""Updates of the warm-up. It ends in the middle of the first epoch, before a batch of large gradients."""
 
 _EVALUATES_ONCE = {"eval_freq": 100, "eval_iter": 1}
-"""Arguments for evaluating once, on one batch: for scenarios that are about something else."""
+"""Arguments for scenarios that are not about evaluations: evaluate after the first update only, on one batch."""
 _RATES = {"initial_lr": 0.004, "min_lr": 0.002}
-"""Rates at which updates show in the weights."""
+"""Arguments for rates at which updates show in the weights."""
 _TINY_RATES = {"initial_lr": 1e-12, "min_lr": 1e-13}
-"""Rates so small that no update changes a loss beyond the tolerance. Not 0, because a program may divide by them."""
+"""Arguments for rates so small that no update changes a loss beyond the tolerance.
+
+They are not 0, because a program may divide by them.
+"""
 _NEVER_CLIPS = {"max_norm": 1e9}
-"""A limit that no norm reaches."""
+"""Argument for a limit that no norm reaches."""
 
 _MAX_ITEMS = 100
 """Maximum number of items of a list that are recorded, so that a program that makes too many fills no memory."""
@@ -81,7 +84,7 @@ class _Training:
         make_optimizer: MakeOptimizer = _small_step_sgd,
         *,
         states: bool = False,
-        val: bool = False,
+        number_val_batches: bool = False,
         dropout: float = 0.0,
         with_limits: bool = False,
     ) -> None:
@@ -90,16 +93,17 @@ class _Training:
         Args:
             stage: the scenario's stage.
             make_optimizer: makes the optimizer.
-            states: compare parameters.
-            val: forward events name validation batches, not training batches.
+            states: compare the parameters after each update with the solution's.
+            number_val_batches: let forward events number the validation batches instead of the training batches; a pass
+                on any other batch has no number.
             dropout: the model's dropout.
             with_limits: give the case finite norm limits, for scenarios about clipping.
         """
         self.stage, self.case = stage, make_gpt_case(stage.env, dropout, with_limits=with_limits)
         self.model = self.case.model
         self.optimizer = make_optimizer(self.model)
-        batches = self.case.val_batches if val else self.case.train_batches
-        inputs = [inputs for inputs, _ in batches]
+        numbered = self.case.val_batches if number_val_batches else self.case.train_batches
+        inputs = [inputs for inputs, _ in numbered]
         stage.recorder.watch(self.model, self.optimizer, batches=inputs, states=states)
 
     def train(self, **arguments: Any) -> Mapping[str, Any]:
@@ -115,8 +119,8 @@ class _Training:
         """Let `caller` make the call, and return what it returns.
 
         Args:
-            caller: called with the learner's function and the arguments for it.
-            arguments: arguments beside the usual ones, or instead of them.
+            caller: called with the learner's function and the arguments for it, such as `Recorder.call`.
+            arguments: keyword arguments beside the usual ones, or instead of them.
         """
         device = self.stage.env.device
         usual = {"warmup_steps": _WARMUP_STEPS}
@@ -132,7 +136,7 @@ class _Training:
 
 
 def _record_history(recorder: Recorder, history: Mapping[str, Any], *keys: str) -> None:
-    """Record lists of the returned history as arrays; anything else is recorded as an empty one."""
+    """Record the history's lists under these keys as arrays; a missing one, or anything but a list, as an empty one."""
     for key in keys:
         values = history.get(key)
         items = list(values) if isinstance(values, list | tuple) else []
@@ -166,14 +170,15 @@ def _float32(stage: Stage) -> None:
 
 
 class _SeenEnough(Exception):
-    """Ends a training of which the rest does not matter."""
+    """Ends a training at its first forward pass."""
 
 
 class _InputDevice:
-    """An observer of a model that notes on which device the inputs of its first forward pass are."""
+    """An observer of a model (`Net.observer`) that notes on which device the inputs of its first forward pass are."""
 
     def __init__(self) -> None:
         self.found = "순전파가 없음"
+        """Type of that device; before the first forward pass, Korean words for there being none."""
 
     def forward_started(self, inputs: Tensor) -> None:
         """Note the device and end the training: on `meta` nothing can be computed."""
@@ -183,7 +188,7 @@ class _InputDevice:
 
 @driver.scenario("device", "`device`를 줬을 때", check="sgd")
 def _device(stage: Stage) -> None:
-    """Call with `device="meta"`, where the model is, and with batches on another device.
+    """Call with `device="meta"`, where the model is, and with batches on another device; record where inputs come from.
 
     A wrong program gives the model a batch that it has not moved. The device `meta` stands for a GPU, because every
     machine has it.
@@ -191,20 +196,20 @@ def _device(stage: Stage) -> None:
     training, input_device = _Training(stage), _InputDevice()
     training.model.to("meta").observer = input_device
 
-    def call_up_to_first_forward(student: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    def call_until_first_forward(student: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         def call_and_catch(*args: Any, **kwargs: Any) -> None:
             with suppress(Exception):  # `_SeenEnough`, or what the program makes of it
                 student(*args, **kwargs)
 
         stage.recorder.call(call_and_catch, *args, **kwargs)
 
-    training.call_through(call_up_to_first_forward, n_epochs=1, device="meta", **_EVALUATES_ONCE, **_RATES)
+    training.call_through(call_until_first_forward, n_epochs=1, device="meta", **_EVALUATES_ONCE, **_RATES)
     stage.recorder.fact('`device="meta"`로 부른 순전파의 입력이 있는 장치', input_device.found)
 
 
 @driver.scenario("adamw", "AdamW와 두 매개변수 그룹", atol=FLOAT32_ATOL)
 def _adamw(stage: Stage) -> None:
-    """Train with two groups, each with a peak rate of its own, which the optimizer's defaults do not say.
+    """Train with two groups, each with a peak rate of its own, which differs from the rate in the optimizer's defaults.
 
     A wrong program gives all groups one rate, changes the first group only, or reads the peak from `defaults`.
     """
@@ -225,7 +230,10 @@ _STEADY = {"initial_lr": _STEADY_RATE, "min_lr": _STEADY_RATE, **_EVALUATES_ONCE
 
 
 def _steady_training(stage: Stage) -> _Training:
-    """Return a training whose rate never changes, so that a wrong schedule costs nothing here; with norm limits."""
+    """Return a training with norm limits, whose rate never changes if it is called with `_STEADY`.
+
+    So a wrong schedule costs nothing in it.
+    """
 
     def steady_sgd(model: nn.Module) -> Optimizer:
         return torch.optim.SGD(two_groups(model, (_STEADY_RATE, _STEADY_RATE)), lr=_STEADY_RATE)
@@ -257,7 +265,7 @@ def _late_clip(stage: Stage) -> None:
 
 
 def _record_evaluations(stage: Stage, *, n_epochs: int, eval_freq: int, eval_iter: int) -> None:
-    """Record the losses of a model that does not move, so that wrong updates cost nothing here."""
+    """Train with tiny rates and record the losses: the model hardly moves, so wrong updates cost nothing here."""
     training = _Training(stage, _tiny_rate_sgd)
     history = training.train(
         n_epochs=n_epochs, eval_freq=eval_freq, eval_iter=eval_iter, **_TINY_RATES, **_NEVER_CLIPS
@@ -289,12 +297,14 @@ def _when(stage: Stage) -> None:
 
     A wrong program evaluates before the update, at every step, not after the first update, or counts from one.
     """
-    _Training(stage, val=True).train(n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS)
+    _Training(stage, number_val_batches=True).train(
+        n_epochs=1, eval_freq=2, eval_iter=1, **_RATES, **_NEVER_CLIPS
+    )
     updates = 0
     updates_before: list[int] = []
     for event in stage.recorder.run.events:
         updates += event.kind == "step"
-        # Only validation batches have a number here, as the training was made with `val=True`.
+        # Only validation batches have a number here, because of `number_val_batches`.
         if event.kind == "forward" and event.batch is not None and updates not in updates_before:
             updates_before.append(updates)
     stage.recorder.fact("검증하기까지의 업데이트", [*updates_before])
@@ -377,7 +387,7 @@ def _log_of_options(stage: Stage) -> None:
 def _defaults(stage: Stage) -> None:
     """Record the weights and losses of a training with all defaults, where everything acts together.
 
-    A wrong program has other defaults, or any of the mistakes above.
+    A wrong program has other defaults, or most of the mistakes that other scenarios show.
     """
     history = _Training(stage, states=True).train(n_epochs=1, eval_freq=2, eval_iter=1)
     _record_history(stage.recorder, history, "train_losses", "val_losses")
@@ -391,19 +401,19 @@ def _epochs(stage: Stage) -> None:
     """Record when `on_epoch_end` is called, and with what.
 
     A wrong program calls it at every step, only once, when an epoch begins, or without the model. The fact is the
-    number of updates before each call. Its witness is a sum to which each update has added a number of its own.
+    number of updates before each call; its witness is the sum of as many drawn numbers.
     """
     training, env, recorder = _Training(stage), stage.env, stage.recorder
     fact = "on_epoch_end가 불리기까지의 업데이트"
-    numbers_of_updates: list[float] = []
+    drawn: list[float] = []  # one number for each update so far
     sums: list[float] = []
     training.optimizer.register_step_post_hook(
-        lambda *_: numbers_of_updates.append(seeded_number(env, "update", len(numbers_of_updates)))
+        lambda *_: drawn.append(seeded_number(env, "update", len(drawn)))
     )
 
     def on_epoch_end(*args: Any) -> None:
         recorder.append_fact(fact, sum(event.kind == "step" for event in recorder.run.events))
-        sums.append(sum(numbers_of_updates))
+        sums.append(sum(drawn))
         given = ["모델" if argument is training.model else type_name(argument) for argument in args]
         recorder.append_fact("on_epoch_end가 받은 것", [*given])
 
@@ -449,13 +459,13 @@ def _types(stage: Stage) -> None:
     stage.recorder.fact("반환 타입", "dict" if isinstance(returned, Mapping) else type_name(returned))
     for key in ("train_losses", "val_losses", "tokens_seen", "lrs"):
         values = history.get(key)
-        items = list(values)[:20] if isinstance(values, list | tuple) else [values]
+        items = list(values)[:_MAX_ITEMS] if isinstance(values, list | tuple) else [values]
         stage.recorder.fact(f'"{key}"에 든 것', [*sorted({type_name(item) for item in items})])
 
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Measure what is alive during two epochs, each of twice the usual number of batches.
+    """Measure which graphs are alive during two epochs, each of twice the usual number of batches.
 
     A wrong program keeps losses with their graphs, which pile up step by step.
     """

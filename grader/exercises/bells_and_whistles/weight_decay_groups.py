@@ -7,7 +7,8 @@ Promises of the exercise, and the scenarios that check them:
     frozen parameters are in no group: `frozen`; shared ones are in one group once: `tied`
     empty groups are left out: `empty`
 
-Each scenario uses a small model that shows one of these rules.
+Each scenario uses a small model that shows one of these rules. The models' classes are named like models and not after
+the rule: learners may read the name in the message of an exception.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,10 @@ _NOT_OF_MODEL = "(모델의 매개변수가 아님)"
 
 
 class _Mixer(nn.Module):
-    """A model some of whose parameters are named like another kind. `BatchNorm1d` adds buffers."""
+    """A model with parameters of each kind, some of them named like another kind.
+
+    Its `BatchNorm1d` has buffers too, which are no parameters.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +70,7 @@ class _Tied(nn.Module):
 
 
 class _Nested(nn.Module):
-    """A model whose own parameters come before those of its children, so the order is not that of the names."""
+    """A model whose parameters come in another order than their names sorted: `start` first, `a_last` last."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,47 +81,48 @@ class _Nested(nn.Module):
         self.start = nn.Parameter(torch.zeros(1, 2))
 
 
-def _scenario_decay(stage: Stage) -> float:
-    """Return the weight decay that the scenario gives, drawn from the seed; no default of AdamW or SGD."""
+def _drawn_decay(stage: Stage) -> float:
+    """Return the weight decay that the scenario gives, drawn from 0.05 to 0.5: no default of AdamW or SGD."""
     return round(stage.env.draw("decay").real(0.05, 0.5), 3)
 
 
 def _call(stage: Stage, model: nn.Module, weight_decay: float | None = None) -> list[dict[str, Any]]:
     """Call the learner's function and return its groups, each with its tensors as a list.
 
-    Any form of groups that an optimizer takes is right.
+    An optimizer takes groups in several forms (see `_tensors`). All of them are right.
 
     Args:
         stage: the scenario's stage.
         model: the model whose parameters are grouped.
-        weight_decay: the second argument; None for the scenario's own, `_scenario_decay`.
+        weight_decay: the second argument; None: `_drawn_decay`.
     """
     if weight_decay is None:
-        weight_decay = _scenario_decay(stage)
+        weight_decay = _drawn_decay(stage)
     groups = stage.recorder.call(stage.student("weight_decay_groups"), model, weight_decay)
     return [{**group, "params": _tensors(group["params"])} for group in groups]
 
 
 def _tensors(params: Any) -> list[Any]:
-    """Return a group's tensors: from one tensor, an iterable of tensors, or pairs of name and tensor."""
+    """Return the tensors of a group's `params`: one tensor, an iterable of tensors, or pairs of name and tensor."""
     if isinstance(params, Tensor):
         return [params]
     return [item[1] if isinstance(item, tuple) else item for item in params]
 
 
 def _name_of(tensor: Any, model: nn.Module) -> str:
-    """Return the name of a parameter, or `_NOT_OF_MODEL`."""
+    """Return a parameter's name in the model, or `_NOT_OF_MODEL` for any other tensor."""
     return next((name for name, own in model.named_parameters() if own is tensor), _NOT_OF_MODEL)
 
 
 def _record_decays(stage: Stage, model: nn.Module, names: Sequence[str]) -> None:
     """Record for each of the named parameters, once for each group it is in, whether it decays.
 
-    A group without `weight_decay` counts as one that does not decay, because the scenario `values` judges how a decay
-    of zero is written. Of tensors that are no parameters of the model, only the number is recorded.
+    It decays if the group has the weight decay that was given. A group without `weight_decay` counts as one that does
+    not decay, because the scenario `values` judges how a decay of zero is written. Of tensors that are no parameters of
+    the model, only the number is recorded.
     """
     groups = _call(stage, model)
-    given = _scenario_decay(stage)
+    given = _drawn_decay(stage)
     for name, parameter in model.named_parameters():
         if name in names:
             decay_by_group = [
@@ -140,7 +145,10 @@ def _fill_from_seed(stage: Stage, model: nn.Module) -> None:
 
 
 def _record_memberships(stage: Stage, model: nn.Module) -> None:
-    """Record how many times each parameter is in the groups, with its sum repeated as many times as the witness."""
+    """Record how many times each parameter is in the groups.
+
+    The witness lists the sum of the parameter's elements, once for each of these times.
+    """
     _fill_from_seed(stage, model)
     grouped = [tensor for group in _call(stage, model) for tensor in group["params"]]
     for name, parameter in model.named_parameters():
@@ -201,8 +209,8 @@ def _tied(stage: Stage) -> None:
 def _empty(stage: Stage) -> None:
     """Record the sizes of the groups for models with both kinds of parameters, with one kind, and with none trained.
 
-    A wrong program returns empty groups. The first three models come once more with a weight decay of zero, for
-    which some wrong programs make one group of all parameters.
+    A wrong program returns empty groups. All but the last model come once more with a weight decay of zero, for which
+    some wrong programs make one group of all parameters.
     """
     models: dict[str, nn.Module] = {
         "둘 다": nn.Linear(2, 2),
@@ -215,15 +223,15 @@ def _empty(stage: Stage) -> None:
         groups = _call(stage, model)
         # Sorted, because the order of the groups is judged in the scenario `order`.
         sums = sorted(float(sum(t.detach().sum() for t in group["params"])) for group in groups)
-        stage.recorder.claim(f"{title} 모델에서 그룹마다 든 매개변수의 수", _sizes(groups), sums)
+        stage.recorder.claim(f"{title} 모델에서 그룹마다 든 매개변수의 수", _sorted_sizes(groups), sums)
     for title, model in models.items():
-        sizes = _sizes(_call(stage, model, 0.0))
+        sizes = _sorted_sizes(_call(stage, model, 0.0))
         stage.recorder.fact(f"weight_decay=0일 때 {title} 모델에서 그룹마다 든 매개변수의 수", sizes)
 
 
-def _sizes(groups: list[dict[str, Any]]) -> list[Fact]:
+def _sorted_sizes(groups: list[dict[str, Any]]) -> list[Fact]:
     """Return the number of tensors in each group, sorted: the order of the groups is judged in `order`."""
-    return sorted((len(group["params"]) for group in groups), key=str)
+    return [*sorted(len(group["params"]) for group in groups)]
 
 
 @driver.scenario("values", "옵티마이저가 쓰는 값")
@@ -248,8 +256,9 @@ def _values(stage: Stage) -> None:
 def _order(stage: Stage) -> None:
     """Record whether each group keeps the order of `model.parameters()`, and whether the decaying group comes first.
 
-    A wrong program sorts by name, or puts the other group first. Which parameters decay is judged elsewhere, so only
-    this is recorded of each group: the first parameter that directly follows one that it should precede.
+    A wrong program sorts by name, or puts the other group first. `kinds`, `scalar` and `embedding` judge which
+    parameters decay. So all that is recorded of a group is the first parameter that directly follows one that it should
+    precede.
     """
     model = _Nested()
     groups = _call(stage, model)
@@ -259,6 +268,6 @@ def _order(stage: Stage) -> None:
         names = [name for tensor in group["params"] if (name := _name_of(tensor, model)) != _NOT_OF_MODEL]
         out_of_order += [name for before, name in pairwise(names) if position[before] > position[name]][:1]
     stage.recorder.fact("그룹 안에서 앞으로 옮겨진 매개변수", out_of_order or "없음")
-    first_decays = groups[0].get("weight_decay") == _scenario_decay(stage) if groups else None
+    first_decays = groups[0].get("weight_decay") == _drawn_decay(stage) if groups else None
     decay_of_first = [as_number(group.get("weight_decay", 0.0)) for group in groups[:1]]
     stage.recorder.claim("첫 그룹이 감쇠하는 그룹", first_decays, decay_of_first)

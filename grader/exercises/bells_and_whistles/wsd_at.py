@@ -29,7 +29,7 @@ class _Lengths(NamedTuple):
 
 
 def _draw_lengths(env: Env) -> _Lengths:
-    """Return three different lengths, so that a program that takes one for another is found out."""
+    """Return three lengths of which no two are equal, so that a program shows that takes one for another."""
     draw = env.draw("lengths")
     return _Lengths(draw.whole(4, 5), draw.whole(12, 14), draw.whole(7, 8))
 
@@ -41,7 +41,7 @@ def _rates(env: Env) -> dict[str, float]:
 
 
 def _call(stage: Stage, step: int, lengths: _Lengths, **rates: float) -> Any:
-    """Call the learner's function with `rates`, or else with `_rates`, and return its result."""
+    """Call the learner's function and return its result; `rates` replace those of `_rates`."""
     arguments = {**_rates(stage.env), **rates, **lengths._asdict()}
     return stage.recorder.call(stage.student("wsd_at"), step, **arguments)
 
@@ -58,7 +58,7 @@ def _record_tiny_curve(stage: Stage, title: str, steps: Sequence[int], lengths: 
 
 @driver.scenario("warmup", "오르막", atol=FLOAT32_ATOL)
 def _warmup(stage: Stage) -> None:
-    """Ask for all steps from the first to the first at the peak.
+    """Ask for all steps of the warm-up and for the first at the peak; for tiny rates, only for those of the warm-up.
 
     A wrong program is one step ahead, starts at 0, or rounds.
     """
@@ -159,7 +159,7 @@ def _refuses(stage: Stage) -> None:
     swapped_rates = {"max_lr": rates["min_lr"], "min_lr": rates["max_lr"]}
     no_steps = _Lengths(0, 0, 0)._asdict()
     past_the_end = 1000
-    # Name of the fact -> step, and the arguments that differ from `possible`.
+    # Name of the fact -> the step, and the arguments that differ from `possible`
     impossible: dict[str, tuple[int, dict[str, float]]] = {
         "`step=-1`일 때": (-1, {}),
         "`warmup_steps=-1`일 때": (0, {"warmup_steps": -1}),
@@ -184,14 +184,14 @@ def _refuses(stage: Stage) -> None:
     check="refuses",
     atol=FLOAT32_ATOL,
 )
-def _equal_rates(stage: Stage) -> None:
+def _unusual_rates(stage: Stage) -> None:
     """Call with a constant rate, with a decay to zero and with a peak above 1; only the rate at the peak is recorded.
 
     A wrong program refuses one of them, although all are allowed.
     """
     lengths = _draw_lengths(stage.env)
     high = _rates(stage.env)["max_lr"]
-    allowed = {  # name of the array -> max_lr, min_lr
+    allowed = {  # name of the array -> (max_lr, min_lr)
         "min_lr=max_lr일 때의 학습률": (high, high),
         "min_lr=0일 때의 학습률": (high, 0.0),
         "max_lr이 1보다 클 때의 학습률": (4 * high, high),
@@ -205,8 +205,8 @@ def _equal_rates(stage: Stage) -> None:
 def _types(stage: Stage) -> None:
     """Record the types of the rates in each part and after the end, and whether the first two rates differ.
 
-    A wrong program returns a tensor or an int in some part. One that returns the same float always has the right types:
-    that the rates differ keeps it from passing.
+    A wrong program returns a tensor or an int in some part. A program that always returns the same float has the right
+    types, and fails because its first two rates are equal.
     """
     lengths = _draw_lengths(stage.env)
     warmup, stable, _ = lengths

@@ -215,7 +215,7 @@ def _leftover(stage: Stage) -> None:
             parameter.grad = None
 
 
-add_usual(driver, lambda stage: _case(stage, 4, momentum_sgd), _call_in_twos, checks={"modes": "leftover"})
+add_usual(driver, lambda stage: _case(stage, 6, momentum_sgd), _call_in_twos, checks={"modes": "leftover"})
 add_usual(driver, lambda stage: _case(stage, 3), _call_in_twos, checks={"quiet": "leftover"})
 
 
@@ -236,5 +236,5 @@ def _adamw(stage: Stage) -> None:
 
 
 add_usual(
-    driver, lambda stage: _case(stage, 6), lambda case, data: case.call(data, 3), checks={"memory": "memory"}
+    driver, lambda stage: _case(stage, 7), lambda case, data: case.call(data, 4), checks={"memory": "memory"}
 )

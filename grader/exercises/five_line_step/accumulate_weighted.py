@@ -155,7 +155,7 @@ def _leftover(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, _WINDOWS[:2], momentum_sgd),
+    lambda stage: _case(stage, (_WINDOWS[0], _SHORT, _WINDOWS[2], _SHORT), momentum_sgd),
     _call_in_threes,
     checks={"modes": "leftover"},
 )
@@ -202,4 +202,10 @@ def _returns(stage: Stage) -> None:
 
 
 add_usual(driver, _watched_case, _call_in_threes, checks={"quiet": "returns"})
-add_usual(driver, lambda stage: _case(stage, _WINDOWS[:2]), _call_in_threes, checks={"memory": "pieces"})
+add_usual(
+    driver,
+    # Each window together has more samples than any micro-batch: a window that is joined shows.
+    lambda stage: _case(stage, ((3, 5, 4, 2), (2, 4, 3))),
+    lambda case, data: case.call(data, 4),
+    checks={"memory": "pieces"},
+)

@@ -38,7 +38,7 @@ from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
 from grader.observe.values import as_number, type_name
-from grader.observe.wording import RETURN_TYPES, left_by, true_or_false, yes_or_no
+from grader.observe.wording import RETURN_TYPES, fact_of_modes_left, true_or_false, yes_or_no
 
 driver = Driver("evaluate")
 
@@ -240,7 +240,7 @@ def _restores(stage: Stage) -> None:
     """
     for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        after, witness_numbers = left_by(mode_words(model)), []
+        after, witness_numbers = fact_of_modes_left(mode_words(model)), []
         for _ in range(2):
             witness = ForwardWitness(stage.env, model)
             _evaluate(stage, model)
@@ -258,7 +258,7 @@ def _submodules(stage: Stage) -> None:
     """
     for mode in (Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        after, witness = left_by(mode_words(model)), ForwardWitness(stage.env, model)
+        after, witness = fact_of_modes_left(mode_words(model)), ForwardWitness(stage.env, model)
         _evaluate(stage, model)
         stage.recorder.claim(after, mode_words(model), witness.modes_left(model))
         torch.set_grad_enabled(True)

@@ -42,7 +42,7 @@ from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of
-from grader.observe.wording import left_by, yes_or_no
+from grader.observe.wording import fact_of_modes_left, yes_or_no
 
 driver = Driver("fit")
 
@@ -141,7 +141,7 @@ def _modes_after(stage: Stage) -> None:
     witness = ForwardWitness(stage.env, case.model)
     case.call(SizedLoader(case.data), 1)
     left = witness.modes_left(case.model, case.data[0][0])
-    stage.recorder.claim(left_by("학습 모드"), mode_words(case.model), left)
+    stage.recorder.claim(fact_of_modes_left("학습 모드"), mode_words(case.model), left)
 
 
 class _EpochLoader(Loader):

@@ -39,7 +39,7 @@ from grader.exercises.fixtures.witnesses import ForwardWitness
 from grader.observe.forward_notes import mode_words
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, items_of
-from grader.observe.wording import left_by
+from grader.observe.wording import fact_of_modes_left
 
 driver = Driver("overfit_one_batch")
 
@@ -192,7 +192,7 @@ def _modes(stage: Stage) -> None:
     """
     for mode in (Modes.ALL_TRAIN, Modes.ALL_EVAL, Modes.NORM_EVAL, Modes.TOP_EVAL):
         model = set_modes(norm_dropout_mlp(stage.env, mode), mode)
-        fact = left_by(mode_words(model))
+        fact = fact_of_modes_left(mode_words(model))
         witness = ForwardWitness(stage.env, model)
         case = _case(stage, model).watch_model()
         _overfit(case, case.data, max_steps=2)

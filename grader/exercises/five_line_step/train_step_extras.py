@@ -82,12 +82,14 @@ def _clip(stage: Stage) -> None:
 
 @driver.scenario("zero-norm", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_norm(stage: Stage) -> None:
-    """Make one call with `max_norm=0.0`, at which no parameter may move.
+    """Make calls with `max_norm=0.0`, without a scheduler and with one, in which no parameter may move.
 
-    A program that tests `if max_norm:` does not clip at zero, and moves the parameters.
+    A program that tests `if max_norm:` does not clip at zero, and moves the parameters. A program with a branch for
+    each may do so in one of them only.
     """
-    case = _case(stage).watch()
+    case = _case(stage, gamma=_gamma(stage.env)).watch()
     case.call(*case.data[0], max_norm=0.0)
+    case.call(*case.data[1], max_norm=0.0, scheduler=case.scheduler)
 
 
 @driver.scenario("schedule", "스케줄러와 학습률")

@@ -150,9 +150,10 @@ def call_with_zero_max_norm(
 def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]) -> None:
     """Record the precision to which autocast is set during forward pass, loss and backward pass.
 
-    There are four calls: bfloat16 without a scaler, float16 with one, bfloat16 with one that is disabled, bfloat16 with
-    one that is enabled. A program that concludes from a scaler that float16 is wanted differs in the fourth, and in the
-    third too if it does not ask whether the scaler is enabled.
+    There are five calls: bfloat16 without a scaler, float16 with one, bfloat16 with one that is disabled, bfloat16 with
+    one that is enabled, float16 without one. A program that concludes from a scaler that float16 is wanted differs in
+    the fourth, and in the third too if it does not ask whether the scaler is enabled. One that has a fixed precision
+    where there is no scaler differs in the fifth.
 
     Args:
         stage: the scenario's stage.
@@ -165,6 +166,7 @@ def record_autocast_precisions(stage: Stage, name: str, arguments: Sequence[Any]
         (torch.float16, grad_scaler(env, init_scale=_ORDINARY_SCALE), ""),
         (torch.bfloat16, grad_scaler(env, enabled=False), "(꺼 둔 스케일러)"),
         (torch.bfloat16, grad_scaler(env, init_scale=_ORDINARY_SCALE), "(켜 둔 스케일러)"),
+        (torch.float16, None, "(스케일러 없이)"),
     ):
         model = autocast_net(env)
         loss_fn = noting_loss(loss_function(env), model.notes)

@@ -6,7 +6,7 @@ Promises of the exercise, and the scenarios that check them:
     an overflow changes no parameter, and lowers the scale: `overflow`, `infinite-loss`, `overflow-clipped`
     autocast in the given precision for forward passes and losses only: `precision`
     the window's mean loss, as a float: `returns`, `returns-scaled`; modes stay: `modes`
-    one micro-batch's graph at a time: `memory`
+    one micro-batch's graph at a time: `memory`, `memory-scaled`
 
 The model computes in float64 and only notes the precision to which autocast is set (`AutocastNet`). Its inputs are
 numbers that every precision holds exactly, because casting them early is no mistake.
@@ -210,19 +210,32 @@ def _modes(stage: Stage) -> None:
     record_modes_left(stage, "amp_accumulate", (_windows(stage.env)[2],))
 
 
-@driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)
-def _memory(stage: Stage) -> None:
-    """Measure how many micro-batches' graphs are alive at the same time.
-
-    A program that concatenates the micro-batches, or runs one backward pass at the end, holds all the window's graphs
-    together.
-    """
+def _record_memory(stage: Stage, *, with_scaler: bool) -> None:
+    """Record how many micro-batches' graphs are alive at the same time during a call with a window."""
     problem, window = _problem(stage.env), _windows(stage.env)[0]
     opt = sgd(problem.model)
     stage.recorder.watch(problem.model, opt, states=False)
     meter = stage.recorder.measure_memory(problem.model)
     calls, max_norms = [(window,)], [None]
-    call_with_max_norms(
-        stage, "amp_accumulate", problem, opt, calls, max_norms, dtype=torch.bfloat16, scaler=None
-    )
+    scaler = grad_scaler(stage.env, init_scale=2.0**8) if with_scaler else None
+    dtype = torch.float16 if with_scaler else torch.bfloat16
+    call_with_max_norms(stage, "amp_accumulate", problem, opt, calls, max_norms, dtype=dtype, scaler=scaler)
     record_window_memory(stage, meter, _MICRO_BATCH_SIZE)
+
+
+@driver.scenario("memory", "함께 살아 있는 계산 그래프", watches_memory=True)
+def _memory(stage: Stage) -> None:
+    """Measure how many micro-batches' graphs are alive at the same time, without a scaler.
+
+    A program that concatenates the micro-batches, or runs one backward pass at the end, holds all the window's graphs
+    together.
+    """
+    _record_memory(stage, with_scaler=False)
+
+
+@driver.scenario(
+    "memory-scaled", "스케일러가 있을 때 함께 살아 있는 계산 그래프", check="memory", watches_memory=True
+)
+def _memory_scaled(stage: Stage) -> None:
+    """Do the same as in `memory`, with a scaler. A program with a branch for each may hold graphs in one only."""
+    _record_memory(stage, with_scaler=True)

@@ -1,4 +1,8 @@
-"""Record how far and in which direction the `first_step` of the learner's SAM climbs; for the exercise `SAM`."""
+"""Record how far and in which direction the `first_step` of the learner's SAM climbs, for the driver of `SAM`.
+
+It climbs from the weights w to w + e. SAM's e has the direction of the gradient g and the length rho. ASAM's e, which
+`adaptive=True` asks for, has the direction of w² · g, and e / |w| has the length rho.
+"""
 
 from typing import Any
 
@@ -17,10 +21,11 @@ _STEEP = 300.0
 
 
 def record_climbs(stage: Stage, *, adaptive: bool) -> None:
-    """Record the climb of `first_step` with one parameter group, with two groups, and with steep gradients.
+    """Record the climbs of three SAMs: with one parameter group; with two; with steep gradients and the default radius.
 
-    The steep gradients go with the default radius. With `adaptive`, length and direction are those that ASAM
-    prescribes.
+    Args:
+        stage: the scenario's stage.
+        adaptive: record lengths and directions as ASAM defines them; otherwise as SAM does.
     """
     relative_lengths, cosines, climbs = [], [], []
     for number, rho in enumerate((RHO, 0.1, None)):
@@ -60,7 +65,7 @@ def _make_sam(
 
 
 def _uphill(parameter: Tensor, *, adaptive: bool) -> Tensor:
-    """Return the direction in which to climb, as a vector: the gradient; for ASAM, that times the weights squared."""
+    """Return a vector in the direction in which to climb: the gradient g, or for ASAM w² · g."""
     assert parameter.grad is not None
     gradient = parameter.grad.clone()
     return ((parameter.detach() ** 2 * gradient) if adaptive else gradient).ravel()

@@ -1,12 +1,16 @@
 """Scenarios on the modes that a function uses and leaves, which drivers add with `add_mode_scenarios`.
 
+They are for functions that must make their passes in the modes in which the model came, and leave these as they were:
+`sam_step`, `sam_accumulate`, `sam_accumulate_weighted`, `sharpness` and `lambda_max`. To add a mode, add it to
+`_TITLES` and to the docstrings of these drivers.
+
 Their model logs the modes in which its BatchNorm and its dropout make forward passes. A function that computes wrong
 numbers in the right modes passes; one that computes the right numbers in a wrong mode does not.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -49,7 +53,7 @@ def add_mode_scenarios(driver: Driver, call: Callable[[Stage, Net], object], *, 
 
 def _record_modes(stage: Stage, mode: Modes, call: Callable[[Stage, Net], object]) -> None:
     """Hand over a model in a mode, and record the modes during and after the call."""
-    model, norm, dropout = _observed_model(stage.env)
+    model, norm, dropout = _make_logging_model(stage.env)
     set_modes(model, mode)
     call(stage, model)
     recorder = stage.recorder
@@ -119,8 +123,16 @@ class _Dropout(nn.Dropout):
         return super().forward(inputs)
 
 
-def _observed_model(env: Env) -> tuple[Net, _BatchNorm, _Dropout]:
-    """Return a model, and its two layers that log their modes: the norm and the dropout."""
+class _LoggingModel(NamedTuple):
+    """A model, and its two layers that log their modes."""
+
+    model: Net
+    norm: _BatchNorm
+    dropout: _Dropout
+
+
+def _make_logging_model(env: Env) -> _LoggingModel:
+    """Make a model whose BatchNorm and dropout log their modes."""
     norm, dropout = _BatchNorm(HIDDEN, env), _Dropout(env)
     layers = [
         nn.Linear(FEATURES, HIDDEN, bias=False),
@@ -129,7 +141,7 @@ def _observed_model(env: Env) -> tuple[Net, _BatchNorm, _Dropout]:
         dropout,
         nn.Linear(HIDDEN, CLASSES),
     ]
-    return initialize(Net(layers), env, "model"), norm, dropout
+    return _LoggingModel(initialize(Net(layers), env, "model"), norm, dropout)
 
 
 def _witness_of_modes_left(env: Env, model: Net, logs: Sequence[_ModeLog]) -> list[float]:

@@ -1,8 +1,9 @@
 """A question-answering model of 58 parameters and batches of questions for it, on which `train_qa` is played.
 
-The first token of each question tells whether it is for training or for the dev loss. By it, the model notes in which
-mode it read which data, and adds a given number to the loss of each epoch, so that the driver decides which epoch is
-the best.
+The data are in two *splits*, for training and for the dev loss. The first token of each question tells its split. By
+this token, the model notes in which mode it read which split, and adds a given number to the loss of each epoch, so
+that the driver decides which epoch is the best. To make models or data differ in another way, add an argument to
+`make_qa_case`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,9 +27,9 @@ _VOCABULARY, _LENGTH, _WIDTH = 11, 6, 4
 _PAD = 0
 """Token id of padding."""
 TRAIN, DEV = 1, 2
-"""Token ids at the start of each training question and of each dev question."""
+"""The two splits: token ids at the start of each training question and of each dev question."""
 _FIRST_WORD = 3
-"""Lowest token id of the words; padding and the two kinds of questions have lower ones."""
+"""Lowest token id of the words; padding and the two splits have lower ones."""
 
 MICRO_BATCH_SIZE = 3
 """Samples in a micro-batch."""
@@ -94,26 +95,26 @@ def make_qa_case(
         _make_batches(env, TRAIN, [(MICRO_BATCH_SIZE, length) for length in lengths] * epochs), epochs
     )
     dev = Loader(_make_batches(env, DEV, [(size, _LENGTH) for size in _DEV_SIZES]))
-    model: Any = Reader(env, train.rounds, logit_scale=logit_scale, halve_in_eval=halve_in_eval)
+    model: Any = Reader(env, train.progress, logit_scale=logit_scale, halve_in_eval=halve_in_eval)
     return QACase(initialize(model, env, "model"), train, dev)
 
 
-def _make_batches(env: Env, kind: int, shapes: Sequence[tuple[int, int]]) -> list[Batch]:
+def _make_batches(env: Env, split: int, shapes: Sequence[tuple[int, int]]) -> list[Batch]:
     """Return batches of questions of different lengths; the answers lie within the mask.
 
     Args:
         env: the scenario's env.
-        kind: first token of each question, `TRAIN` or `DEV`.
+        split: first token of each question, `TRAIN` or `DEV`.
         shapes: samples and tokens of each batch, padding included.
     """
-    generator = env.generator(f"samples {kind}")
+    generator = env.generator(f"samples {split}")
     batches = []
     for size, length in shapes:
         ids = torch.randint(_FIRST_WORD, _VOCABULARY, (size, length), generator=generator)
         unpadded_lengths = torch.randint(3, length + 1, (size,), generator=generator)
         mask = torch.arange(length) < unpadded_lengths[:, None]
         ids[~mask] = _PAD
-        ids[:, 0] = kind
+        ids[:, 0] = split
         starts_and_ends = torch.stack(
             [
                 torch.randint(0, int(unpadded), (2,), generator=generator).sort().values
@@ -131,15 +132,15 @@ def _make_batches(env: Env, kind: int, shapes: Sequence[tuple[int, int]]) -> lis
 
 
 @dataclass
-class Rounds:
-    """Counters that a loader and a model share."""
+class Progress:
+    """How far a training is, as counted by the loader of its data and by the model."""
 
-    done: int = 0
+    times_read: int = 0
     """Number of times that the training data have been read to the end."""
-    scored: int = 0
+    epochs_scored: int = 0
     """Number of epochs that have been scored on dev data: the number of the current epoch, counted from 0.
 
-    `done` would not do: a program may read the training data once more, to count samples or to measure a loss.
+    `times_read` would not do: a program may read the training data once more, to count samples or to measure a loss.
     """
 
 
@@ -147,20 +148,20 @@ class Rounds:
 class Loader:
     """Batches to iterate over, any number of times; each comes as a new dict.
 
-    With several `epochs`, the batches are parted among them: once an epoch is scored, others follow. A reading counts
-    when its last batch is handed out: `zip(range(len(loader)), loader)` never asks for more.
+    With several `epochs`, each has batches of its own: those of the next epoch follow once an epoch is scored. A
+    reading counts when its last batch is handed out, because `zip(range(len(loader)), loader)` never asks for more.
     """
 
     batches: list[Batch]
     """The batches of all epochs, one epoch after the other."""
     epochs: int = 1
-    rounds: Rounds = field(default_factory=Rounds)
+    progress: Progress = field(default_factory=Progress)
 
     def __iter__(self) -> Iterator[Batch]:
-        start = self.rounds.scored % self.epochs * len(self)
+        start = self.progress.epochs_scored % self.epochs * len(self)
         for number, batch in enumerate(self.batches[start : start + len(self)], start=1):
             if number == len(self):
-                self.rounds.done += 1
+                self.progress.times_read += 1
             yield dict(batch)
 
     def __len__(self) -> int:
@@ -191,12 +192,12 @@ class Reader(nn.Module):
     that it tells which epoch a checkpoint is from, even if the weights never change.
     """
 
-    def __init__(self, env: Env, rounds: Rounds, *, logit_scale: float, halve_in_eval: bool) -> None:
+    def __init__(self, env: Env, progress: Progress, *, logit_scale: float, halve_in_eval: bool) -> None:
         """Make a reader; see `make_qa_case` for the options.
 
         Args:
             env: the scenario's env.
-            rounds: the loader's counters.
+            progress: shared with the loader of the training data.
             logit_scale: factor on the logits.
             halve_in_eval: halve the logits in eval mode.
         """
@@ -206,20 +207,20 @@ class Reader(nn.Module):
         self.head = nn.Linear(2, 2, bias=False)
         self.observer: Any = None
         self.register_buffer("stamp", torch.zeros(()))
-        self.env, self.rounds = env, rounds
+        self.env, self.progress = env, progress
         # The salt keeps an older name of these losses, because another salt would choose another pair for each seed.
         self.added_dev_losses, self.added_train_losses = _ADDED_LOSSES[
             env.number("handicaps") % len(_ADDED_LOSSES)
         ]
         self.logit_scale, self.halve_in_eval = logit_scale, halve_in_eval
         self.modes_seen: dict[int, dict[bool, float]] = {TRAIN: {}, DEV: {}}
-        """For each kind of data: the modes in which it was read (True for train mode), each with a number that follows
-        from the seed."""
+        """Split -> the modes in which it was read (True for train mode), each with a number that follows from the
+        seed."""
         self.weights_scored: list[Array] = []
         """For each epoch, all weights as one vector at its first forward pass over dev data."""
         self.stamps_scored: list[float] = []
         """For each epoch, the number in `stamp` at that moment."""
-        self._rounds_at_last_score = 0
+        self._times_read_at_last_score = 0
         self._trained_since_last_score = False
 
     def forward(
@@ -232,8 +233,8 @@ class Reader(nn.Module):
         """Return logits (batch, time), and the mean loss if the positions are given."""
         if self.observer is not None:
             self.observer.forward_started(input_ids)
-        kind = int(input_ids[0, 0])
-        self._note_pass(kind)
+        split = int(input_ids[0, 0])
+        self._note_pass(split)
         if attention_mask is not None:
             mask = attention_mask.bool()
         elif start_positions is None:  # the grader wants logits alone, to find out what an update is made of
@@ -246,25 +247,28 @@ class Reader(nn.Module):
         if start_positions is None or end_positions is None:
             return Answer(None, start, end)
         loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
-        if kind == DEV:
-            scored_last = max(self.rounds.scored - 1, 0)
+        if split == DEV:
+            scored_last = max(self.progress.epochs_scored - 1, 0)
             loss = loss + self.added_dev_losses[scored_last % len(self.added_dev_losses)]
-        elif kind == TRAIN:
-            loss = loss + self.added_train_losses[self.rounds.scored % len(self.added_train_losses)]
+        elif split == TRAIN:
+            loss = loss + self.added_train_losses[self.progress.epochs_scored % len(self.added_train_losses)]
         return Answer(loss, start, end)
 
-    def _note_pass(self, kind: int) -> None:
-        """Note the mode of a forward pass; score the epoch if it is the first on dev data after training."""
-        self.modes_seen.setdefault(kind, {})[self.training] = seeded_number(
-            self.env, "mode", kind, self.training
+    def _note_pass(self, split: int) -> None:
+        """Note the mode of a forward pass over a split; score the epoch if this pass does so.
+
+        The first pass over dev data does, after the training data have been read to the end and trained on.
+        """
+        self.modes_seen.setdefault(split, {})[self.training] = seeded_number(
+            self.env, "mode", split, self.training
         )
-        if kind == TRAIN:
-            self.stamp.fill_(seeded_number(self.env, "epoch", self.rounds.scored))
+        if split == TRAIN:
+            self.stamp.fill_(seeded_number(self.env, "epoch", self.progress.epochs_scored))
             self._trained_since_last_score = True
-        has_read_all = self.rounds.done > self._rounds_at_last_score
-        if kind == DEV and has_read_all and self._trained_since_last_score:
-            self._trained_since_last_score, self._rounds_at_last_score = False, self.rounds.done
-            self.rounds.scored += 1
+        has_read_all = self.progress.times_read > self._times_read_at_last_score
+        if split == DEV and has_read_all and self._trained_since_last_score:
+            self._trained_since_last_score, self._times_read_at_last_score = False, self.progress.times_read
+            self.progress.epochs_scored += 1
             self.stamps_scored.append(float(self.stamp))
             weights = torch.cat([p.detach().ravel() for p in self.parameters()])
             self.weights_scored.append(weights.cpu().numpy())

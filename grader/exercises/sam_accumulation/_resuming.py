@@ -1,4 +1,8 @@
-"""Make a SAM with a state, and a new one that loads it, for the scenarios of `state_dict` and `load_state_dict`."""
+"""Make a SAM with a state, and a new one that loads it, for the driver of `SAM`.
+
+The scenarios `saves`, `loads`, `loads-groups`, `loads-climb` and `resumes` use them. To play `saves`, `loads` and
+`resumes` with another base optimizer, too, add it to `STATEFUL_BASES`.
+"""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -45,7 +49,7 @@ def resume_in_new_sam(
 ) -> WatchedSAM:
     """Return a new SAM over a copy of the first one's model, after loading what was saved.
 
-    The new SAM is made with the same radius and with other learning rates: loading must restore the saved ones.
+    The new SAM is made with the same radius and with other learning rates, so that loading must restore the saved ones.
 
     Args:
         stage: the scenario's stage.

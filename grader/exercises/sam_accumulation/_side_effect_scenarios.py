@@ -1,9 +1,10 @@
 """Scenarios for `sharpness` and `lambda_max`, which only measure: they must leave the model as it was.
 
-`add_…` register scenarios with a driver; `record_…` are bodies for scenarios of the driver's own. None of them records
+`add_…` register scenarios with a driver; `record_…` are called by scenarios of the driver's own. None of them records
 the returned number, so a wrong number costs nothing here. A function that never uses the model leaves it as it was,
-too, and must not pass: all but `record_frozen` also record whether the function called the model. (Modes are in
-`_mode_scenarios.py`.)
+too, and must not pass: all but `record_frozen` also record whether the function called the model. To check that
+something else is left as it was, add a scenario to one of the `add_…`, and its name to both drivers' docstrings.
+Modes are in `_mode_scenarios.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -145,9 +146,9 @@ def add_state_scenarios(driver: Driver, measure: Measure, *, check: str) -> None
 
 
 def record_frozen(stage: Stage, measure: MeasureModel) -> None:
-    """Freeze an mlp's first and last parameters; record which ones are frozen after a call.
+    """Freeze the first and the last parameter of an mlp, call, and record which parameters are frozen then.
 
-    Also record whether the two kept the gradients that they held.
+    Also record whether these two kept the gradients that they held.
 
     Args:
         stage: the scenario's stage.

@@ -1,6 +1,8 @@
 """The learner's SAM over a model that the recorder may watch; the scenarios of the exercise `SAM` work with it.
 
-In all of them, w are the weights before an update, and w + e is the point to which `first_step` climbs.
+In all of them, w are the weights before an update, and w + e is the point to which `first_step` climbs. `WatchedSAM`
+makes whole updates (`update`, `update_with`). A scenario about one half of an update sets the gradients and calls
+`first_step` or `second_step` of its attribute `sam` itself.
 """
 
 from collections.abc import Sequence
@@ -64,7 +66,7 @@ class WatchedSAM:
         self.recorder.call(self._update, batch)
 
     def _update(self, batch: Batch) -> None:
-        """Make the update of `update`, inside a call that is recorded."""
+        """Compute the gradients and call both steps; the recorder must record the call."""
         self.compute_gradients(batch)
         self.recorder.note("first_step")
         self.sam.first_step(zero_grad=True)
@@ -80,15 +82,15 @@ class WatchedSAM:
         fixture_loss(self.model(batch[0])).backward()
 
     def update_with(self, first: Gradients, second: Gradients) -> None:
-        """Make one update with given gradients, the first ones for `first_step`, the second ones for `second_step`.
+        """Make one update with given gradients: `first` for `first_step`, `second` for `second_step`.
 
-        As they do not depend on the weights, the result depends neither on how far `first_step` climbs nor on the
-        direction.
+        They do not depend on the weights. So the result does not depend on how far or in which direction `first_step`
+        climbs.
         """
         self.recorder.call(self._update_with, first, second)
 
     def _update_with(self, first: Gradients, second: Gradients) -> None:
-        """Make the update of `update_with`, inside a call that is recorded."""
+        """Set the gradients and call both steps; the recorder must record the call."""
         self.set_gradients(first)
         self.recorder.note("first_step")
         self.sam.first_step()
@@ -113,7 +115,7 @@ class RandomGradients:
 
         Args:
             scale: standard deviation of their elements.
-            without: number of a parameter that gets None instead of a gradient; None: every parameter gets one.
+            without: index of a parameter that gets None instead of a gradient; None: every parameter gets one.
         """
         gradients: list[Tensor | None] = []
         for parameter in self._parameters:

@@ -1,5 +1,7 @@
 """Driver of `lambda_max`, which finds by power iteration the Hessian's eigenvalue that is largest by absolute value.
 
+A *product* is that of the Hessian and a vector; power iteration makes one in each iteration.
+
 Promises of the exercise, and the scenarios that check them:
     the value, with its sign: `value`, `negative`, `float32`; zero where every product is zero: `flat`
     as many products as `iterations` says: `slow`, `iterations`
@@ -58,7 +60,8 @@ _CONVERGED_EARLY_ATOL = 1e-4
 """Distance at which an eigenvalue of 4 counts as reached, if all others are below 1.
 
 After one product, the value (read off by another one) is more than 0.45 off for half of the start vectors, and within
-this distance for one in a million. After four, it is within it for four in five. (Measured with two million.)
+this distance for one in a million. After four products, it is within this distance for four in five. (Measured with
+two million start vectors.)
 """
 
 _FLOAT32_VALUE_ATOL = 1e-3
@@ -138,7 +141,7 @@ def _dropout_mlp(env: Env, salt: str) -> Net:
 def _record_values(
     stage: Stage, make_model: Callable[[str], Net], loss_fn: LossFn, sizes: Sequence[int]
 ) -> None:
-    """Record the value of one model for each batch size.
+    """Record a value for each batch size, each of a model and a batch of its own.
 
     Args:
         stage: the scenario's stage.
@@ -157,15 +160,15 @@ def _record_values(
 def _measure_eigenvalues(stage: Stage, eigenvalues: Sequence[float], iterations: int) -> Any:
     """Call the learner's function where the Hessian has the given `FEATURES` eigenvalues, and return its result.
 
-    The model is one linear layer of `FEATURES` weights without bias, and the loss is the mean of squares. With as many
-    samples X, the Hessian is 2/FEATURES · Xᵀ X. If X is an orthogonal matrix Q whose row i is scaled by
-    sqrt(FEATURES/2 · eigenvalue i), that is Qᵀ · diag(eigenvalues) · Q.
+    The model is one linear layer of `FEATURES` weights without bias, and the loss is the mean of squares. If there are
+    as many samples, the rows of X, the Hessian is 2/FEATURES · Xᵀ X. Here X is an orthogonal matrix Q whose row i is
+    scaled by sqrt(FEATURES/2 · eigenvalue i), so the Hessian is Qᵀ · diag(eigenvalues) · Q.
     """
     generator = stage.env.generator("columns")
     noise = torch.randn(FEATURES, FEATURES, generator=generator, dtype=torch.float64)
     orthogonal = torch.linalg.qr(noise).Q
-    scale = (0.5 * FEATURES * torch.tensor(eigenvalues, dtype=torch.float64)).sqrt()
-    inputs = (scale[:, None] * orthogonal).to(stage.env.device)
+    row_scales = (0.5 * FEATURES * torch.tensor(eigenvalues, dtype=torch.float64)).sqrt()
+    inputs = (row_scales[:, None] * orthogonal).to(stage.env.device)
     model = initialize(Net([nn.Linear(FEATURES, 1, bias=False)]), stage.env, "model")
 
     def squared(output: Tensor, target: Tensor) -> Tensor:

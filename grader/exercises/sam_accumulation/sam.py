@@ -13,7 +13,7 @@ Promises of the exercise, and the scenarios that check them:
 The halves of an update are judged separately, because a right half can hide that the other one is wrong: the climb by
 what `first_step` does to the weights, and the step with gradients that do not depend on the weights. Whole updates,
 where everything acts together, decide a check of their own: `together`, `adaptive`, `float32`. The scenarios whose
-gradients are None or zero are in `_without_slope.py`.
+gradients are None or zero are in `_missing_gradients.py`.
 """
 
 import copy
@@ -34,6 +34,7 @@ from grader.exercises.fixtures.classifiers import (
     two_groups,
 )
 from grader.exercises.sam_accumulation._climbing import record_climbs
+from grader.exercises.sam_accumulation._missing_gradients import add_missing_gradient_scenarios
 from grader.exercises.sam_accumulation._resuming import (
     STATEFUL_BASES,
     resume_in_new_sam,
@@ -48,7 +49,6 @@ from grader.exercises.sam_accumulation._watched_sam import (
     sam_batches,
     sam_over_sgd,
 )
-from grader.exercises.sam_accumulation._without_slope import add_scenarios_without_slope
 from grader.observe.play import Driver, Env, Problem, Stage
 
 driver = Driver("SAM")
@@ -186,7 +186,7 @@ def _float32(stage: Stage) -> None:
 
 # ---- gradients that are None or zero -------------------------------------------------------------
 
-add_scenarios_without_slope(driver, check="none", atol=_WEIGHTS_ATOL)
+add_missing_gradient_scenarios(driver, check="none", atol=_WEIGHTS_ATOL)
 
 
 # ---- schedulers ----------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _update_with_scheduler(stage: Stage, *, on_sam: bool) -> None:
 
     Args:
         stage: the scenario's stage.
-        on_sam: True: the scheduler is made with the SAM; False: with the base optimizer.
+        on_sam: make the scheduler with the SAM; otherwise with the base optimizer.
     """
     for has_two_groups in (True, False):
         model = mlp(stage.env)
@@ -304,9 +304,8 @@ def _loads_climb(stage: Stage) -> None:
 def _resumes(stage: Stage) -> None:
     """Carry the state of a SAM after two updates over to a new SAM over a copy of the model; make two more updates.
 
-    The first two are made in `sam_with_state`.
-
-    A wrong program loses the momentum, or whatever else the base optimizer remembers.
+    The first two are made in `sam_with_state`. A wrong program loses the momentum, or whatever else the base optimizer
+    remembers.
     """
     for base_index in range(len(STATEFUL_BASES)):
         first = sam_with_state(stage, base_index, watch=True)
@@ -323,7 +322,7 @@ def _resumes(stage: Stage) -> None:
 
 
 @driver.scenario("promises", "음수 rho", atol=_WEIGHTS_ATOL)
-def _promises(stage: Stage) -> None:
+def _negative_rho(stage: Stage) -> None:
     """Make SAMs with negative radii.
 
     A wrong program accepts one, or raises another exception than ValueError.

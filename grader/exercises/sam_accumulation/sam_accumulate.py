@@ -11,7 +11,7 @@ Promises of the exercise, and the scenarios that check them:
     the graph of one micro-batch at a time is alive: `memory`
 
 In `together`, several of these act at once. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
-counted again here.
+counted again here (`fixtures/sam.py`, which also says what w, the climb to w + e and the base optimizer are).
 """
 
 from functools import partial
@@ -85,7 +85,7 @@ def _clip(stage: Stage) -> None:
 
     A wrong program clips by value, by tensor, for each micro-batch, or the first pass only. The first limit is so
     low (0.15 of the norm) that it acts even if the gradient is divided by the window's length twice. The second call is
-    there because clipping hides a wrong scale, such as a missing division.
+    there because a clip that acts hides a wrong scale, such as a missing division.
     """
     case = _case(stage, [_SIZE] * 8)
     norm = window_norm(case, case.data[:3])  # at w; the clip acts at w + e, where it is of the same size
@@ -97,9 +97,9 @@ def _clip(stage: Stage) -> None:
 def _zero_norm(stage: Stage) -> None:
     """Clip with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program tests `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip, perhaps only in some of the windows.
     """
-    case = _case(stage, [_SIZE] * 2, adamw)
+    case = _case(stage, [_SIZE] * 5, adamw)
     case.call(case.data, 2, max_norm=0.0)
 
 
@@ -191,8 +191,8 @@ def _float32(stage: Stage) -> None:
 
 
 def _call_with(stage: Stage, model: Net) -> None:
-    """Make one call of two windows with a model whose modes are set already."""
-    case = _case(stage, [_SIZE] * 4, model=model, watch=False)
+    """Make one call of two windows and a short one with a model whose modes are set already."""
+    case = _case(stage, [_SIZE] * 5, model=model, watch=False)
     case.call(case.data, 2)
 
 
@@ -221,7 +221,7 @@ def _return_types(stage: Stage) -> None:
 
     A wrong program returns one number, a tensor, or a list of tensors.
     """
-    case = _case(stage, [_SIZE] * 4, zero_rate_sgd, watch=False)
+    case = _case(stage, [_SIZE] * 3, zero_rate_sgd, watch=False)
     value = case.call(case.data, 2)
     stage.recorder.fact(RETURN_TYPES, type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
@@ -229,7 +229,7 @@ def _return_types(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, [_SIZE] * 6, watch=False),
-    lambda case, data: case.call(data, 3),
+    lambda stage: _case(stage, [_SIZE] * 7, watch=False),
+    lambda case, data: case.call(data, 4),
     checks={"memory": "memory"},
 )

@@ -11,7 +11,8 @@ Promises of the exercise, and the scenarios that check them:
     the return value lists each window's mean loss over samples, at w: `returns`, `return-types`
     the graph of one micro-batch at a time is alive: `memory`
 
-The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here (`fixtures/sam.py`, which
+also says what w, the climb to w + e and the base optimizer are).
 """
 
 from functools import partial
@@ -54,12 +55,12 @@ def _problem(env: Env) -> Problem:
 
 @driver.scenario("sizes", "크기가 다른 마이크로 배치", problem=_problem)
 def _sizes(stage: Stage) -> None:
-    """Update on three whole windows in two calls; the rates fall in between.
+    """Update on three whole windows in one call and on one in another; the rates fall in between.
 
     A wrong program takes the mean of means in one or both passes, or divides by something else than the samples.
     """
     case = _case(stage, _SIZES[:9])
-    case.call(case.data[:6], 3)
+    case.call(case.data[:6], 2)
     scale_rates(case.opt, 0.8)
     case.call(case.data[6:], 3)
 
@@ -101,9 +102,9 @@ def _clip(stage: Stage) -> None:
 def _zero_norm(stage: Stage) -> None:
     """Clip with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program tests `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip, perhaps only in some of the windows.
     """
-    case = _case(stage, _SIZES[:2], adamw)
+    case = _case(stage, _SIZES[:5], adamw)
     case.call(case.data, 2, max_norm=0.0)
 
 
@@ -171,8 +172,8 @@ def _stale(stage: Stage) -> None:
 
 
 def _call_with(stage: Stage, model: Net) -> None:
-    """Make one call of two windows with a model whose modes are set already."""
-    case = _case(stage, (4, 2, 3, 5), model=model, watch=False)
+    """Make one call of two windows and a short one with a model whose modes are set already."""
+    case = _case(stage, (4, 2, 3, 5, 6), model=model, watch=False)
     case.call(case.data, 2)
 
 
@@ -195,7 +196,7 @@ def _return_types(stage: Stage) -> None:
 
     A wrong program returns one number, a tensor, or a list of tensors.
     """
-    case = _case(stage, (3, 1), zero_rate_sgd, watch=False)
+    case = _case(stage, (3, 1, 2), zero_rate_sgd, watch=False)
     value = case.call(case.data, 2)
     stage.recorder.fact(RETURN_TYPES, type_name(value))
     stage.recorder.fact("리스트에 든 값의 타입", [type_name(item) for item in items_of(value)])
@@ -203,7 +204,8 @@ def _return_types(stage: Stage) -> None:
 
 add_usual(
     driver,
-    lambda stage: _case(stage, _SIZES[:6], watch=False),
-    lambda case, data: case.call(data, 3),
+    # Each window as a whole has more samples than any micro-batch, so that a window that is joined shows.
+    lambda stage: _case(stage, (4, 2, 3, 2, 1, 4, 3), watch=False),
+    lambda case, data: case.call(data, 4),
     checks={"memory": "memory"},
 )

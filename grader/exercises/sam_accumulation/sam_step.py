@@ -5,7 +5,8 @@ Promises of the exercise, and the scenarios that check them:
     the return value is the loss at w, before the climb, a float: `returns`, `return-types`
     the modes stay as they are: `modes-train`, `modes-eval`, `modes-frozen`
 
-The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here.
+The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not counted again here (`fixtures/sam.py`, which
+also says what w, the climb to w + e and the base optimizer are).
 """
 
 from collections.abc import Sequence
@@ -52,8 +53,11 @@ def _problem(env: Env) -> Problem:
     return Problem(mlp(env), batches(env, _SIZES), loss_function(env))
 
 
-def _update(stage: Stage, make_base: MakeOptimizer) -> None:
-    """Make four calls with falling rates, in train and eval mode by turns, which makes no difference for this model."""
+def _record_updates(stage: Stage, make_base: MakeOptimizer) -> None:
+    """Make four calls with falling learning rates, in train mode and in eval mode by turns.
+
+    The modes make no difference for this model.
+    """
     case = _case(stage, _SIZES, make_base)
     for number, batch in enumerate(case.data):
         case.model.train(number % 2 == 0)
@@ -67,7 +71,7 @@ def _sgd(stage: Stage) -> None:
 
     A wrong program makes one pass only, keeps the first gradient, or runs backward again without a forward pass.
     """
-    _update(stage, sgd)
+    _record_updates(stage, sgd)
 
 
 @driver.scenario("momentum", "모멘텀 위의 SAM")
@@ -76,7 +80,7 @@ def _momentum(stage: Stage) -> None:
 
     A wrong program makes a step of the base optimizer too many, which momentum remembers.
     """
-    _update(stage, momentum_sgd)
+    _record_updates(stage, momentum_sgd)
 
 
 @driver.scenario("adamw", "AdamW 위의 SAM", check="momentum")
@@ -85,7 +89,7 @@ def _adamw(stage: Stage) -> None:
 
     A wrong program clears no gradients between updates, or lets the base optimizer step from w + e.
     """
-    _update(stage, adamw)
+    _record_updates(stage, adamw)
 
 
 def _with_batch_norm(env: Env, salt: str) -> Net:
@@ -104,7 +108,7 @@ def _with_batch_norm(env: Env, salt: str) -> Net:
 
 @driver.scenario("batch-norm", "배치 정규화가 있는 모델", check="momentum")
 def _batch_norm(stage: Stage) -> None:
-    """Make one call each with a model in train mode, in eval mode, and with a frozen BatchNorm.
+    """Make one call each with a model in train mode, in eval mode, and in train mode with a frozen BatchNorm.
 
     A wrong program sets a mode for its passes, which changes what BatchNorm computes.
     """
@@ -139,7 +143,10 @@ add_mode_scenarios(driver, _call_with, check="modes")
 
 
 def _losses(stage: Stage) -> Sequence[Any]:
-    """Return the loss of one call for each of three fresh models, so that no update shows in a later loss."""
+    """Return the losses of three calls, each with a fresh model and a batch of its own.
+
+    The models are fresh so that no update shows in a later loss.
+    """
     cases = [
         _case(stage, (4, 3, 5), model=mlp(stage.env, f"model {number}"), watch=False) for number in range(3)
     ]

@@ -1,7 +1,7 @@
 """Driver of `sharpness`, which returns L(w + rho * g / ||g||) - L(w) and leaves everything else as it was.
 
 Promises of the exercise, and the scenarios that check them:
-    the value: `value`, `hill`, `steep`, `float32`
+    the value, positive or negative: `value`, `hill`, `steep`, `float32`
     both losses in the mode found and from the same random state: `train-mode`, `values-by-mode`
     weights and gradients stay as they are: `weights`, `gradients`, `held-gradients`; frozen parameters: `frozen`
     BatchNorm's statistics, the random state and the modes stay as they are: `statistics`, `counter`, `random-state`,

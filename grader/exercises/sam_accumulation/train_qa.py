@@ -13,11 +13,11 @@ Promises of the exercise, and the scenarios that check them:
     updates, clip, scheduler, short windows, modes and losses at once, with AdamW; only here does a wrong mode change
         losses and updates: `together`
 
-All but `checkpoint` of the scenarios about modes, losses and the best epoch train with a rate of zero: what they record
-does not depend on the updates. A *stamp* is a number that the model (`_qa_case.Reader`) writes into a buffer in each
-training pass, so that a saved file tells which epoch it is from; it and the weights are noted when an epoch is
-*scored*, at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake in `SAM` is not
-counted again here.
+Except `checkpoint` and `together`, the scenarios about modes, losses and the best epoch train with a rate of zero: what
+they record does not depend on the updates. A *stamp* is a number that the model (`_qa_case.Reader`) writes into a
+buffer in each training pass, so that a saved file tells which epoch it is from. Stamp and weights are noted when an
+epoch is *scored*, which is at its first pass over dev data. The SAM is the fixtures' own, so that a learner's mistake
+in `SAM` is not counted again here (`fixtures/sam.py`).
 """
 
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def _train(
         case: model and data.
         make_base: makes the base optimizer.
         epochs: number of epochs.
-        decay: factor by which a scheduler multiplies the rate after each update; None: there is no scheduler.
+        decay: factor by which a scheduler that is passed on multiplies the rate at each of its steps; None: none is.
         watch: record what happens to the parameters.
         inspect: called with the checkpoint's path while the file is there. The learner's function is given the path as
             a `Path` then, otherwise as a `str`.
@@ -139,20 +139,21 @@ def _sgd(stage: Stage) -> None:
 
 @driver.scenario("leftover", "에폭 끝의 짧은 구간")
 def _leftover(stage: Stage) -> None:
-    """Train on three micro-batches in windows of two: each epoch ends with a short window.
+    """Train on five micro-batches in windows of three: each epoch ends with a short window of two.
 
-    A wrong program drops it, divides it like a whole one, or fills it with batches of the next epoch.
+    A wrong program drops it, divides it like a whole one or not at all, or fills it with batches of the next epoch.
     """
-    _train(stage, make_qa_case(stage.env, 3), sgd, epochs=2, max_norm=_NO_CLIP)
+    _train(stage, make_qa_case(stage.env, 5), sgd, epochs=2, max_norm=_NO_CLIP, accum_steps=3)
 
 
 @driver.scenario("clip", "클리핑", atol=CLIP_ATOL)
 def _clip(stage: Stage) -> None:
-    """Train with a clip that acts in every window; `sgd` judges updates without a clip.
+    """Train for two epochs with a clip that acts in every window; `sgd` judges updates without a clip.
 
-    A wrong program clips by value, by tensor or by group, or only the gradient of the first pass.
+    A wrong program clips by value, by tensor or by group, only the gradient of the first pass, or not in the short
+    window at the end of each epoch.
     """
-    _train(stage, make_qa_case(stage.env), sgd, epochs=1, max_norm=0.1)
+    _train(stage, make_qa_case(stage.env, 5), sgd, epochs=2, max_norm=0.1)
 
 
 @driver.scenario("default-clip", "max_norm의 기본값", check="clip", atol=CLIP_ATOL)
@@ -168,24 +169,25 @@ def _default_clip(stage: Stage) -> None:
 def _zero_norm(stage: Stage) -> None:
     """Train with `max_norm=0.0`, under which AdamW only decays.
 
-    A wrong program tests `if max_norm:` and does not clip.
+    A wrong program tests `if max_norm:` and does not clip, perhaps only in a copy of the code for the short window.
     """
-    _train(stage, make_qa_case(stage.env, 2), adamw, epochs=1, max_norm=0.0)
+    _train(stage, make_qa_case(stage.env, 3), adamw, epochs=2, max_norm=0.0)
 
 
 @driver.scenario("scheduler", "업데이트마다의 학습률")
 def _scheduler(stage: Stage) -> None:
     """Record the rate of each update and the rate that is left, whatever the updates did to the weights.
 
-    A wrong program steps the scheduler for each micro-batch, pass or epoch, before the update, or never.
+    A wrong program steps the scheduler for each micro-batch, pass or epoch, before the update, or never. Each epoch
+    ends with a short window, of two micro-batches.
     """
-    case = make_qa_case(stage.env)
+    case = make_qa_case(stage.env, 5)
     base = sgd(case.model)
     rates: list[float] = []
     base.register_step_pre_hook(lambda opt, *_: rates.append(opt.param_groups[0]["lr"]))
     decay = 0.7 + 0.2 * seeded_number(stage.env, "decay")
     # The hook above is to be there before training: give the optimizer that has it.
-    _train(stage, case, lambda _: base, epochs=2, decay=decay, watch=False, max_norm=_NO_CLIP)
+    _train(stage, case, lambda _: base, epochs=2, decay=decay, watch=False, accum_steps=3, max_norm=_NO_CLIP)
     stage.recorder.array("업데이트마다의 학습률", rates)
     stage.recorder.array("끝난 뒤의 학습률", [base.param_groups[0]["lr"]])
 
@@ -212,11 +214,11 @@ def _train_and_record_modes(stage: Stage, case: QACase, epochs: int) -> None:
     """Train, then record the modes of forward passes on training and dev data, and the modes that are left."""
     _train_without_moving(stage, case, epochs)
     recorder, modes_seen = stage.recorder, case.model.modes_seen
-    for kind, fact in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
-        modes = sorted(modes_seen[kind])
+    for split, fact in ((TRAIN, "학습 데이터의 순전파가 쓴 모드"), (DEV, "검증 데이터의 순전파가 쓴 모드")):
+        modes = sorted(modes_seen[split])
         names = ["학습" if is_training else "평가" for is_training in modes]
-        recorder.claim(fact, "와 ".join(names), [modes_seen[kind][is_training] for is_training in modes])
-        modes_seen[kind].clear()  # so that the pass below is the only one
+        recorder.claim(fact, "와 ".join(names), [modes_seen[split][is_training] for is_training in modes])
+        modes_seen[split].clear()  # so that the pass below is the only one
     with torch.no_grad():  # one more pass, whose mode is the witness of the modes that are left
         case.model(case.train.batches[0]["input_ids"])
     modes_left = [module.training for module in case.model.modules()]
@@ -250,7 +252,7 @@ _LOSS_TITLES = {"train_losses": "학습 손실", "dev_losses": "검증 손실"}
 
 
 def _value_of(key: str, returned: Any) -> Any:
-    """Return an entry of the returned dict; None if there is none, or if no dict was returned."""
+    """Return the value under `key` in the returned dict; None if there is none, or if no dict was returned."""
     return returned.get(key) if isinstance(returned, dict) else None
 
 
@@ -296,8 +298,8 @@ def _returned(stage: Stage) -> None:
 def _best_epoch(stage: Stage) -> None:
     """Record which epoch of several is returned as the best one.
 
-    A wrong program counts from one, compares with the epoch before, or goes by the training loss. Each known wrong way
-    of choosing chooses another epoch here, but that among equals, which `best-epoch-tie` shows.
+    A wrong program counts from one, compares with the epoch before, or goes by the training loss. Every known wrong way
+    of choosing finds another epoch here, except taking the later one of two equals, which `best-epoch-tie` shows.
     """
     case = make_qa_case(stage.env, 2, epochs=SCORED_EPOCHS)
     _record_best_epoch(stage, case, _train_without_moving(stage, case, SCORED_EPOCHS))
@@ -393,13 +395,13 @@ def _checkpoint_tie(stage: Stage) -> None:
 
 @driver.scenario("memory", "살아 있는 계산 그래프", watches_memory=True)
 def _memory(stage: Stage) -> None:
-    """Measure what is alive during one epoch of two windows of four.
+    """Measure which graphs are alive during two epochs, each with a window of four micro-batches and one of three.
 
     A wrong program joins the window into one batch, runs backward once for it, or keeps losses with their graphs.
     """
-    case = make_qa_case(stage.env, 8)
+    case = make_qa_case(stage.env, 7)
     stage.recorder.watch(case.model, states=False)
     meter = stage.recorder.measure_memory(case.model)
-    _train(stage, case, sgd, epochs=1, watch=False, accum_steps=4)
+    _train(stage, case, sgd, epochs=2, watch=False, accum_steps=4)
     record_window_memory(stage, meter, MICRO_BATCH_SIZE)
     record_loop_memory(stage, meter)

@@ -24,7 +24,7 @@ from grader.exercises.fixtures.classifiers import Batch, MakeOptimizer, Net, bat
 from grader.exercises.fixtures.usual import Case
 from grader.exercises.fixtures.witnesses import seeded_number
 from grader.exercises.several_processes._group import groups_of
-from grader.exercises.several_processes._ranks import World, call_on_ranks, error_of, several_ranks
+from grader.exercises.several_processes._ranks import World, call_on_ranks, catching, several_ranks
 from grader.exercises.several_processes._replica import Replica
 from grader.observe.play import Env, Stage
 from grader.observe.wording import yes_or_no
@@ -36,7 +36,7 @@ MakeData = Callable[[Env, int], list[Batch]]
 
 
 class NoBatches:
-    """No micro-batches: like an empty generator, and unlike an empty list, this counts as true."""
+    """An iterable without micro-batches that counts as true, as an empty generator does and an empty list does not."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
@@ -61,14 +61,14 @@ class RankCase(Case):
     """True if the function takes one batch, inputs and labels, in place of micro-batches."""
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the learner's function on every rank, and return what rank 0 got (`call_all` returns all).
+        """Call the learner's function on every rank, and return rank 0's result.
 
-        The arguments are those of `call_all`.
+        The arguments are those of `call_all`, which returns the results of all ranks.
         """
         return self.call_all(*args, **kwargs)[0]
 
     def call_all(self, data: Any, **kwargs: Any) -> list[Any]:
-        """Call the learner's function on every rank, and return what each got.
+        """Call the learner's function on every rank, and return each rank's result.
 
         Args:
             data: micro-batches of rank 0, some or all of its `data` (see `_data_of` for the other ranks).
@@ -117,25 +117,28 @@ class RankCase(Case):
         calls that joined something the fact is 0, because there right programs differ in this number.
         """
         size = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
-        joined = [world.elements_joined(0) // size for world in self.worlds]
-        unjoined = [
-            0 if n else one.forwards_with_gradients for n, one in zip(joined, self.replicas, strict=True)
+        times_joined = [world.elements_joined(0) // size for world in self.worlds]
+        forwards_if_unjoined = [
+            0 if times else replica.forwards_with_gradients
+            for times, replica in zip(times_joined, self.replicas, strict=True)
         ]
-        witness = [seeded_number(self.stage.env, "joined", call, n) for call, n in enumerate(joined)]
-        self.stage.recorder.claim("부를 때마다 그레이디언트를 합친 횟수", [*joined], witness)
-        self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", [*unjoined])
+        witness = [
+            seeded_number(self.stage.env, "joined", call, times) for call, times in enumerate(times_joined)
+        ]
+        self.stage.recorder.claim("부를 때마다 그레이디언트를 합친 횟수", [*times_joined], witness)
+        self.stage.recorder.fact("합치지 않은 부름에서 `ddp`를 거친 순전파의 수", [*forwards_if_unjoined])
 
     def record_refusal(self, fact: str, data: Any, *, moved: str = "그때 매개변수가 움직임") -> None:
         """Call with data that is to be refused; record under `fact` which ranks raise ValueError.
 
-        A second fact, `moved`, says whether any parameter moves.
+        A second fact, whose name is `moved`, says whether any parameter moves.
         """
         before = self.weights()
-        results = self.call_all(data, around=error_of(ValueError))
+        results = self.call_all(data, around=catching(ValueError))
         recorder = self.stage.recorder
         recorder.fact(fact, [rank for rank, result in enumerate(results) if isinstance(result, ValueError)])
-        same = all(torch.equal(a, b) for a, b in zip(before, self.weights(), strict=True))
-        recorder.fact(moved, yes_or_no(not same))
+        are_same = all(torch.equal(a, b) for a, b in zip(before, self.weights(), strict=True))
+        recorder.fact(moved, yes_or_no(not are_same))
 
     def _data_of(self, peer: Case, data: Any) -> Any:
         """Return a peer's micro-batches for a call in which rank 0 is given `data`.

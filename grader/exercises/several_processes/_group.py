@@ -1,4 +1,4 @@
-"""The collectives: a `Group` is given to a rank's function in place of the module `torch.distributed`.
+"""The collectives: a `Group`, which a learner's function gets as `dist`, in place of `torch.distributed`.
 
 Its methods are called like the functions of `torch.distributed` and do what those do with gloo, so that the same code
 runs in real processes: https://docs.pytorch.org/docs/stable/distributed.html. Of wrong calls, only some are refused as
@@ -45,7 +45,7 @@ class Work:
 
 
 class Group:
-    """What a rank's function is given in place of the module `torch.distributed`."""
+    """One rank's stand-in for the module `torch.distributed`, made by `groups_of`."""
 
     ReduceOp = ReduceOp
 
@@ -73,13 +73,13 @@ class Group:
         self, tensor: Tensor, op: object = ReduceOp.SUM, group: object = None, async_op: bool = False
     ) -> Work | None:
         """Write the sum (or another reduction) of all ranks' tensors into each rank's tensor."""
-        kind = _reduction(op)
+        reduction = _reduction_name(op)
         return self._start(
             CollectivePart(
                 "all_reduce",
                 _values_of(tensor),
-                (kind, _shape_and_dtype(tensor)),
-                lambda given: _write_into(tensor, _reduce(given, kind)),
+                (reduction, _shape_and_dtype(tensor)),
+                lambda given: _write_into(tensor, _reduce(given, reduction)),
             ),
             async_op,
         )
@@ -93,13 +93,13 @@ class Group:
         async_op: bool = False,
     ) -> Work | None:
         """Write the sum (or another reduction) of all ranks' tensors into the tensor of rank `dst`."""
-        kind, is_receiver = _reduction(op), dst == self._rank
+        reduction, is_receiver = _reduction_name(op), dst == self._rank
         return self._start(
             CollectivePart(
                 "reduce",
                 _values_of(tensor),
-                (dst, kind, _shape_and_dtype(tensor)),
-                lambda given: _write_into(tensor, _reduce(given, kind)) if is_receiver else None,
+                (dst, reduction, _shape_and_dtype(tensor)),
+                lambda given: _write_into(tensor, _reduce(given, reduction)) if is_receiver else None,
             ),
             async_op,
         )
@@ -170,14 +170,14 @@ class Group:
 
         `input` has as many elements as the outputs of all ranks together, rank 0's first.
         """
-        kind, rank, size = _reduction(op), self._rank, self._world.size
+        reduction, rank, size = _reduction_name(op), self._rank, self._world.size
         return self._start(
             CollectivePart(
                 "reduce_scatter_tensor",
                 _values_of(input),
-                (kind, _shape_and_dtype(input)),
+                (reduction, _shape_and_dtype(input)),
                 lambda given: _write_into(
-                    output, _reduce(given, kind).reshape(-1).chunk(size)[rank].reshape(output.shape)
+                    output, _reduce(given, reduction).reshape(-1).chunk(size)[rank].reshape(output.shape)
                 ),
             ),
             async_op,
@@ -282,7 +282,7 @@ def groups_of(world: World) -> list[Group]:
     return [Group(world, rank) for rank in range(world.size)]
 
 
-def _reduction(op: object) -> str:
+def _reduction_name(op: object) -> str:
     """Return the name of a reduction; `op` is one of `ReduceOp` here, or torch's own.
 
     Raises:
@@ -294,11 +294,11 @@ def _reduction(op: object) -> str:
     return name
 
 
-def _reduce(given: Sequence[Tensor], kind: str) -> Tensor:
-    """Return the reduction of the ranks' tensors, in the ranks' order."""
+def _reduce(given: Sequence[Tensor], reduction: str) -> Tensor:
+    """Return the tensors of all ranks reduced to one, in the ranks' order; `reduction` is a name in `ReduceOp`."""
     result = given[0].clone()
     for value in given[1:]:
-        match kind:
+        match reduction:
             case ReduceOp.SUM | ReduceOp.AVG:
                 result += value
             case ReduceOp.PRODUCT:
@@ -308,8 +308,8 @@ def _reduce(given: Sequence[Tensor], kind: str) -> Tensor:
             case ReduceOp.MAX:
                 result = torch.maximum(result, value)
             case _:
-                raise RuntimeError(f"Unhandled ReduceOp: {kind}")
-    return result / len(given) if kind == ReduceOp.AVG else result
+                raise RuntimeError(f"Unhandled ReduceOp: {reduction}")
+    return result / len(given) if reduction == ReduceOp.AVG else result
 
 
 def _values_of(tensor: object) -> Tensor:
@@ -327,7 +327,7 @@ def _values_of(tensor: object) -> Tensor:
 
 
 def _shape_and_dtype(tensor: Tensor) -> tuple[Any, ...]:
-    """Return what must be the same on all ranks of a tensor that they exchange."""
+    """Return shape and dtype of a tensor that ranks exchange, which must be the same on all of them."""
     return (tuple(tensor.shape), tensor.dtype)
 
 

@@ -9,7 +9,8 @@ Example: each of two ranks calls `all_reduce` once. Rank 0 runs, hands over its 
 over its own and waits too. Now both tensors are there, so rank 0 goes on: it writes the sum into its tensor and runs to
 its end; then rank 1 does. If rank 1 had ended without an `all_reduce`, rank 0 could never go on: a `Deadlock`.
 
-Drivers use `several_ranks` and `call_on_ranks`, or a `RankCase`, which does. The collectives are in `_group.py`.
+Drivers use `several_ranks` and `call_on_ranks`, or a `RankCase`, which does. The collectives are in `_group.py`. To
+give each rank another state of its own, save and restore it in `_RandomState`.
 """
 
 import random
@@ -253,11 +254,12 @@ class World:
 
 
 Around = Callable[[int, Callable[[], Any]], Any]
-"""(rank, call) -> the rank's result: calls `call`, which takes no arguments, and may do more before and after it."""
+"""(rank, call) -> the rank's result. It makes the rank's call of the learner's function by `call()`, and may do more on
+that rank before and after."""
 
 
-def error_of(exception: type[Exception]) -> Around:
-    """Return an `Around` that catches exceptions of this type: a rank that raises one has it as its result."""
+def catching(exception: type[Exception]) -> Around:
+    """Return an `Around` that catches exceptions of this type; a rank whose call raises one has it as its result."""
 
     def around(_: int, call: Callable[[], Any]) -> Any:
         try:
@@ -286,7 +288,7 @@ def call_on_ranks(
         name: name of the learner's function.
         arguments: its positional arguments on each rank.
         world: the ranks.
-        around: makes each rank's call; by default it does nothing else.
+        around: makes each rank's call (`Around`); by default it does nothing else.
         kwargs: its keyword arguments, the same on each rank.
 
     Raises:
@@ -330,14 +332,15 @@ def copied(value: Any) -> Any:
 
 
 def _refuse_different(parts: Sequence[CollectivePart], index: int) -> None:
-    """Check that the ranks make the same collective; otherwise real processes would hang or mix their data.
+    """Refuse parts of different collectives, with which real processes would hang or mix their data.
 
     Args:
         parts: the part of each rank.
         index: index of the collective, for the message.
 
     Raises:
-        RuntimeError: they do not; the message names rank 0 and the first rank that differs from it.
+        RuntimeError: the ranks do not make the same collective; the message names rank 0 and the first rank that
+            differs from it.
     """
     first = parts[0]
     for number, part in enumerate(parts):

@@ -38,7 +38,7 @@ class Replica(nn.Module):
         """Number of forward passes with gradients enabled."""
         self._group = group
         self._last_forward_joined = True
-        """Whether the last forward pass joined; True before the first, as in DDP."""
+        """True if the last forward pass joined, and before the first pass, as in DDP."""
         self._missing_gradients: set[int] | None = None
         """Indices of the parameters without a gradient since the last pass that joined; None: nothing is averaged."""
         self._trainable_parameters = [p for p in module.parameters() if p.requires_grad]

@@ -100,7 +100,7 @@ def _three_ranks(stage: Stage) -> None:
 
 @driver.scenario("generator", "제너레이터로 받은 매개변수", check="mean")
 def _generator(stage: Stage) -> None:
-    """Pass the parameters as `model.parameters()` does. A wrong program goes over them twice."""
+    """Pass an iterator, as `model.parameters()` returns one. A wrong program goes over it twice."""
     ranks = _parameters(stage, 2)
     _call(stage, ranks, iter)
     _record_gradients(stage, ranks)
@@ -169,7 +169,7 @@ def _dtypes(stage: Stage) -> None:
 
 
 @driver.scenario("parameters", "매개변수의 값", check="kept")
-def _values_stay(stage: Stage) -> None:
+def _parameters_stay(stage: Stage) -> None:
     """Record whether the parameters, which differ between the ranks here, keep their values.
 
     A wrong program averages them, too. The witness is a gradient from before the call; zeros if it did not change.

@@ -1,4 +1,4 @@
-"""Driver of `gather_metrics`, which counts right answers over all ranks.
+"""Driver of `gather_metrics`, which returns the accuracy over all ranks from each rank's counts.
 
 Promises of the exercise, and the scenarios that check them:
     the accuracy is that of all data counted at once, on every rank: `unequal`, `three-ranks`, `one-empty`
@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from grader.exercises.several_processes._group import groups_of
-from grader.exercises.several_processes._ranks import call_on_ranks, error_of, several_ranks
+from grader.exercises.several_processes._ranks import call_on_ranks, catching, several_ranks
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number
 from grader.observe.wording import yes_or_no
@@ -44,7 +44,7 @@ def _draw_counts(stage: Stage, totals: Sequence[tuple[int, int]]) -> list[tuple[
 
 
 def _call(stage: Stage, counts: _Counts, **options: Any) -> list[Any]:
-    """Call the learner's function on every rank, and return what each got; `options` are those of `call_on_ranks`."""
+    """Call the learner's function on every rank, and return the results; `options` are those of `call_on_ranks`."""
     with several_ranks(len(counts)) as world:
         arguments = [
             (*counts_of_rank, group) for counts_of_rank, group in zip(counts, groups_of(world), strict=True)
@@ -81,7 +81,7 @@ def _nothing(stage: Stage) -> None:
     """Count on ranks without data, after a call with some. A wrong program returns 0 or NaN."""
     _record_accuracies(stage, _draw_counts(stage, ((5, 9), (5, 9))))
 
-    results = _call(stage, [(0, 0), (0, 0)], around=error_of(ValueError))
+    results = _call(stage, [(0, 0), (0, 0)], around=catching(ValueError))
     raised = [rank for rank, result in enumerate(results) if isinstance(result, ValueError)]
     stage.recorder.fact("모두 0일 때 거절한 rank", [*raised])
 
@@ -93,9 +93,9 @@ def _large(stage: Stage) -> None:
     The returned accuracy times the total is a number of answers, and its last digits are recorded. The wrong programs
     lose half an answer or more, far above the tolerance; float64 rounds by less than 1e-7.
     """
-    # The totals are exact in float32, so the only errors are those in the right answers. Of these there are 12k + 5
-    # over both ranks. Summed in float32 they become 12k + 4, one too few; divided by the total in float32, too, the
-    # quotient is that of 12k + 4.5, half an answer too few. So the two wrong programs differ.
+    # The totals are exact in float32, so the only errors are those in the right answers. Over both ranks there are
+    # 12k + 5 right answers, for some k. Summed in float32 they become 12k + 4, one too few. Divided by the total in
+    # float32, too, they give the quotient of 12k + 4.5, half an answer too few. So the two wrong programs differ.
     draw, total = stage.env.draw("large"), 3 * 2**24
     most, few = 12 * draw.whole(1_500_000, 1_650_000) + 5, 12 * draw.whole(1, 5)
     values = _call(stage, [(most, total - 64), (few, 64)])

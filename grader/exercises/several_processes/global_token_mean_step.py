@@ -1,4 +1,4 @@
-"""Driver of `global_token_mean_step`, which updates on unequal numbers of tokens on every rank.
+"""Driver of `global_token_mean_step`, which makes one update on ranks that have unequal numbers of valid tokens.
 
 Promises of the exercise, and the scenarios that check them:
     one update, as with one batch of all ranks' valid tokens: `sgd`, `adamw`, `three-ranks`
@@ -50,7 +50,7 @@ _PADDING = 3
 this token raises no error but changes the loss."""
 
 
-def _data(
+def _token_batches(
     salt: str = "", ignore_index: int = -100, *, empty: Sequence[int] = (), extra: bool = False
 ) -> MakeData:
     """Return a function that makes each rank's micro-batches.
@@ -71,8 +71,9 @@ def _data(
             targets = token_ids(env, samples, f"target {name}", time)
             # Only ignored positions may hold `_PADDING`.
             targets = torch.where(targets == _PADDING, TOKENS - 1, targets)
-            order = torch.randperm(samples * time, generator=env.generator(f"valid {name}"))
-            targets.view(-1)[order[0 if rank in empty else num_valid :]] = ignore_index
+            positions = torch.randperm(samples * time, generator=env.generator(f"valid {name}"))
+            ignored = positions[0 if rank in empty else num_valid :]
+            targets.view(-1)[ignored] = ignore_index
             result.append((inputs, targets))
         return result
 
@@ -86,11 +87,11 @@ def _case(
     ranks: int = 2,
     make_optimizer: MakeOptimizer = sgd,
 ) -> RankCase:
-    """Return a case with a GPT on every rank; without `make_data`, the data of `_data()`."""
+    """Return a case with a GPT on every rank; without `make_data`, the data of `_token_batches()`."""
     return rank_case(
         stage,
         "global_token_mean_step",
-        make_data or _data(),
+        make_data or _token_batches(),
         ranks=ranks,
         make_model=gpt,
         make_optimizer=make_optimizer,
@@ -135,7 +136,7 @@ def _three_ranks(stage: Stage) -> None:
 @driver.scenario("more-on-one", "마이크로 배치가 더 많은 rank", check="update")
 def _more_on_one(stage: Stage) -> None:
     """Give rank 1 a micro-batch more. A wrong program averages with each micro-batch, and waits without end."""
-    case = _case(stage, _data(extra=True))
+    case = _case(stage, _token_batches(extra=True))
     case.watch()
     case.call(case.data)
     case.record_weights()
@@ -144,7 +145,7 @@ def _more_on_one(stage: Stage) -> None:
 @driver.scenario("padding", "다른 ignore_index", check="padding")
 def _padding(stage: Stage) -> None:
     """Use an ordinary token as `ignore_index`. A wrong program counts with -100, or does not pass it to the loss."""
-    case = _case(stage, _data("padded", _PADDING))
+    case = _case(stage, _token_batches("padded", _PADDING))
     case.watch()
     case.call(case.data, ignore_index=_PADDING)
     case.record_weights()
@@ -153,7 +154,7 @@ def _padding(stage: Stage) -> None:
 @driver.scenario("one-empty", "유효한 토큰이 없는 rank", check="padding")
 def _one_empty(stage: Stage) -> None:
     """Leave one rank without a valid token. A wrong program refuses there, or divides by zero."""
-    case = _case(stage, _data(empty=(1,)))
+    case = _case(stage, _token_batches(empty=(1,)))
     case.watch()
     case.call(case.data)
     case.record_weights()
@@ -165,7 +166,7 @@ def _nothing_valid(stage: Stage) -> None:
     case = _case(stage, make_optimizer=momentum_sgd)
     case.call(case.data)
     stage.recorder.array("첫 번째 뒤의 가중치의 합", [float(weights.sum()) for weights in case.weights()])
-    padding = _case(stage, _data(empty=(0, 1)))
+    padding = _case(stage, _token_batches(empty=(0, 1)))
     for case_of_rank, padding_of_rank in zip((case, *case.peers), (padding, *padding.peers), strict=True):
         case_of_rank.data = padding_of_rank.data
     case.record_refusal("유효한 토큰이 없을 때 거절한 rank", case.data)

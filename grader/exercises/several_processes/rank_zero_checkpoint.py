@@ -1,4 +1,4 @@
-"""Driver of `rank_zero_checkpoint`, which writes one file for all ranks.
+"""Driver of `rank_zero_checkpoint`, which saves model, optimizer and every rank's random state in one file.
 
 Promises of the exercise, and the scenarios that check them:
     the file holds the unwrapped model, the optimizer and every rank's random state: `content`, `optimizer`, `rng`
@@ -35,8 +35,11 @@ _RANKS = 3
 
 
 def _nested_mlp(env: Env) -> nn.Module:
-    """Return a model whose names have `module.` inside, as `submodule.layers.0.weight` has."""
-    return nn.Sequential(OrderedDict(submodule=mlp(env).cpu()))
+    """Return a model whose names have `module.` inside, as `decoder_module.layers.0.weight` has.
+
+    They begin with letters of `module.`, which `lstrip("module.")` takes away.
+    """
+    return nn.Sequential(OrderedDict(decoder_module=mlp(env).cpu()))
 
 
 class _SavingRanks:

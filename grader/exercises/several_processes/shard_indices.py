@@ -1,10 +1,12 @@
-"""Driver of `shard_indices`, which says what one rank reads in one epoch.
+"""Driver of `shard_indices`, which returns the indices of the items that one rank reads in one epoch.
+
+The function exchanges nothing with other ranks. So no ranks are played: it is called once for each rank.
 
 Promises of the exercise, and the scenarios that check them:
     every rank reads equally many, and nothing is left out or read too often: `padded`, `few`, `none`
     with `drop_last`, every rank reads n // world, and no two read the same: `dropped`
     the order is shuffled and follows from seed and epoch only: `shuffled`, `epochs`, `again`
-    who reads what changes with the epoch, too: `epochs`
+    which rank reads which items changes with the epoch, too: `epochs`
     the global random states stay as they are: `random-states`
     a rank that does not exist is refused: `refused`
     a list of int is returned: `types`
@@ -32,7 +34,14 @@ _WORLD = 4
 
 
 def _shards(stage: Stage, n: int, world: int = _WORLD, **kwargs: Any) -> list[list[Any]]:
-    """Return what the learner's function returns for each rank; `n` is the number of items to share."""
+    """Call the learner's function for each rank, and return its results as lists.
+
+    Args:
+        stage: the scenario's stage.
+        n: number of items to share.
+        world: number of ranks.
+        kwargs: its keyword arguments.
+    """
     student = stage.student("shard_indices")
     return [list(stage.recorder.call(student, n, rank, world, **kwargs)) for rank in range(world)]
 
@@ -45,7 +54,7 @@ def _draw_seed(stage: Stage) -> int:
 def _draw_indivisible_count(stage: Stage) -> int:
     """Draw a number of items that the ranks cannot share equally.
 
-    Two items or more are missing: one alone may be filled with any item.
+    Two items or more are missing to a multiple of the number of ranks: if one is, any item may fill its place.
     """
     return _WORLD * stage.env.draw("n").whole(6, 12) + stage.env.draw("rest").whole(1, _WORLD - 2)
 
@@ -136,10 +145,10 @@ def _shuffled(stage: Stage) -> None:
     """
     n = 3 * _draw_divisible_count(stage)
     shard = _shards(stage, n, seed=_draw_seed(stage))[1]
-    steps = {after - before for before, after in pairwise(shard)}
+    gaps = {after - before for before, after in pairwise(shard)}
     stage.recorder.fact("읽는 개수", len(shard))
-    stage.recorder.fact("번호가 늘 커지기만 함", yes_or_no(all(step > 0 for step in steps)))
-    stage.recorder.fact("번호의 간격이 모두 같음", yes_or_no(len(steps) == 1))
+    stage.recorder.fact("번호가 늘 커지기만 함", yes_or_no(all(gap > 0 for gap in gaps)))
+    stage.recorder.fact("번호의 간격이 모두 같음", yes_or_no(len(gaps) == 1))
 
 
 @driver.scenario("epochs", "에폭과 시드마다의 순서", check="order")
@@ -157,8 +166,9 @@ def _epochs(stage: Stage) -> None:
     recorder.fact("다음 에폭의 순서가 같음", yes_or_no(first == next_epoch))
     recorder.fact("다음 에폭에 rank 0이 읽는 데이터가 같음", yes_or_no(set(first[0]) == set(next_epoch[0])))
     recorder.fact("다른 시드의 순서가 같음", yes_or_no(first == other_seed))
-    of_default = [_shards(stage, n, epoch=epoch) for epoch in (0, 1)]
-    recorder.fact("시드를 주지 않을 때 다음 에폭의 순서가 같음", yes_or_no(of_default[0] == of_default[1]))
+    with_default_seed = [_shards(stage, n, epoch=epoch) for epoch in (0, 1)]
+    is_same = with_default_seed[0] == with_default_seed[1]
+    recorder.fact("시드를 주지 않을 때 다음 에폭의 순서가 같음", yes_or_no(is_same))
 
 
 @driver.scenario("again", "같은 인자로 다시 부르기", check="order")

@@ -1,4 +1,4 @@
-"""Driver of `Zero1AdamW`, which shares AdamW's state among the ranks.
+"""Driver of `Zero1AdamW`, an AdamW whose state is shared among the ranks: each holds that of some parameters only.
 
 Promises of the exercise, and the scenarios that check them:
     every update is that of `torch.optim.AdamW`, and on every rank the same to the bit: `updates`, `defaults`, `tiny`,
@@ -46,7 +46,14 @@ class _RankObjects:
     def fill_gradients(
         self, stage: Stage, step: int, without: Sequence[int] = (), scale: float = 1.0
     ) -> None:
-        """Set every gradient, as averaged over the ranks, times `scale`; those numbered in `without` become None."""
+        """Give every parameter a gradient that is equal on all ranks, as if averaged.
+
+        Args:
+            stage: the scenario's stage.
+            step: number of the update; it decides the numbers.
+            without: indices of the parameters that get None.
+            scale: standard deviation of the elements.
+        """
         for number, parameter in enumerate(self.parameters):
             generator = stage.env.generator(f"gradient {step} {number}")
             noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
@@ -63,14 +70,14 @@ def _train(
     scale: float = 1.0,
     **settings: Any,
 ) -> list[_RankObjects]:
-    """Make the learner's optimizer on every rank and let it step; return the ranks.
+    """Make the learner's optimizer on every rank and let it step; return the objects of each rank.
 
     Args:
         stage: the scenario's stage.
         ranks: number of ranks.
         shapes: shapes of the parameters.
         steps: number of updates.
-        without: numbers of the parameters that have no gradient in the first update.
+        without: indices of the parameters that have no gradient in the first update.
         scale: standard deviation of the gradients' elements.
         settings: passed on to the learner's class.
     """
@@ -148,7 +155,7 @@ def _record_shares(stage: Stage, shapes: Sequence[tuple[int, ...]]) -> None:
     """
     ranks = _train(stage, shapes=shapes, **_SETTINGS)
     sizes = [p.numel() for p in ranks[0].parameters]
-    # A share of whole parameters never has to be larger: give each parameter to the rank that has least so far.
+    # No rank has to hold more: who gives each parameter to the rank that has least so far stays below this.
     fair_size = sum(sizes) / len(ranks) + max(sizes)
     held: list[tuple[int, _RankObjects]] = []
     for number, rank in enumerate(ranks):
@@ -183,7 +190,7 @@ def _turns(stage: Stage) -> None:
 
 @driver.scenario("equal", "크기가 같은 매개변수 여섯 개", check="state")
 def _equal(stage: Stage) -> None:
-    """Count what each rank holds of equal parameters.
+    """Record who holds the state of six parameters of equal size.
 
     A wrong program compares the ranks by their last parameter instead of by the sum, and rank 0 gets nearly all.
     """
@@ -191,7 +198,7 @@ def _equal(stage: Stage) -> None:
 
 
 def _has_moments(state: Any, parameter: Tensor) -> bool:
-    """Return True if this is AdamW's state of the parameter."""
+    """Return True if `state` holds both of AdamW's moments of the parameter."""
     return isinstance(state, dict) and all(
         isinstance(state.get(key), Tensor) and state[key].shape == parameter.shape
         for key in ("exp_avg", "exp_avg_sq")

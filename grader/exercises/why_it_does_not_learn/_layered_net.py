@@ -1,4 +1,4 @@
-"""A model for the exercise `Dashboard`, with every kind of module that counts as a layer there.
+"""A model with every kind of module that counts as a layer, for the driver of `Dashboard`.
 
 A *layer* is a module that has parameters of its own or has no children.
 """
@@ -30,19 +30,19 @@ class LayeredNet(nn.Module):
     One to three of its first layer's units are so negative that the ReLU after it gives zero for all inputs.
     """
 
-    def __init__(self, env: Env, *, in_place: bool = False, spare: bool = False) -> None:
+    def __init__(self, env: Env, *, in_place: bool = False, with_spare: bool = False) -> None:
         """Draw the weights.
 
         Args:
             env: the scenario's env.
-            in_place: the first ReLU overwrites the outputs of the layer before it.
-            spare: add a layer that is never used.
+            in_place: let the first ReLU overwrite the outputs of the layer before it.
+            with_spare: add a layer `spare` that is never used.
         """
         super().__init__()
         first = nn.Linear(FEATURES, HIDDEN)
         self.body = nn.Sequential(first, nn.ReLU(in_place), Scaled(HIDDEN), nn.Tanh(), nn.ReLU())
         self.head = nn.Linear(HIDDEN, CLASSES)
-        if spare:
+        if with_spare:
             self.spare = nn.Linear(2, 2)
         self.double()
         draw, generator = env.draw("dead"), env.generator("model")
@@ -61,18 +61,18 @@ class LayeredNet(nn.Module):
 LAYERS = ("body.0", "body.1", "body.2", "body.2.linear", "body.3", "body.4", "head")
 """Names of the layers of `LayeredNet`, without `spare`."""
 OWNERS = ("body.0", "body.2", "body.2.linear", "head")
-"""Names of those with parameters of their own."""
+"""Names of the layers with parameters of their own."""
 PLAIN = ("body.0", "body.2.linear", "head")
-"""Names of those with parameters of their own and without children, for scenarios in which a program that takes only
-such modules for layers is to lose nothing."""
+"""Names of the layers with parameters of their own and without children. Scenarios use them in which a program is to
+lose nothing that takes only such modules for layers."""
 
 
-def inputs_for(env: Env, salt: str, *shape: int) -> Tensor:
+def draw_inputs(env: Env, salt: str, *shape: int) -> Tensor:
     """Return random inputs of the shape (*shape, features)."""
     generator = env.generator(f"inputs {salt}")
     return torch.randn((*shape, FEATURES), generator=generator, dtype=torch.float64).to(env.device)
 
 
-def learn(model: nn.Module, inputs: Tensor) -> None:
-    """Make one forward and one backward pass: a training pass, without an update."""
+def make_training_pass(model: nn.Module, inputs: Tensor) -> None:
+    """Make a forward and a backward pass, but no update."""
     fixture_loss(model(inputs)).backward()

@@ -1,4 +1,4 @@
-"""What the driver of `Trainer` trains: cases, notes on modes, a scripted loss, and trainings to be resumed."""
+"""Cases, notes on modes, a scripted loss, and trainings to be resumed, for the driver of `Trainer`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,9 +51,9 @@ def fit(case: Case, data: Sequence[Batch], epochs: int = 1, **options: Any) -> A
     if case.scheduler is not None:
         options["scheduler"] = case.scheduler
     trainer = case.call(**options)
-    # of the training batches' type, so that a float32 model meets no other
-    held_out = [(xb.to(data[0][0].dtype), yb) for xb, yb in validation_loader(case.stage.env).batches]
-    case.stage.recorder.call(trainer.fit, SizedLoader(data), SizedLoader(held_out), epochs)
+    # Of the training batches' dtype, so that a float32 model meets no other
+    validation = [(xb.to(data[0][0].dtype), yb) for xb, yb in validation_loader(case.stage.env).batches]
+    case.stage.recorder.call(trainer.fit, SizedLoader(data), SizedLoader(validation), epochs)
     return trainer
 
 
@@ -72,7 +72,7 @@ class NotedModes:
     def forward_ended(self, model: nn.Module, inputs: Tensor, outputs: Tensor) -> None:
         """Note a finished forward pass; the net calls this.
 
-        Those over training batches without a graph do not count: a program may look at them.
+        A pass over a training batch without a graph does not count as training, because a program may look at a batch.
         """
         is_validation = len(inputs) == _VALIDATION_SIZE
         words = mode_words(model)
@@ -87,10 +87,17 @@ class NotedModes:
 
 
 class ScriptedLoss:
-    """A loss function that gives validation batches scripted losses, and keeps the model's state at each of them."""
+    """A loss function that gives each epoch's validation batches the loss of a script, and keeps the model's states."""
 
     def __init__(self, stage: Stage, model: Net, per_epoch: int, script: Sequence[float]) -> None:
-        """Begin before the first epoch, of `per_epoch` training batches; `script` has a loss for each epoch."""
+        """Begin before the first epoch.
+
+        Args:
+            stage: the scenario's stage.
+            model: the model that is trained.
+            per_epoch: number of training batches in an epoch.
+            script: the validation loss of each epoch.
+        """
         self._model, self._per_epoch, self._script = model, per_epoch, script
         self._loss_fn = loss_function(stage.env)
         self._trained = 0
@@ -125,7 +132,7 @@ def scripted_case(stage: Stage, script: Sequence[float], make_optimizer: MakeOpt
 
 
 class ResumableTraining:
-    """A small training with the learner's trainer, to be interrupted and resumed."""
+    """A small training with the learner's trainer. To resume it, load its state into another one."""
 
     def __init__(self, stage: Stage, salt: str, *, schedules: bool = True) -> None:
         """Make the trainer; `salt` decides the model's initial weights. Without `schedules` it has no scheduler."""

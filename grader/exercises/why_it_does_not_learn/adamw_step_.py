@@ -52,12 +52,19 @@ def _parameters(stage: Stage, shapes: Sequence[tuple[int, ...]] = _SHAPES) -> li
 def _gradients(
     stage: Stage, params: Sequence[nn.Parameter], number: int, without: Iterable[int] = ()
 ) -> _Gradients:
-    """Return the gradients of the update of this number; None for the parameters whose numbers are in `without`."""
+    """Return the gradients of one update.
+
+    Args:
+        stage: the scenario's stage.
+        params: the parameters.
+        number: number of the update, from 0; it decides the numbers drawn.
+        without: indices of the parameters that get None.
+    """
     drawn = [
-        _noise(p.shape, stage.env.generator(f"gradient {number} {at}")).to(p.device, p.dtype)
-        for at, p in enumerate(params)
+        _noise(p.shape, stage.env.generator(f"gradient {number} {index}")).to(p.device, p.dtype)
+        for index, p in enumerate(params)
     ]
-    return [None if at in without else gradient for at, gradient in enumerate(drawn)]
+    return [None if index in without else gradient for index, gradient in enumerate(drawn)]
 
 
 def _noise(shape: Sequence[int], generator: torch.Generator) -> Tensor:
@@ -72,13 +79,20 @@ def _call(
     state: _State,
     **settings: Any,
 ) -> None:
-    """Call the learner's function with these arguments, and with `_SETTINGS` unless there are others.
+    """Call the learner's function.
 
-    The gradients are hidden from the recorder, which compares tensors before and after every call: only the scenario
-    `gradients` judges whether they change.
+    The recorder compares the tensors among a function's arguments before and after the call. Here it does not see them,
+    because only the scenario `gradients` judges whether gradients change.
+
+    Args:
+        stage: the scenario's stage.
+        params: the parameters.
+        grads: a gradient, or None, for each parameter.
+        state: what the function keeps between calls.
+        settings: its keyword arguments; if there are none, `_SETTINGS`.
     """
-    student, chosen = stage.student("adamw_step_"), settings or _SETTINGS
-    stage.recorder.call(lambda: student(params, grads, state, **chosen))
+    student, chosen_settings = stage.student("adamw_step_"), settings or _SETTINGS
+    stage.recorder.call(lambda: student(params, grads, state, **chosen_settings))
 
 
 def _flat(params: Iterable[Tensor]) -> Tensor:
@@ -87,15 +101,25 @@ def _flat(params: Iterable[Tensor]) -> Tensor:
 
 
 def _moved_values(before: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """Return the values from before the call if any has changed since, else zeros: the witness that the call worked."""
+    """Return the values from before the call if any has changed since, else zeros.
+
+    As a witness, they keep a program from passing that does nothing.
+    """
     return before * bool((before != _flat(params)).any())
 
 
 # ---- the update ----------------------------------------------------------------------------------
 
 
-def _update(stage: Stage, updates: int, scale: float = 1.0, **settings: Any) -> None:
-    """Record the parameters after each of several updates, with normal random gradients times `scale`."""
+def _record_updates(stage: Stage, updates: int, scale: float = 1.0, **settings: Any) -> None:
+    """Record the parameters after each of several updates.
+
+    Args:
+        stage: the scenario's stage.
+        updates: number of updates.
+        scale: standard deviation of the gradients.
+        settings: keyword arguments of the learner's function.
+    """
     params, state = _parameters(stage), _State()
     stage.recorder.watch(nn.ParameterList(params))
     for number in range(updates):
@@ -115,20 +139,20 @@ def _updates(stage: Stage) -> None:
 
 @driver.scenario("large-eps", "eps가 클 때", check="update")
 def _large_eps(stage: Stage) -> None:
-    """Update three times with a large eps and no decay. A wrong program adds eps elsewhere, as inside the root."""
-    _update(stage, 3, **{**_SETTINGS, "eps": 0.3, "weight_decay": 0.0})
+    """Update three times with a large eps and no decay. A wrong program adds eps elsewhere, such as inside the root."""
+    _record_updates(stage, 3, **{**_SETTINGS, "eps": 0.3, "weight_decay": 0.0})
 
 
 @driver.scenario("no-decay", "감쇠하지 않을 때", check="update")
 def _no_decay(stage: Stage) -> None:
     """Update three times without decay. A wrong program forgets a correction; how it decays does not count here."""
-    _update(stage, 3, **{**_SETTINGS, "weight_decay": 0.0})
+    _record_updates(stage, 3, **{**_SETTINGS, "weight_decay": 0.0})
 
 
 @driver.scenario("defaults", "기본값", check="update")
 def _defaults(stage: Stage) -> None:
     """Update with the defaults and tiny gradients, where eps counts. A wrong program has other defaults."""
-    _update(stage, 3, 1e-8, lr=0.05)
+    _record_updates(stage, 3, 1e-8, lr=0.05)
 
 
 # ---- parameters without a gradient ---------------------------------------------------------------
@@ -184,7 +208,7 @@ def _others(stage: Stage) -> None:
 
 
 def _record_state(stage: Stage, updates: int) -> None:
-    """Update and record what the state holds."""
+    """Make this many updates, and record what the state holds."""
     params, state = _parameters(stage), _State()
     for number in range(updates):
         _call(stage, params, _gradients(stage, params, number), state)
@@ -265,7 +289,7 @@ def _resumed(stage: Stage) -> None:
 
 
 @driver.scenario("gradients", "그레이디언트의 값", check="kept")
-def _gradients_stay(stage: Stage) -> None:
+def _gradient_values(stage: Stage) -> None:
     """Update once and record whether the gradients stayed. A wrong program adds the decay to them, or scales them."""
     params = _parameters(stage)
     before, gradients = _flat(params), _gradients(stage, params, 0)

@@ -5,9 +5,9 @@ Promises of the exercise, and the scenarios that check them:
     `read` returns plain floats: `types`
     gradient norm and update ratio of a layer's own parameters: `grads`, `none`, `zero`, `tied`; without any: `bare`
     spread and dead units of a layer's outputs of any number of dimensions: `outputs`, `flat`, `sample`; as the layer
-    gave them: `in-place`
+        gave them: `in-place`
     only training passes count, for each layer apart: `eval`, `no-grad`, `modes`; the last one, as often as it is read:
-    `latest`; without one the values are absent: `never`
+        `latest`; without one the values are absent: `never`
     outputs, gradients and random numbers are the same to the bit: `untouched`; no graph is kept: `graph`
     `close` leaves nothing, and may be called twice: `close`; other instruments stay: `several`
 
@@ -17,14 +17,11 @@ Scenarios about passes and hooks compare the learner's readings with one another
 check only.
 """
 
-import gc
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules import module as torch_module
 
 from grader.exercises.fixtures.classifiers import CLASSES, FEATURES, HIDDEN, fixture_loss, norm_dropout_mlp
 from grader.exercises.fixtures.returned import type_witness
@@ -34,21 +31,25 @@ from grader.exercises.why_it_does_not_learn._layered_net import (
     OWNERS,
     PLAIN,
     LayeredNet,
-    inputs_for,
-    learn,
+    draw_inputs,
+    make_training_pass,
 )
+from grader.exercises.why_it_does_not_learn._leftovers import FollowedGraphs, attribute_names, hook_count
 from grader.observe.play import Driver, Stage
 from grader.observe.values import as_number, type_name
 from grader.observe.wording import yes_or_no
 
 driver = Driver("Dashboard")
 
-_KEYS = ("grad_norm", "update_ratio", "output_std", "dead")
-"""Keys of the values that a reading has of each layer."""
+_PARAMETER_KEYS = ("grad_norm", "update_ratio")
+"""Keys of the values that a reading has of each layer's parameters."""
+_OUTPUT_KEYS = ("output_std", "dead")
+"""Keys of the values that it has of each layer's outputs in the last training pass, if there was one."""
+_KEYS = (*_PARAMETER_KEYS, *_OUTPUT_KEYS)
 
 
-def _open(stage: Stage, model: nn.Module) -> Any:
-    """Make the learner's dashboard; it is closed at the scenario's end: a hook on all modules would reach the next."""
+def _open_dashboard(stage: Stage, model: nn.Module) -> Any:
+    """Make the learner's dashboard, to be closed when the scenario ends: a hook on all modules would reach the next."""
     board = stage.recorder.call(stage.student("Dashboard"), model)
 
     def close() -> None:
@@ -58,46 +59,58 @@ def _open(stage: Stage, model: nn.Module) -> Any:
     return board
 
 
-def _rate(stage: Stage, salt: str = "lr") -> float:
+def _draw_rate(stage: Stage, salt: str = "lr") -> float:
     """Return a learning rate that follows from the seed."""
     return stage.env.draw(salt).real(0.05, 0.4)
 
 
 def _read(stage: Stage, board: Any, lr: float | None = None) -> Any:
     """Call `read` and return its result: a reading, a dict of numbers by layer and key."""
-    return stage.recorder.call(board.read, _rate(stage) if lr is None else lr)
+    return stage.recorder.call(board.read, _draw_rate(stage) if lr is None else lr)
 
 
-def _has(reading: Any, layer: str, key: str) -> bool:
+def _has_value(reading: Any, layer: str, key: str) -> bool:
     """Return True if a reading has a value of this layer under this key."""
     return isinstance(reading, dict) and isinstance(reading.get(layer), dict) and key in reading[layer]
 
 
-def _numbers(reading: Any, key: str, layers: Sequence[str]) -> list[float]:
+def _values(reading: Any, key: str, layers: Sequence[str]) -> list[float]:
     """Return the value of each layer under this key; NaN where the reading has none."""
-    return [as_number(reading[layer][key]) if _has(reading, layer, key) else torch.nan for layer in layers]
+    return [
+        as_number(reading[layer][key]) if _has_value(reading, layer, key) else torch.nan for layer in layers
+    ]
 
 
-def _all_numbers(reading: Any, layers: Sequence[str] = LAYERS) -> Tensor:
+def _all_values(reading: Any, layers: Sequence[str] = LAYERS) -> Tensor:
     """Return all values of these layers as one vector; NaN where the reading has none."""
-    return torch.tensor([n for key in _KEYS for n in _numbers(reading, key, layers)], dtype=torch.float64)
+    return torch.tensor([n for key in _KEYS for n in _values(reading, key, layers)], dtype=torch.float64)
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:
-    """Return True if two vectors of `_all_numbers` are equal; NaN equals NaN."""
+    """Return True if two vectors of `_all_values` are equal to 1e-12; NaN equals NaN."""
     return torch.allclose(one, other, rtol=0.0, atol=1e-12, equal_nan=True)
 
 
 def _claim_same(stage: Stage, name: str, one: Any, other: Any, after_other_pass: Any) -> None:
     """Record whether two readings are equal, with a witness that is 0 if a third one equals the first, too.
 
-    The third one was read after another training pass, so a right dashboard shows other values in it. One whose
-    readings never change does not pass.
+    Args:
+        stage: the scenario's stage.
+        name: name of the fact.
+        one: a reading.
+        other: a reading that is to equal it.
+        after_other_pass: a reading that is not to: it was made after another training pass. So a dashboard whose
+            readings never change does not pass.
     """
-    works = not _is_same(_all_numbers(one), _all_numbers(after_other_pass))
-    same = _is_same(_all_numbers(one), _all_numbers(other))
-    witness = seeded_number(stage.env, name, same) * works
-    stage.recorder.claim(name, yes_or_no(same), [witness])
+    ever_changes = not _is_same(_all_values(one), _all_values(after_other_pass))
+    are_same = _is_same(_all_values(one), _all_values(other))
+    witness = seeded_number(stage.env, name, are_same) * ever_changes
+    stage.recorder.claim(name, yes_or_no(are_same), [witness])
+
+
+def _has_read(reading: Any, layers: Sequence[str] = LAYERS) -> bool:
+    """Return True if any value of these layers is a number other than 0: the dashboard has done something."""
+    return bool(_all_values(reading, layers).nan_to_num().any())
 
 
 # ---- layers and types ----------------------------------------------------------------------------
@@ -105,8 +118,8 @@ def _claim_same(stage: Stage, name: str, one: Any, other: Any, after_other_pass:
 
 def _record_names(stage: Stage, model: nn.Module, inputs: Tensor) -> None:
     """Record the names of the layers in a reading, with a number for each as witness."""
-    board = _open(stage, model)
-    learn(model, inputs)
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, inputs)
     reading = _read(stage, board)
     names = sorted(str(name) or "(모델 자신)" for name in reading) if isinstance(reading, dict) else []
     stage.recorder.claim("읽은 계층", [*names], [seeded_number(stage.env, name) for name in names])
@@ -118,24 +131,24 @@ def _layers(stage: Stage) -> None:
 
     A wrong program takes the modules at the top only, those without children only, those with parameters only, or all.
     """
-    _record_names(stage, LayeredNet(stage.env), inputs_for(stage.env, "layers", 4))
+    _record_names(stage, LayeredNet(stage.env), draw_inputs(stage.env, "layers", 4))
 
 
 @driver.scenario("single", "계층 하나인 모델", check="layers")
 def _single(stage: Stage) -> None:
     """Read a model that is itself a layer. A wrong program skips it because its name is empty."""
     layer = nn.Linear(FEATURES, CLASSES).double().to(stage.env.device)
-    _record_names(stage, layer, inputs_for(stage.env, "single", 4))
+    _record_names(stage, layer, draw_inputs(stage.env, "single", 4))
 
 
 @driver.scenario("types", "값의 타입", check="layers")
 def _types(stage: Stage) -> None:
     """Record the types of all values. A wrong program returns tensors."""
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "types", 4))
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "types", 4))
     reading = _read(stage, board)
-    values = [reading[layer][key] for key in _KEYS for layer in LAYERS if _has(reading, layer, key)]
+    values = [reading[layer][key] for key in _KEYS for layer in LAYERS if _has_value(reading, layer, key)]
     kinds = sorted({type_name(value) for value in values})
     number = seeded_number(stage.env, "types")
     stage.recorder.claim("값의 타입", [*kinds], type_witness(float, values[:1], number))
@@ -145,11 +158,11 @@ def _types(stage: Stage) -> None:
 def _bare(stage: Stage) -> None:
     """Read gradient norm and update ratio of layers without parameters. A wrong program leaves them out."""
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "bare", 4))
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "bare", 4))
     reading = _read(stage, board)
-    for key in _KEYS[:2]:
-        numbers = _numbers(reading, key, ("body.1", "body.3", "body.4"))
+    for key in _PARAMETER_KEYS:
+        numbers = _values(reading, key, ("body.1", "body.3", "body.4"))
         zero = all(number == 0 for number in numbers)
         stage.recorder.claim(key, "모두 0" if zero else "0이 아님", [seeded_number(stage.env, key, zero)])
 
@@ -158,9 +171,9 @@ def _bare(stage: Stage) -> None:
 
 
 def _record_gradients(stage: Stage, reading: Any, when: str = "", layers: Sequence[str] = OWNERS) -> None:
-    """Record gradient norm and update ratio of each layer."""
-    for key in _KEYS[:2]:
-        stage.recorder.array(f"{key}{when}", _numbers(reading, key, layers))
+    """Record gradient norm and update ratio of each layer, under names that end in `when`."""
+    for key in _PARAMETER_KEYS:
+        stage.recorder.array(f"{key}{when}", _values(reading, key, layers))
 
 
 @driver.scenario("grads", "두 스텝의 그레이디언트")
@@ -170,11 +183,11 @@ def _grads(stage: Stage) -> None:
     A wrong program adds norms, counts the parameters of children, or leaves out the learning rate.
     """
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     for number in (1, 2):
         model.zero_grad()
-        learn(model, inputs_for(stage.env, str(number), 4))
-        reading = _read(stage, board, _rate(stage, str(number)))
+        make_training_pass(model, draw_inputs(stage.env, str(number), 4))
+        reading = _read(stage, board, _draw_rate(stage, str(number)))
         _record_gradients(stage, reading, f" ({number}번째 스텝)")
 
 
@@ -185,11 +198,11 @@ def _none(stage: Stage) -> None:
     A wrong program raises, or leaves out the frozen weight when it measures the parameters.
     """
     layers = (*PLAIN, "spare")
-    model = LayeredNet(stage.env, spare=True)
+    model = LayeredNet(stage.env, with_spare=True)
     model.body[0].weight.requires_grad_(False)
-    board = _open(stage, model)
+    board = _open_dashboard(stage, model)
     _record_gradients(stage, _read(stage, board), " (역전파 앞)", layers)
-    learn(model, inputs_for(stage.env, "none", 4))
+    make_training_pass(model, draw_inputs(stage.env, "none", 4))
     _record_gradients(stage, _read(stage, board), " (역전파 뒤)", layers)
 
 
@@ -199,8 +212,8 @@ def _zero(stage: Stage) -> None:
     model = LayeredNet(stage.env)
     for parameter in model.head.parameters():
         nn.init.zeros_(parameter)
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "zero", 4))
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "zero", 4))
     _record_gradients(stage, _read(stage, board), layers=PLAIN)
 
 
@@ -213,18 +226,18 @@ def _tied(stage: Stage) -> None:
     tied = nn.Linear(HIDDEN, HIDDEN).double().to(stage.env.device)
     tied.weight = inner.weight
     model.body.append(tied)
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "tied", 4))
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "tied", 4))
     _record_gradients(stage, _read(stage, board), layers=(*PLAIN, "body.5"))
 
 
 def _record_outputs(stage: Stage, model: LayeredNet, *shape: int) -> None:
     """Make one training pass with inputs of this shape, and record spread and dead units of each layer."""
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "outputs", *shape))
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "outputs", *shape))
     reading = _read(stage, board)
-    for key in _KEYS[2:]:
-        stage.recorder.array(key, _numbers(reading, key, LAYERS))
+    for key in _OUTPUT_KEYS:
+        stage.recorder.array(key, _values(reading, key, LAYERS))
 
 
 @driver.scenario("outputs", "3차원 출력")
@@ -255,18 +268,19 @@ def _in_place(stage: Stage) -> None:
 
 
 def _record_ignored(stage: Stage, name: str, passes: Callable[[nn.Module, Tensor], None]) -> None:
-    """Record under `name` whether a reading is the same before and after `passes`, which do not count.
+    """Record under `name` whether a reading is the same before and after `passes`, which are not to count.
 
-    Of two dashboards over one model, one is read before, the other one after them, and again after a pass that counts.
+    Two dashboards watch one model. The first is read before `passes`; the second after them, and again after a training
+    pass, which counts.
     """
     model = LayeredNet(stage.env)
-    boards = [_open(stage, model), _open(stage, model)]
-    learn(model, inputs_for(stage.env, "first", 4))
+    boards = [_open_dashboard(stage, model), _open_dashboard(stage, model)]
+    make_training_pass(model, draw_inputs(stage.env, "first", 4))
     first = _read(stage, boards[0])
-    passes(model, inputs_for(stage.env, "ignored", 6))
+    passes(model, draw_inputs(stage.env, "ignored", 6))
     model.train()  # `passes` may have set eval mode
     second = _read(stage, boards[1])
-    learn(model, inputs_for(stage.env, "later", 4))
+    make_training_pass(model, draw_inputs(stage.env, "later", 4))
     _claim_same(stage, name, first, second, _read(stage, boards[1]))
 
 
@@ -302,11 +316,13 @@ def _modes(stage: Stage) -> None:
         model = LayeredNet(stage.env)
         model.train(is_training)
         model.head.train(not is_training)
-        board = _open(stage, model)
-        learn(model, inputs_for(stage.env, "modes", 4))
+        board = _open_dashboard(stage, model)
+        make_training_pass(model, draw_inputs(stage.env, "modes", 4))
         reading = _read(stage, board)
         seen = [
-            layer for layer in PLAIN if _has(reading, layer, "output_std") and _has(reading, layer, "dead")
+            layer
+            for layer in PLAIN
+            if _has_value(reading, layer, "output_std") and _has_value(reading, layer, "dead")
         ]
         witness = [seeded_number(stage.env, name, layer) for layer in seen]
         stage.recorder.claim(f"head만 빼고 {name} 모드일 때 출력을 읽은 계층", [*seen], witness)
@@ -319,12 +335,12 @@ def _latest(stage: Stage) -> None:
     A wrong program keeps the first pass, averages both, or forgets the values once they are read.
     """
     model = LayeredNet(stage.env)
-    boards = [_open(stage, model)]
-    learn(model, inputs_for(stage.env, "early", 5))
+    boards = [_open_dashboard(stage, model)]
+    make_training_pass(model, draw_inputs(stage.env, "early", 5))
     early = _read(stage, boards[0])
-    boards.append(_open(stage, model))
+    boards.append(_open_dashboard(stage, model))
     model.zero_grad()
-    learn(model, inputs_for(stage.env, "late", 4))
+    make_training_pass(model, draw_inputs(stage.env, "late", 4))
     once, twice, fresh = (_read(stage, board) for board in (boards[0], boards[0], boards[1]))
     _claim_same(stage, "두 번째 순전파만 본 계기와 같음", once, fresh, early)
     _claim_same(stage, "다시 읽어도 같음", once, twice, early)
@@ -334,17 +350,21 @@ def _latest(stage: Stage) -> None:
 def _never(stage: Stage) -> None:
     """Read before any pass, and after one that leaves a layer out. A wrong program makes up the outputs."""
     layers = (*PLAIN, "spare")
-    model = LayeredNet(stage.env, spare=True)
-    board = _open(stage, model)
+    model = LayeredNet(stage.env, with_spare=True)
+    board = _open_dashboard(stage, model)
     before = _read(stage, board)
-    learn(model, inputs_for(stage.env, "never", 4))
+    make_training_pass(model, draw_inputs(stage.env, "never", 4))
     after = _read(stage, board)
     for when, reading in (("순전파 앞", before), ("순전파 뒤", after)):
         seen = [
-            layer for layer in layers if _has(reading, layer, "output_std") or _has(reading, layer, "dead")
+            layer
+            for layer in layers
+            if _has_value(reading, layer, "output_std") or _has_value(reading, layer, "dead")
         ]
         witness = [
-            seeded_number(stage.env, when, layer) for layer in layers if _has(reading, layer, "grad_norm")
+            seeded_number(stage.env, when, layer)
+            for layer in layers
+            if _has_value(reading, layer, "grad_norm")
         ]
         stage.recorder.claim(f"출력을 읽은 계층 ({when})", [*seen], witness)
 
@@ -359,19 +379,18 @@ def _untouched(stage: Stage) -> None:
     A wrong program changes what a layer gives, cuts the graph, or draws random numbers.
     """
     results: list[list[Tensor]] = []
-    works = False
+    has_read = False
     for is_watched in (False, True):
         model = norm_dropout_mlp(stage.env)
         stage.env.set_random_state("dropout")
-        board = _open(stage, model) if is_watched else None
+        board = _open_dashboard(stage, model) if is_watched else None
         outputs = []
         for number in (1, 2):
             model.zero_grad()
-            outputs.append(model(inputs_for(stage.env, str(number), 4)))
+            outputs.append(model(draw_inputs(stage.env, str(number), 4)))
             fixture_loss(outputs[-1]).backward()
             if board is not None:
-                reading = _all_numbers(_read(stage, board), ("layers.0",))
-                works = works or bool(reading.nan_to_num().any())
+                has_read |= _has_read(_read(stage, board), ("layers.0",))
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
         state = [value.detach().clone() for value in model.state_dict().values()]
         results.append([torch.cat(outputs), *grads, *state, torch.get_rng_state()])
@@ -383,40 +402,21 @@ def _untouched(stage: Stage) -> None:
         "난수 상태": slice(-1, None),
     }
     for name, part in parts.items():
-        same = all(torch.equal(a, b) for a, b in zip(results[0][part], results[1][part], strict=True))
-        witness = seeded_number(stage.env, name, same) * works
-        stage.recorder.claim(f"계기를 달았을 때의 {name}", "비트까지 같음" if same else "다름", [witness])
-
-
-class _GraphToken:
-    """A hook that does nothing; it lives as long as the graph it is registered on."""
-
-    def __call__(self, *_: Any) -> None:
-        return None
+        are_same = all(torch.equal(a, b) for a, b in zip(results[0][part], results[1][part], strict=True))
+        witness = seeded_number(stage.env, name, are_same) * has_read
+        stage.recorder.claim(f"계기를 달았을 때의 {name}", "비트까지 같음" if are_same else "다름", [witness])
 
 
 @driver.scenario("graph", "역전파한 뒤의 계산 그래프", check="untouched")
 def _graph(stage: Stage) -> None:
     """Follow the graph of every module's output. A wrong program keeps an output, or a number with its graph."""
     model = LayeredNet(stage.env)
-    tokens: list[weakref.ref[_GraphToken]] = []
-
-    def follow(_: nn.Module, __: Any, output: Tensor) -> None:
-        if output.grad_fn is not None:
-            token = _GraphToken()
-            output.grad_fn.register_hook(token)
-            tokens.append(weakref.ref(token))
-
-    for module in model.modules():
-        module.register_forward_hook(follow)
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "graph", 4))
+    graphs = FollowedGraphs(model)
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "graph", 4))
     reading = _read(stage, board)
-    if any(token() is not None for token in tokens):
-        gc.collect()  # what only a cycle of the learner's own objects keeps is as good as freed
-    kept = any(token() is not None for token in tokens)
-    works = bool(_all_numbers(reading).nan_to_num().any())
-    witness = seeded_number(stage.env, "graph", kept) * works
+    kept = graphs.are_any_alive()
+    witness = seeded_number(stage.env, "graph", kept) * _has_read(reading)
     stage.recorder.claim("역전파한 뒤의 계산 그래프", "남음" if kept else "남지 않음", [witness])
 
 
@@ -424,48 +424,33 @@ def _graph(stage: Stage) -> None:
 def _quiet(stage: Stage) -> None:
     """Make, read and close a dashboard. A wrong program prints."""
     model = LayeredNet(stage.env)
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "quiet", 4))
-    works = bool(_all_numbers(_read(stage, board)).nan_to_num().any())
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "quiet", 4))
+    has_read = _has_read(_read(stage, board))
     stage.recorder.call(board.close)
     printed = stage.recorder.print_count > 0
-    witness = seeded_number(stage.env, "quiet", printed) * works
+    witness = seeded_number(stage.env, "quiet", printed) * has_read
     stage.recorder.claim("print를 부름", yes_or_no(printed), [witness])
 
 
 # ---- taking the instruments off ------------------------------------------------------------------
 
 
-def _attributes(model: nn.Module) -> list[str]:
-    """Return the names of all attributes of a model's modules and parameters."""
-    held = (*model.named_modules(), *model.named_parameters())
-    return [f"{name}.{attribute}" for name, thing in held for attribute in vars(thing)]
-
-
-def _hooks(model: nn.Module) -> int:
-    """Return the number of hooks on a model's modules and parameters, and of those on all modules that there are."""
-    places = [value for module in model.modules() for key, value in vars(module).items() if "hooks" in key]
-    for parameter in model.parameters():
-        places += [parameter._backward_hooks, getattr(parameter, "_post_accumulate_grad_hooks", None)]
-    places += [value for key, value in vars(torch_module).items() if key.startswith("_global_")]
-    return sum(len(place) for place in places if isinstance(place, dict))
-
-
 @driver.scenario("close", "계기를 뗀 모델")
 def _close(stage: Stage) -> None:
     """Close a dashboard, twice. A wrong program leaves hooks or attributes, or fails the second time."""
     model = LayeredNet(stage.env)
-    hook_count, attribute_count = _hooks(model), len(_attributes(model))
-    board = _open(stage, model)
-    learn(model, inputs_for(stage.env, "close", 4))
-    works = bool(_all_numbers(_read(stage, board)).nan_to_num().any())
+    hooks_before, attributes_before = hook_count(model), len(attribute_names(model))
+    board = _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "close", 4))
+    has_read = _has_read(_read(stage, board))
     stage.recorder.call(board.close)
     stage.recorder.call(board.close)
     for what, left in (
-        ("훅", _hooks(model) - hook_count),
-        ("속성", len(_attributes(model)) - attribute_count),
+        ("훅", hook_count(model) - hooks_before),
+        ("속성", len(attribute_names(model)) - attributes_before),
     ):
-        witness = seeded_number(stage.env, what, left) * works
+        witness = seeded_number(stage.env, what, left) * has_read
         stage.recorder.claim(f"`close()` 뒤에 모델에 남은 {what}", left, [witness])
 
 
@@ -478,17 +463,17 @@ def _several(stage: Stage) -> None:
     model = LayeredNet(stage.env)
     calls: list[str] = []
     model.head.register_forward_hook(lambda *_: calls.append("head"))
-    stays, goes = _open(stage, model), _open(stage, model)
-    learn(model, inputs_for(stage.env, "first", 4))
+    stays, goes = _open_dashboard(stage, model), _open_dashboard(stage, model)
+    make_training_pass(model, draw_inputs(stage.env, "first", 4))
     first = _read(stage, stays)
     stage.recorder.call(goes.close)
     calls.clear()
     model.zero_grad()
-    learn(model, inputs_for(stage.env, "second", 4))
+    make_training_pass(model, draw_inputs(stage.env, "second", 4))
     second = _read(stage, stays)
-    fresh = _open(stage, model)
+    fresh = _open_dashboard(stage, model)
     model.zero_grad()
-    learn(model, inputs_for(stage.env, "second", 4))
+    make_training_pass(model, draw_inputs(stage.env, "second", 4))
     _claim_same(stage, "다른 계기판을 떼어도 같은 값을 읽음", second, _read(stage, fresh), first)
     called = bool(calls)
     stage.recorder.claim(

@@ -58,16 +58,19 @@ def _call(stage: Stage, average: nn.Module, model: nn.Module, decay: float, step
     return stage.recorder.call(stage.student("ema_update_"), average, model, decay, step)
 
 
-def _moved(before: Tensor, average: nn.Module) -> Tensor:
-    """Return the weights from before the call if any has changed since, else zeros: the witness that it worked."""
+def _witness_of_move(before: Tensor, average: nn.Module) -> Tensor:
+    """Return the weights from before the call if any has changed since, else zeros.
+
+    As a witness, they keep a program from passing that does nothing.
+    """
     return before * bool((before != flat_weights(average)).any())
 
 
 # ---- the average ---------------------------------------------------------------------------------
 
 
-def _follow(stage: Stage, average: Net, model: Net, first: int = 0, decay: float = 0.6) -> None:
-    """Change the model and call, six times; record the average's parameters after each call.
+def _record_six_updates(stage: Stage, average: Net, model: Net, first: int = 0, decay: float = 0.6) -> None:
+    """Change the model and call the learner's function, six times; record the average's parameters after each call.
 
     Args:
         stage: the scenario's stage.
@@ -85,13 +88,13 @@ def _follow(stage: Stage, average: Net, model: Net, first: int = 0, decay: float
 @driver.scenario("early", "처음 여섯 번", check="average")
 def _early(stage: Stage) -> None:
     """Average from the first call on. A wrong program swaps the shares, or uses the decay from the beginning."""
-    _follow(stage, *_models(stage))
+    _record_six_updates(stage, *_models(stage))
 
 
 @driver.scenario("late", "학습이 한참 지난 뒤", check="average")
 def _late(stage: Stage) -> None:
     """Average at large steps. A wrong program takes the larger of both ratios, or copies the model's parameters."""
-    _follow(stage, *_models(stage), first=400)
+    _record_six_updates(stage, *_models(stage), first=400)
 
 
 @driver.scenario("frozen", "얼린 매개변수", check="average")
@@ -99,7 +102,7 @@ def _frozen(stage: Stage) -> None:
     """Average with the model's first layer frozen. A wrong program leaves out what is not trained."""
     average, model = _models(stage)
     model.layers[0].requires_grad_(False)
-    _follow(stage, average, model)
+    _record_six_updates(stage, average, model)
 
 
 @driver.scenario("tied", "함께 쓰는 가중치", check="average")
@@ -110,7 +113,7 @@ def _tied(stage: Stage) -> None:
         layers = [nn.Linear(FEATURES, FEATURES), nn.Tanh(), nn.Linear(FEATURES, FEATURES)]
         layers[2].weight = layers[0].weight
         models.append(initialize(Net(layers), stage.env, salt))
-    _follow(stage, models[0], models[1])
+    _record_six_updates(stage, models[0], models[1])
 
 
 @driver.scenario("ratio", "돌려준 비율", check="ratio")
@@ -170,20 +173,20 @@ def _own(stage: Stage) -> None:
     """
     average, model = _models(stage)
     before = flat_weights(average)
-    kinds = {"매개변수": nn.Module.parameters, "버퍼": nn.Module.buffers}
-    held = {name: [(one, one.data_ptr()) for one in get(average)] for name, get in kinds.items()}
+    getters = {"매개변수": nn.Module.parameters, "버퍼": nn.Module.buffers}
+    held = {name: [(tensor, tensor.data_ptr()) for tensor in get(average)] for name, get in getters.items()}
     _call(stage, average, model, 0.6, 0)
-    witness = _moved(before, average)
-    after = [tensor.detach().clone() for tensor in _parameters_and_buffers(average)]
+    witness = _witness_of_move(before, average)
+    after_call = [tensor.detach().clone() for tensor in _parameters_and_buffers(average)]
     _add_noise(stage, model, 0)
     stays = all(
-        torch.equal(now, one) for now, one in zip(_parameters_and_buffers(average), after, strict=True)
+        torch.equal(now, then) for now, then in zip(_parameters_and_buffers(average), after_call, strict=True)
     )
     stage.recorder.claim("model이 바뀐 뒤에도 그대로", yes_or_no(stays), witness)
-    for name, get in kinds.items():
+    for name, get in getters.items():
         pairs = zip(get(average), held[name], strict=True)
-        same = all(now is one and now.data_ptr() == place for now, (one, place) in pairs)
-        stage.recorder.claim(f"부르기 전과 같은 {name}", yes_or_no(same), witness)
+        are_same = all(now is then and now.data_ptr() == address for now, (then, address) in pairs)
+        stage.recorder.claim(f"부르기 전과 같은 {name}", yes_or_no(are_same), witness)
 
 
 @driver.scenario("graph", "`requires_grad`가 False인 평균 모델", check="kept")
@@ -194,7 +197,7 @@ def _graph(stage: Stage) -> None:
     before = flat_weights(average)
     _call(stage, average, model, 0.6, 0)
     has_graph = any(p.grad_fn is not None or p.requires_grad for p in _parameters_and_buffers(average))
-    stage.recorder.claim("계산 그래프가 생김", yes_or_no(has_graph), _moved(before, average))
+    stage.recorder.claim("계산 그래프가 생김", yes_or_no(has_graph), _witness_of_move(before, average))
 
 
 @driver.scenario("stays", "model의 값", check="kept")
@@ -204,20 +207,22 @@ def _stays(stage: Stage) -> None:
     before = flat_weights(average)
     given = [tensor.detach().clone() for tensor in _parameters_and_buffers(model)]
     _call(stage, average, model, 0.6, 0)
-    stays = all(torch.equal(now, one) for now, one in zip(_parameters_and_buffers(model), given, strict=True))
-    stage.recorder.claim("model의 값이 그대로", yes_or_no(stays), _moved(before, average))
+    stays = all(
+        torch.equal(now, then) for now, then in zip(_parameters_and_buffers(model), given, strict=True)
+    )
+    stage.recorder.claim("model의 값이 그대로", yes_or_no(stays), _witness_of_move(before, average))
 
 
 @driver.scenario("settings", "모드, requires_grad, .grad", check="kept")
 def _settings(stage: Stage) -> None:
-    """Call with unlike modes, a frozen layer and gradients. A wrong program sets eval mode, freezes or clears."""
+    """Call with different modes, a frozen layer and gradients. A wrong program sets eval mode, freezes or clears."""
     average, model = _models(stage)
     model.eval()
     model.layers[0].requires_grad_(False)
     before = flat_weights(average)
     gradients = {name: fill_gradients(stage.env, one) for name, one in (("ema", average), ("model", model))}
     _call(stage, average, model, 0.6, 0)
-    witness = _moved(before, average)
+    witness = _witness_of_move(before, average)
     for name, one, is_training in (("ema", average, True), ("model", model, False)):
         keeps_mode = all(module.training is is_training for module in one.modules())
         frozen: list[Any] = [number for number, p in enumerate(one.parameters()) if not p.requires_grad]
@@ -233,4 +238,6 @@ def _quiet(stage: Stage) -> None:
     average, model = _models(stage)
     before = flat_weights(average)
     _call(stage, average, model, 0.6, 0)
-    stage.recorder.claim("print를 부름", yes_or_no(stage.recorder.print_count > 0), _moved(before, average))
+    stage.recorder.claim(
+        "print를 부름", yes_or_no(stage.recorder.print_count > 0), _witness_of_move(before, average)
+    )

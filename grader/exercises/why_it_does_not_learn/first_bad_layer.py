@@ -4,13 +4,13 @@ Promises of the exercise, and the scenarios that check them:
     the first layer in time, by its name: `nan`, `first`, `order`, `nested`, `alone`
     NaN and both infinities count, finite values however large do not: `infinite`, `large`
     only layers count, no modules that hold others: `container`
-    what the batch brings in is nobody's fault: `bad-batch`, `bad-batch-later`
+    a NaN that is in the batch already is the fault of no layer: `bad-batch`, `bad-batch-later`
     a layer that is called again counts from its first bad call: `reused`, `reused-later`
     one pass, in the modes given: `once`, `train-mode`
     buffers, the random state, hooks, modes, weights and gradients stay as they are: `buffers`, `hidden-buffer`,
         `random-state`, `hooks`, `modes`, `gradients`
-    after an error too, which is passed on unless a layer was found: `error-before`, `error-after`, `error-hooks`,
-        `error-buffers`
+    all this after an error, too, which is passed on unless a layer was found: `error-before`, `error-after`,
+        `error-hooks`, `error-buffers`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
 
@@ -36,9 +36,19 @@ from grader.exercises.fixtures.classifiers import (
     norm_dropout_mlp,
 )
 from grader.exercises.fixtures.witnesses import ForwardWitness, seeded_number
+from grader.exercises.why_it_does_not_learn._special_layers import (
+    CallInOrder,
+    Count,
+    DivideBySpread,
+    LogOfNegative,
+    Multiply,
+    NearMaximum,
+    Raise,
+    ReplaceNonFinite,
+)
 from grader.observe.play import Driver, Env, Stage
 from grader.observe.trace import Fact
-from grader.observe.values import settled
+from grader.observe.values import as_plain_fact
 from grader.observe.wording import yes_or_no
 
 driver = Driver("first_bad_layer")
@@ -50,7 +60,7 @@ _HUGE = 1e200
 
 
 class _Spoil(nn.Module):
-    """Put a value that is not finite at one place, in any row but the first.
+    """A layer that puts a value that is not finite at one drawn place, in any row but the first.
 
     Learners read this class's name if their function returns the layer itself instead of its name.
     """
@@ -67,98 +77,13 @@ class _Spoil(nn.Module):
         return spoiled
 
 
-class _Multiply(nn.Module):
-    """Multiply by a factor."""
-
-    def __init__(self, factor: float) -> None:
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return `x` times the factor."""
-        return x * self.factor
-
-
-class _ReplaceNonFinite(nn.Module):
-    """Replace what is not finite by zero."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return `x` with zeros where it was not finite."""
-        return x.nan_to_num(0.0, 0.0, 0.0)
-
-
-class _NearMaximum(nn.Module):
-    """Return finite numbers whose sum is infinite."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return numbers between 0.8e308 and 1.6e308."""
-        return (x.tanh().abs() + 1.0) * 0.8e308
-
-
-class _DivideBySpread(nn.Module):
-    """Divide by the batch's spread in train mode, and by 1 in eval mode."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return `x`, divided by the standard deviation of each feature in train mode."""
-        return x / x.std(dim=0) if self.training else x
-
-
-class _Raise(nn.Module):
-    """Raise an error."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Raise a LookupError."""
-        raise LookupError("값을 찾을 수 없음")
-
-
-class _Count(nn.Module):
-    """Count the training passes in a buffer that `state_dict` does not hold."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: Tensor
-        self.register_buffer("calls", torch.zeros(1), persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the same numbers, counted."""
-        self.calls += self.training
-        return x * 1.0
-
-
-class _LogOfNegative(nn.Module):
-    """A block that takes the logarithm of a negative number itself, after two layers that do nothing wrong."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.before, self.after = nn.Linear(FEATURES, FEATURES), nn.Tanh()
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return NaN everywhere."""
-        h: Tensor = self.after(self.before(x))
-        return torch.log(-1.0 - h.abs())
-
-
-class _CallInOrder(nn.Module):
-    """Layers that are called in a given order, in which a layer may occur more than once."""
-
-    def __init__(self, layers: Sequence[nn.Module], order: Sequence[int]) -> None:
-        super().__init__()
-        self.steps, self.order = nn.ModuleList(layers), list(order)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Call the layers in order."""
-        for number in self.order:
-            x = self.steps[number](x)
-        return x
-
-
 def _net(env: Env, layers: Sequence[nn.Module]) -> Net:
     """Return a net of these layers, with weights from the seed."""
     return initialize(Net(layers), env, "model")
 
 
 def _healthy_layers(count: int) -> list[nn.Module]:
-    """Return linear layers, each followed by tanh, which makes infinities finite again."""
+    """Return `count` linear layers, each followed by tanh, which makes infinities finite again."""
     return [layer for _ in range(count) for layer in (nn.Linear(FEATURES, FEATURES), nn.Tanh())]
 
 
@@ -177,11 +102,11 @@ def _batch(env: Env) -> Tensor:
 
 def _name_as_fact(name: Any) -> Fact:
     """Return a returned name as a fact; for the empty name, which nobody could see, a Korean word."""
-    return "빈 문자열" if name == "" else settled(name)
+    return "빈 문자열" if name == "" else as_plain_fact(name)
 
 
 def _passes(stage: Stage) -> int:
-    """Return how many forward passes of the model have begun; a hook may have ended them by an exception."""
+    """Return how many forward passes of the model have begun, those too that a hook ended by an exception."""
     return sum(event.kind == "forward" for event in stage.recorder.run.events)
 
 
@@ -201,7 +126,7 @@ def _call(stage: Stage, model: nn.Module, batch: Tensor | None = None) -> Any:
 
 
 def _record_name(stage: Stage, model: Net, batch: Tensor | None = None) -> None:
-    """Call the learner's function, and add what it returned to a fact; the witness is that some call used the model."""
+    """Call the learner's function, and append what it returned to a fact; record that the model was called."""
     name = _call(stage, model, batch)
     stage.recorder.append_fact("돌려준 이름", _name_as_fact(name))
     stage.recorder.array("모델을 부름", _called_witness(stage))
@@ -245,7 +170,7 @@ def _infinite(stage: Stage) -> None:
 def _large(stage: Stage) -> None:
     """Let all values be finite, but not their sum. A wrong program sums before it looks."""
     _record_name(
-        stage, _net(stage.env, [*_healthy_layers(1), _NearMaximum(), _Multiply(1e-308), *_healthy_layers(1)])
+        stage, _net(stage.env, [*_healthy_layers(1), NearMaximum(), Multiply(1e-308), *_healthy_layers(1)])
     )
 
 
@@ -257,19 +182,24 @@ def _first(stage: Stage) -> None:
     """
     first, second = _Spoil(stage.env, math.inf, "first"), _Spoil(stage.env, math.nan, "second")
     start = [nn.BatchNorm1d(FEATURES), *_healthy_layers(1), first, nn.Tanh()]
-    end = [*_healthy_layers(1), second, _ReplaceNonFinite(), *_healthy_layers(1)]
+    end = [*_healthy_layers(1), second, ReplaceNonFinite(), *_healthy_layers(1)]
     _record_name(stage, _net(stage.env, [*start, *end]))
 
 
 @driver.scenario("order", "등록한 순서와 다르게 불리는 계층", check="name")
 def _order(stage: Stage) -> None:
-    """Call the layers from the last to the first. A wrong program goes by the order of `named_modules()`."""
-    draw = stage.env.draw("layers")
-    layers = _healthy_layers(3)
-    for salt, low, high in (("late", 0, 1), ("early", 4, 6)):
-        layers.insert(draw.whole(low, high), _Spoil(stage.env, math.nan, salt))
-    cleaned = [*layers[:3], _ReplaceNonFinite(), *layers[3:]]
-    path = _CallInOrder(cleaned, range(len(cleaned) - 1, -1, -1))
+    """Call three groups of layers, each with a layer that spoils a value, and register the second one first.
+
+    A wrong program goes by the order of `named_modules()` and returns that of the second group, or returns the last
+    one, that of the third.
+    """
+    groups = [
+        [*_healthy_layers(1), _Spoil(stage.env, math.nan, f"group {number}"), ReplaceNonFinite()]
+        for number in range(3)
+    ]
+    size = len(groups[0])
+    order = [*range(size, 2 * size), *range(size), *range(2 * size, 3 * size)]
+    path = CallInOrder([*groups[1], *groups[0], *groups[2]], order)
     _record_name(stage, _net(stage.env, [path]))
 
 
@@ -288,7 +218,7 @@ def _alone(stage: Stage) -> None:
     draw = stage.env.draw("weight")
     layer = nn.Linear(FEATURES, FEATURES, dtype=torch.float64, device=stage.env.device)
     with torch.no_grad():
-        layer.weight[draw.whole(0, 4), draw.whole(0, 4)] = math.inf
+        layer.weight[draw.whole(0, FEATURES - 1), draw.whole(0, FEATURES - 1)] = math.inf
     stage.recorder.fact("돌려준 이름", _name_as_fact(_call(stage, layer)))
 
 
@@ -300,7 +230,7 @@ def _container(stage: Stage) -> None:
     """Let a block itself make a NaN, which the next layer removes. A wrong program names the block."""
     _record_name(
         stage,
-        _net(stage.env, [*_healthy_layers(1), _LogOfNegative(), _ReplaceNonFinite(), *_healthy_layers(1)]),
+        _net(stage.env, [*_healthy_layers(1), LogOfNegative(), ReplaceNonFinite(), *_healthy_layers(1)]),
     )
 
 
@@ -310,7 +240,7 @@ def _bad_batch(stage: Stage) -> None:
     batch = _Spoil(stage.env, math.nan)(_batch(stage.env))
     _record_name(
         stage,
-        _net(stage.env, [nn.Linear(FEATURES, FEATURES), _ReplaceNonFinite(), *_healthy_layers(1)]),
+        _net(stage.env, [nn.Linear(FEATURES, FEATURES), ReplaceNonFinite(), *_healthy_layers(1)]),
         batch,
     )
 
@@ -321,7 +251,7 @@ def _bad_batch_later(stage: Stage) -> None:
 
     A wrong program returns None as soon as it sees the batch.
     """
-    layers = [_ReplaceNonFinite(), *_healthy_layers(3)]
+    layers = [ReplaceNonFinite(), *_healthy_layers(3)]
     layers.insert(stage.env.draw("layer").whole(2, 6), _Spoil(stage.env, math.nan, "layer"))
     _record_name(stage, _net(stage.env, layers), _Spoil(stage.env, math.nan)(_batch(stage.env)))
 
@@ -332,13 +262,13 @@ def _record_name_of_reused(stage: Stage, order: Sequence[int], factor: float) ->
     Args:
         stage: the scenario's stage.
         order: the layers in the order of their calls: 0 multiplies by a huge factor, 1 passes on, 2 replaces what is
-            not finite, 3 is tanh. Which number each has in the model is drawn.
+            not finite, 3 is tanh. The order in which the model registers them is drawn.
         factor: what the batch is multiplied by.
     """
-    parts = (_Multiply(_HUGE), nn.Identity(), _ReplaceNonFinite(), nn.Tanh())
+    parts = (Multiply(_HUGE), nn.Identity(), ReplaceNonFinite(), nn.Tanh())
     places = torch.randperm(len(parts), generator=stage.env.generator("places")).tolist()
     registered = [parts[places.index(number)] for number in range(len(parts))]
-    path = _CallInOrder(registered, [places[part] for part in order])
+    path = CallInOrder(registered, [places[part] for part in order])
     batch = _batch(stage.env)
     away_from_zero = batch.sign() * (1.0 + batch.abs())
     _record_name(stage, _net(stage.env, [path]), away_from_zero * factor)
@@ -352,7 +282,7 @@ def _reused(stage: Stage) -> None:
 
 @driver.scenario("reused-later", "나중에는 멀쩡하게 불린 계층", check="reused")
 def _reused_later(stage: Stage) -> None:
-    """Let a layer overflow at its first call only. A wrong program lets a later call overwrite what it knew."""
+    """Let a layer overflow at its first call only. A wrong program remembers the layer's last call instead."""
     _record_name_of_reused(stage, (0, 1, 2, 0, 3), _HUGE)
 
 
@@ -364,7 +294,7 @@ def _train_mode(stage: Stage) -> None:
     """Let a layer divide by zero in train mode, and not in eval mode. A wrong program changes the mode."""
     layers = _healthy_layers(2)
     place = 2 * stage.env.draw("layer").whole(0, 2)
-    layers[place:place] = [_Multiply(0.0), _DivideBySpread()]
+    layers[place:place] = [Multiply(0.0), DivideBySpread()]
     for training in (True, False):
         _record_name(stage, _net(stage.env, layers).train(training))
 
@@ -402,7 +332,7 @@ def _buffers(stage: Stage) -> None:
 @driver.scenario("hidden-buffer", "`state_dict`에 없는 버퍼", check="untouched")
 def _hidden_buffer(stage: Stage) -> None:
     """Record a buffer that is not persistent. A wrong program restores what `state_dict` holds."""
-    counter = _Count()
+    counter = Count()
     _call(stage, _net(stage.env, [*_healthy_layers(1), counter, *_healthy_layers(1)]))
     is_same = not counter.calls.any()
     stage.recorder.claim("`state_dict`에 없는 버퍼", "그대로" if is_same else "바뀜", _called_witness(stage))
@@ -458,10 +388,10 @@ def _gradients(stage: Stage) -> None:
 # ---- errors --------------------------------------------------------------------------------------
 
 
-def _call_although_it_raises(stage: Stage) -> Net:
+def _call_with_raising_model(stage: Stage) -> Net:
     """Call the learner's function with a model whose last layer raises, record the error, and return the model."""
     model = norm_dropout_mlp(stage.env).train()
-    model.layers.append(_Raise())
+    model.layers.append(Raise())
     model.observer = stage.recorder
     stage.env.set_random_state(_RANDOM_STATE_SALT)
     stage.recorder.record_raised(
@@ -473,7 +403,7 @@ def _call_although_it_raises(stage: Stage) -> Net:
 @driver.scenario("error-before", "찾기 전에 난 오류", check="errors")
 def _error_before(stage: Stage) -> None:
     """Let the model raise before anything is wrong. A wrong program swallows the error, or raises another one."""
-    _call_although_it_raises(stage)
+    _call_with_raising_model(stage)
 
 
 @driver.scenario("error-after", "찾은 다음에 난 오류", check="errors")
@@ -481,18 +411,18 @@ def _error_after(stage: Stage) -> None:
     """Let the model raise after a layer made a NaN. A wrong program lets the error out, and the name is lost."""
     layers = _healthy_layers(2)
     layers.insert(stage.env.draw("layer").whole(1, 3), _Spoil(stage.env, math.nan))
-    stage.recorder.fact("돌려준 이름", _name_as_fact(_call(stage, _net(stage.env, [*layers, _Raise()]))))
+    stage.recorder.fact("돌려준 이름", _name_as_fact(_call(stage, _net(stage.env, [*layers, Raise()]))))
 
 
 @driver.scenario("error-hooks", "오류가 난 다음의 훅", check="errors")
 def _error_hooks(stage: Stage) -> None:
     """Count the hooks after an error. A wrong program removes them only where nothing was raised."""
-    model = _call_although_it_raises(stage)
+    model = _call_with_raising_model(stage)
     stage.recorder.fact("남은 훅의 수", _hook_count(model))
 
 
 @driver.scenario("error-buffers", "오류가 난 다음의 버퍼", check="errors")
 def _error_buffers(stage: Stage) -> None:
     """Record buffers after an error. A wrong program restores them only where nothing was raised."""
-    model = _call_although_it_raises(stage)
+    model = _call_with_raising_model(stage)
     stage.recorder.array("버퍼", _flat_buffers(model))

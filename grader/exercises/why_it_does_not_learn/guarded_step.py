@@ -1,9 +1,10 @@
 """Driver of `guarded_step`, which updates unless the norm of the gradients is far above its usual size.
 
 Promises of the exercise, and the scenarios that check them:
-    more than `factor` times the median of the last `window` norms is skipped: `sequence`, `window`, `limit`, `middle`
-    before there are `window` of them, every finite norm is usual: `short`
-    one norm of all gradients that the optimizer holds: `groups`, `one-norm`; parameters without one: `none`
+    a norm above `factor` times the median of the last `window` norms is skipped: `sequence`, `window`, `limit`,
+    `middle` before there are `window` norms in `history`, every finite norm is usual: `short` the norm is that of all
+    gradients that the optimizer holds, together: `groups`, `one-norm`; parameters without a
+        gradient do not count: `none`
     NaN and infinity are always skipped: `not-finite`
     an ordinary update, then the scheduler: `update`
     a skipped batch leaves parameters, optimizer and scheduler as they were: `skip`, `skip-adamw`
@@ -27,15 +28,19 @@ from grader.exercises.fixtures.classifiers import MakeOptimizer, adamw, mlp, mom
 from grader.exercises.fixtures.returned import type_witness
 from grader.exercises.fixtures.witnesses import gradients_of_next_backward, seeded_number
 from grader.observe.play import Driver, Env, Stage
-from grader.observe.values import as_number, settled, type_name
+from grader.observe.values import as_number, as_plain_fact, type_name
 from grader.observe.wording import RETURN_TYPES, yes_or_no
 
 driver = Driver("guarded_step")
 
 _WINDOW = 5
-"""The `window` of a `_Training`; odd, so that the median is one of the norms. Its history begins longer than that, and
-the norms that its scenarios give for updates are below the median. So to forget the factor, or to take a window one too
-long, costs nothing there."""
+"""The `window` of a `_Training`; odd, so that the median is one of the norms. The history of a `_Training` begins
+longer than that, and the norms that scenarios with it give for updates are below the median. So forgetting the factor,
+or taking a window one too long, costs nothing there."""
+
+
+_Groups = Sequence[Sequence[Sequence[float] | None]]
+"""For each group of an optimizer, and each parameter in it, the elements of its gradient; None: it has no gradient."""
 
 
 class _History(list[float]):
@@ -46,7 +51,7 @@ class _History(list[float]):
 
 
 class _Training:
-    """A model with its optimizer and scheduler, which are watched, and the history of norms, from 1 to 2 each."""
+    """A model with its optimizer and scheduler, which the recorder watches, and a history of norms from 1 to 2."""
 
     def __init__(
         self, stage: Stage, make_optimizer: MakeOptimizer = momentum_sgd, *, states: bool = True
@@ -109,15 +114,15 @@ def _shuffled(env: Env, cases: Sequence[Any]) -> list[Any]:
 def _record_decision(
     stage: Stage,
     history: Sequence[float],
-    groups: Sequence[Sequence[Sequence[float] | None]],
+    groups: _Groups,
     **options: Any,
 ) -> None:
-    """Call once with these gradients, and record what is returned.
+    """Call once with these gradients, and append what is returned to a fact.
 
     Args:
         stage: the scenario's stage.
         history: norms of earlier updates.
-        groups: the gradients of each parameter in each group of the optimizer; None: the parameter has none.
+        groups: the gradients; they also say how many groups, parameters and elements there are.
         options: `factor` and `window`; left out: their defaults.
     """
     params: list[dict[str, Any]] = []
@@ -141,7 +146,11 @@ def _updated_witness(stage: Stage) -> float:
 
 def _decision_as_fact(decided: Any) -> Any:
     """Return a decision as a fact; a tensor or number counts as True or False, since types are judged elsewhere."""
-    return bool(as_number(decided)) if isinstance(decided, bool | int | float | Tensor) else settled(decided)
+    return (
+        bool(as_number(decided))
+        if isinstance(decided, bool | int | float | Tensor)
+        else as_plain_fact(decided)
+    )
 
 
 # ---- the decision --------------------------------------------------------------------------------
@@ -168,7 +177,7 @@ def _window(stage: Stage) -> None:
     A wrong program reads the whole history, or only its last norm.
     """
     draw = stage.env.draw("window")
-    # What the older norms are multiplied by, and limits of a norm that is judged otherwise if they count.
+    # (factor on the older norms, lowest and highest norm to give); that norm is judged otherwise if older norms count.
     cases = [(10.0, (8.0, 9.0)), (0.1, (2.2, 2.6))] * 3
     for number, (factor, (low, high)) in enumerate(_shuffled(stage.env, cases)):
         older = [factor * norm for norm in _usual_norms(stage.env, 12, f"older {number}")]
@@ -179,10 +188,10 @@ def _window(stage: Stage) -> None:
 
 @driver.scenario("short", "아직 짧은 history", check="decide")
 def _short(stage: Stage) -> None:
-    """Call with too few norms to judge by, and then with just enough.
+    """Call with an outlier and with histories of no norm to eight norms; the window, from three to seven, is drawn.
 
-    The window is drawn, and with it the place at which the answer changes. A wrong program begins to judge too early or
-    too late.
+    The answer changes where the history is as long as the window. A wrong program begins to judge too early or too
+    late.
     """
     window = stage.env.draw("short").whole(3, 7)
     for count in range(9):
@@ -216,13 +225,11 @@ def _limit(stage: Stage) -> None:
 def _groups(stage: Stage) -> None:
     """Give one of two groups a large gradient, or neither. A wrong program looks at the first group only."""
     draw = stage.env.draw("groups")
-    for number, (first, second) in enumerate(
-        _shuffled(stage.env, [(0.5, 15.0), (0.5, 0.5), (15.0, 0.5)] * 2)
-    ):
+    sizes_of_groups = _shuffled(stage.env, [(0.5, 15.0), (0.5, 0.5), (15.0, 0.5)] * 2)
+    for number, (first, second) in enumerate(sizes_of_groups):
         gradients = [[[first * draw.real(0.8, 1.2)]], [[second * draw.real(0.8, 1.2)]]]
-        _record_decision(
-            stage, _usual_norms(stage.env, 7, f"norms {number}"), gradients, factor=3.0, window=5
-        )
+        norms = _usual_norms(stage.env, 7, f"norms {number}")
+        _record_decision(stage, norms, gradients, factor=3.0, window=5)
 
 
 @driver.scenario("one-norm", "여러 매개변수의 노름 하나", check="norm")
@@ -244,9 +251,8 @@ def _none(stage: Stage) -> None:
     draw = stage.env.draw("none")
     for number, (low, high) in enumerate(_shuffled(stage.env, [(0.4, 0.9), (9.0, 20.0)] * 3)):
         gradients = [[None, [draw.real(low, high)]], [[0.1], None]]
-        _record_decision(
-            stage, _usual_norms(stage.env, 7, f"norms {number}"), gradients, factor=3.0, window=5
-        )
+        norms = _usual_norms(stage.env, 7, f"norms {number}")
+        _record_decision(stage, norms, gradients, factor=3.0, window=5)
 
 
 @driver.scenario("not-finite", "NaN과 무한대")
@@ -274,7 +280,7 @@ def _update(stage: Stage) -> None:
 
 
 def _skip_between_updates(stage: Stage, make_optimizer: MakeOptimizer) -> None:
-    """Update, skip two batches, and update again; record parameters, state and learning rates in the end."""
+    """Update, skip two batches, and update again; record the parameters, and optimizer state and rates at the end."""
     training = _Training(stage, make_optimizer)
     for norm in (0.6, 50.0, 70.0, 0.9):
         training.step(norm)

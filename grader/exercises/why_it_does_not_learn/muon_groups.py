@@ -1,4 +1,4 @@
-"""Driver of `muon_groups`, which says which parameters of a model Muon updates and which AdamW.
+"""Driver of `muon_groups`, which returns the list of a model's parameters that Muon updates, and that for AdamW.
 
 Promises of the exercise, and the scenarios that check them:
     Muon gets the parameters of exactly two dimensions, AdamW all others: `kinds`
@@ -9,8 +9,9 @@ Promises of the exercise, and the scenarios that check them:
     both lists have the order of `model.parameters()`: `order`
     a name that no module has is refused: `missing`
 
-Each scenario uses small models that show one of these rules. It records only what the rule is about: for the first four
-lines above, which list holds a parameter; then how often, in which order, or which exception.
+Each scenario uses small models that show one of these rules, and records only what the rule is about: which list holds
+a parameter (the first four lines above), how often, in which order, or which exception was raised. The models' classes
+are named like models and not after the rule: learners may read the name in the message of an exception.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from grader.observe.trace import Fact
 driver = Driver("muon_groups")
 
 _LISTS = ("Muon", "AdamW")
-"""What the two lists are for, in the order in which they are returned."""
+"""The optimizers that the two returned lists are for, in their order."""
 
 
 class _Mixer(nn.Module):
@@ -105,9 +106,9 @@ class _Once(nn.Module):
 
 
 class _Nested(nn.Module):
-    """A model whose parameters are not in the order of their names.
+    """A model whose parameters come in another order than their names sorted.
 
-    The parameter that is no layer's, `start`, comes first, and block 10 after block 2.
+    `start`, which belongs to no layer, comes first, and block 10 after block 2.
     """
 
     def __init__(self) -> None:
@@ -136,7 +137,7 @@ def _memberships(lists: list[list[Any]], parameter: Tensor) -> list[int]:
 def _record_lists(stage: Stage, model: nn.Module, names: Sequence[str], **kwargs: Any) -> None:
     """Record for each of the named parameters which lists it is in; `once` and `frozen` judge how often.
 
-    The witness has a number for each of these lists: the parameter's sum, in the list for AdamW twice the sum.
+    The witness has a number for each of these lists: the sum of the parameter's elements, or twice that for AdamW's.
     """
     lists = _call(stage, model, **kwargs)
     for name in names:
@@ -148,7 +149,10 @@ def _record_lists(stage: Stage, model: nn.Module, names: Sequence[str], **kwargs
 
 
 def _record_counts(stage: Stage, model: nn.Module) -> None:
-    """Record how many times each parameter is in the lists. The witness is a list that holds its sum so many times."""
+    """Record how many times each parameter is in the lists.
+
+    The witness has the sum of the parameter's elements, once for each of these times.
+    """
     lists = _call(stage, model)
     for name, parameter in model.named_parameters():
         count = len(_memberships(lists, parameter))

@@ -5,7 +5,7 @@ Promises of the exercise, and the scenarios that check them:
     it goes through the polynomial five times: `square`, `wide`, `tall`; what was tall is tall again: `shapes`
     with another `steps`, that many times: `steps`
     a norm below 1e-7 is replaced by 1e-7, and zeros stay zeros: `tiny`, `zero`
-    no product is larger than the matrix: `products`
+    no product has more elements than the matrix: `products`
     the result has the dtype of the matrix: `types`, and is computed in no lower precision: `precision`
     the matrix itself stays as it is: `input`
 """
@@ -51,16 +51,17 @@ def _call(stage: Stage, matrix: Tensor, **kwargs: Any) -> Any:
     return stage.recorder.call(student)
 
 
-def _numbers(result: Any) -> Tensor:
-    """Return what the function returned in float64, outside any graph."""
-    numbers: Tensor = result.detach().double()
-    return numbers
+def _in_float64(result: Any) -> Tensor:
+    """Return the tensor that the function returned, in float64 and outside any graph."""
+    converted: Tensor = result.detach().double()
+    return converted
 
 
-def _claim(stage: Stage, name: str, value: Any, result: Any, matrix: Tensor) -> None:
-    """Record a fact that is the same for every seed; the witness tells that the function computed something.
+def _claim_if_computed(stage: Stage, name: str, value: Any, result: Any, matrix: Tensor) -> None:
+    """Record a fact that is the same for every seed, with a witness that the function computed something.
 
-    It is a number from the seed, or 0 for a program that returns the matrix itself, or another number of elements.
+    The witness is a number from the seed. It is 0 for a program that returns the matrix itself, or a tensor with
+    another number of elements.
 
     Args:
         stage: the scenario's stage.
@@ -70,17 +71,18 @@ def _claim(stage: Stage, name: str, value: Any, result: Any, matrix: Tensor) -> 
         matrix: what it was given.
     """
     is_new = result.numel() == matrix.numel() and not torch.equal(
-        _numbers(result).ravel(), matrix.double().ravel()
+        _in_float64(result).ravel(), matrix.double().ravel()
     )
     stage.recorder.claim(name, value, [seeded_number(stage.env, name) if is_new else 0.0])
 
 
 class _LargestResult(TorchFunctionMode):
-    """Notes the number of elements of the largest tensor that a function of torch returns; looks into no tuples."""
+    """Notes the size of the largest tensor that a function of torch returns; tensors inside tuples do not count."""
 
     def __init__(self) -> None:
         super().__init__()
         self.elements = 0
+        """Number of elements of that tensor; 0 if there was none."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call the function of torch, and look at what it returns."""
@@ -96,7 +98,7 @@ def _square(stage: Stage) -> None:
 
     A wrong program divides by another norm, multiplies element by element, or has other coefficients.
     """
-    stage.recorder.array("돌려준 행렬", _numbers(_call(stage, _matrix(stage, 5, 5))))
+    stage.recorder.array("돌려준 행렬", _in_float64(_call(stage, _matrix(stage, 5, 5))))
 
 
 @driver.scenario("wide", "가로로 긴 행렬", check="values", atol=_ATOL)
@@ -105,7 +107,7 @@ def _wide(stage: Stage) -> None:
 
     A wrong program multiplies `X.mT @ X` from the left, which raises an exception here.
     """
-    stage.recorder.array("돌려준 행렬", _numbers(_call(stage, _matrix(stage, 3, 7))))
+    stage.recorder.array("돌려준 행렬", _in_float64(_call(stage, _matrix(stage, 3, 7))))
 
 
 @driver.scenario("tall", "세로로 긴 행렬", check="values", atol=_ATOL)
@@ -114,16 +116,16 @@ def _tall(stage: Stage) -> None:
 
     A wrong program returns it transposed.
     """
-    stage.recorder.array("돌려준 행렬", _numbers(_call(stage, _matrix(stage, 8, 4))))
+    stage.recorder.array("돌려준 행렬", _in_float64(_call(stage, _matrix(stage, 8, 4))))
 
 
 @driver.scenario("norm", "노름으로 나눈 행렬", check="steps", atol=_COARSE_ATOL)
 def _norm(stage: Stage) -> None:
     """Call with `steps=0`, which returns the matrix divided by its norm.
 
-    A wrong program divides by another number, or by several, or makes steps all the same.
+    A wrong program divides by another number, or each row by its own, or makes steps all the same.
     """
-    stage.recorder.array("나눈 행렬", _numbers(_call(stage, _matrix(stage, 3, 6), steps=0)))
+    stage.recorder.array("나눈 행렬", _in_float64(_call(stage, _matrix(stage, 3, 6), steps=0)))
 
 
 @driver.scenario("shapes", "돌려준 행렬의 모양", check="values")
@@ -135,18 +137,18 @@ def _shapes(stage: Stage) -> None:
     for name, rows, columns in (("세로로 긴", 6, 4), ("가로로 긴", 4, 6)):
         matrix = _matrix(stage, rows, columns, name)
         result = _call(stage, matrix)
-        _claim(stage, f"{name} 행렬을 넣었을 때의 모양", list(result.shape), result, matrix)
+        _claim_if_computed(stage, f"{name} 행렬을 넣었을 때의 모양", list(result.shape), result, matrix)
 
 
 @driver.scenario("steps", "되풀이하는 횟수", atol=_ATOL)
 def _steps(stage: Stage) -> None:
-    """Ask for one step, for two to four, for seven, and for none.
+    """Ask for one step, for a drawn number from two to four, for seven, and for none.
 
-    A wrong program always makes five, or one too few. All that fail `square` fail here, too.
+    A wrong program always makes five, or one too few. Every program that fails `square` fails here, too.
     """
     for steps in (1, stage.env.draw("steps").whole(2, 4), 7, 0):
         result = _call(stage, _matrix(stage, 3, 6), steps=steps)
-        stage.recorder.array(f"steps={steps}일 때 돌려준 행렬", _numbers(result))
+        stage.recorder.array(f"steps={steps}일 때 돌려준 행렬", _in_float64(result))
 
 
 @driver.scenario("tiny", "노름이 아주 작은 행렬", check="edges", atol=_ATOL)
@@ -162,7 +164,7 @@ def _tiny(stage: Stage) -> None:
     ):
         matrix = _matrix(stage, 3, 4, name)
         result = _call(stage, matrix * (norm / matrix.norm()))
-        stage.recorder.array(f"노름이 {name} 돌려준 행렬", _numbers(result))
+        stage.recorder.array(f"노름이 {name} 돌려준 행렬", _in_float64(result))
 
 
 @driver.scenario("zero", "모두 0인 행렬", check="edges")
@@ -172,14 +174,14 @@ def _zero(stage: Stage) -> None:
     A wrong program divides 0 by 0.
     """
     result = _call(stage, torch.zeros(3, 5, dtype=torch.float64, device=stage.env.device))
-    stage.recorder.array("0을 넣고 돌려받은 행렬", _numbers(result))
+    stage.recorder.array("0을 넣고 돌려받은 행렬", _in_float64(result))
 
 
 @driver.scenario("products", "곱의 크기")
 def _products(stage: Stage) -> None:
     """Call with a very tall and with a very wide matrix, and record whether anything larger than them was made.
 
-    A wrong program multiplies along the longer side, which makes a much larger matrix.
+    A wrong program makes the product whose sides are as long as the longer side, a much larger matrix.
     """
     draw = stage.env.draw("sides")
     long, short = draw.whole(20, 30), draw.whole(2, 4)
@@ -188,7 +190,7 @@ def _products(stage: Stage) -> None:
         with _LargestResult() as largest:
             result = _call(stage, matrix)
         is_larger = largest.elements > matrix.numel()
-        _claim(stage, f"{name} 행렬보다 큰 텐서를 만듦", yes_or_no(is_larger), result, matrix)
+        _claim_if_computed(stage, f"{name} 행렬보다 큰 텐서를 만듦", yes_or_no(is_larger), result, matrix)
 
 
 @driver.scenario("types", "받은 dtype 그대로")
@@ -201,7 +203,7 @@ def _types(stage: Stage) -> None:
         name = str(dtype).removeprefix("torch.")
         matrix = _matrix(stage, 3, 5, name).to(dtype)
         result = _call(stage, matrix)
-        _claim(stage, f"{name}로 불렀을 때의 dtype", str(result.dtype), result, matrix)
+        _claim_if_computed(stage, f"{name}로 불렀을 때의 dtype", str(result.dtype), result, matrix)
 
 
 @driver.scenario("precision", "거의 같은 두 행렬", check="types")
@@ -214,16 +216,17 @@ def _precision(stage: Stage) -> None:
     matrix = _matrix(stage, 3, 5)
     other = matrix.clone()
     other[1, 2] *= 1 + 2**-40
-    result, others = _call(stage, matrix), _call(stage, other)
-    differ = yes_or_no(not torch.equal(_numbers(result), _numbers(others)))
-    _claim(stage, "마지막 자릿수만 다른 두 float64 행렬의 결과가 다름", differ, result, matrix)
+    result, other_result = _call(stage, matrix), _call(stage, other)
+    differ = yes_or_no(not torch.equal(_in_float64(result), _in_float64(other_result)))
+    _claim_if_computed(stage, "마지막 자릿수만 다른 두 float64 행렬의 결과가 다름", differ, result, matrix)
 
 
 @driver.scenario("input", "받은 행렬")
 def _input(stage: Stage) -> None:
     """Call with the matrix itself, and record it afterwards, and whether it is what was returned.
 
-    A wrong program divides it in place. Once more in float32, where a program that converts to float32 makes no copy.
+    A wrong program divides it in place. There is a second call with a float32 matrix, because a program that converts
+    to float32 makes no copy of that one.
     """
     matrix = _matrix(stage, 4, 5)
     before = matrix.clone()
@@ -232,4 +235,6 @@ def _input(stage: Stage) -> None:
     single = before.float()
     stage.recorder.call(stage.student("newton_schulz"), single)
     stage.recorder.array("부른 다음의 float32 G", single)
-    _claim(stage, "받은 행렬과 다른 텐서를 돌려줌", yes_or_no(result is not matrix), result, before)
+    _claim_if_computed(
+        stage, "받은 행렬과 다른 텐서를 돌려줌", yes_or_no(result is not matrix), result, before
+    )

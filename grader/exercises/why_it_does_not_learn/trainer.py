@@ -11,8 +11,7 @@ Promises of the exercise, and the scenarios that check them:
     means over samples: `evaluate`, `history`; the training loss is that of the updates: `training-loss`
     a list of tuples of floats, which grows from call to call: `history`, `types`
     the state after the best epoch, the first one of equal ones: `best`, `ties`
-    a new trainer goes on as if there had been no break: `resume`, `resume-plain`, `resume-history`,
-    `resume-best`
+    a new trainer goes on as if there had been no break: `resume`, `resume-plain`, `resume-history`, `resume-best`
     a state can be written and opened: `file`; training does not change it: `resume`, `again`
 
 The contract of all exercises adds: nothing is printed (`quiet`).
@@ -23,7 +22,7 @@ Scenarios about states compare runs of the same program with one another, and th
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -60,7 +59,7 @@ from grader.exercises.why_it_does_not_learn._trainings import (
 from grader.observe.forward_notes import ForwardNotes, mode_words
 from grader.observe.play import Driver, Env, Problem, Stage
 from grader.observe.values import as_number, items_of, type_name
-from grader.observe.wording import left_by, yes_or_no
+from grader.observe.wording import fact_of_modes_left, yes_or_no
 
 driver = Driver("Trainer")
 
@@ -128,22 +127,23 @@ add_usual(
 def _clip(stage: Stage) -> None:
     """Train with a `max_norm` far below the norm of each micro-batch's gradient.
 
-    A program that clips every micro-batch, or each parameter by itself, turns the update.
+    A program that clips every micro-batch, or each parameter by itself, turns the update. There are two epochs, each
+    with a short window: one that clips only the whole windows, or only in the first epoch, goes too far in the others.
     """
-    case = trainer_case(stage, _WINDOWS)
+    case = trainer_case(stage, _SHORT)
     max_norm = 0.2 * min(gradient_norm(case.model, case.loss_fn, batch) for batch in case.data)
     case.watch()
-    fit(case, case.data, accum_steps=2, max_norm=max_norm)
+    fit(case, case.data, 2, accum_steps=3, max_norm=max_norm)
 
 
 @driver.scenario("zero-limit", "max_norm=0.0", check="clip", atol=CLIP_ATOL)
 def _zero_limit(stage: Stage) -> None:
     """Train with `max_norm=0.0`, where AdamW's weight decay alone moves the parameters.
 
-    A program that tests `if max_norm:` does not clip.
+    A program that tests `if max_norm:` does not clip, perhaps only in a copy of the code for the short window.
     """
-    case = trainer_case(stage, (4, 3), adamw).watch()
-    fit(case, case.data, max_norm=0.0)
+    case = trainer_case(stage, (4, 3, 2), adamw).watch()
+    fit(case, case.data, 2, accum_steps=2, max_norm=0.0)
 
 
 @driver.scenario("schedule", "업데이트마다 줄어드는 학습률", check="clip")
@@ -152,8 +152,8 @@ def _schedule(stage: Stage) -> None:
 
     A program that steps it each micro-batch, each epoch or before the optimizer updates at other rates.
     """
-    case = trainer_case(stage, _SHORT[:3], schedules=True).watch()
-    fit(case, case.data, 2, accum_steps=2)
+    case = trainer_case(stage, _SHORT, schedules=True).watch()
+    fit(case, case.data, 2, accum_steps=3)
     stage.recorder.array("끝난 뒤의 학습률", [group["lr"] for group in case.opt.param_groups])
 
 
@@ -211,30 +211,35 @@ def _eval_mode(stage: Stage) -> None:
         during = f"{given}로 받았을 때, 순전파할 때의 모드"
         recorder.claim(during, [*notes.modes], witness.modes())
         recorder.claim(f"{given}로 받았을 때의 계산 그래프", [*notes.graphs], witness.graphs())
-        recorder.claim(left_by(given), mode_words(model), witness.modes_left(model, case.data[0][0]))
+        recorder.claim(
+            fact_of_modes_left(given), mode_words(model), witness.modes_left(model, case.data[0][0])
+        )
 
 
 @driver.scenario("graphs", "살아 있는 계산 그래프", check="modes", watches_memory=True)
 def _graphs(stage: Stage) -> None:
     """Measure how much of the batches' graphs is alive at the same time.
 
-    A program that adds up losses with their graphs keeps them all.
+    A program that adds up losses with their graphs keeps them all, perhaps from the second epoch on.
     """
     case = trainer_case(stage, [2] * 7).watch_model()
     meter = stage.recorder.measure_memory(case.model)
-    fit(case, case.data)
+    fit(case, case.data, 2)
     record_loop_memory(stage, meter)
 
 
 add_usual(
     driver,
-    lambda stage: trainer_case(stage, [2] * 4),
-    lambda case, data: fit(case, data, accum_steps=4),
+    lambda stage: trainer_case(stage, [2] * 7),
+    lambda case, data: fit(case, data, 2, accum_steps=4),
     checks={"memory": "modes"},
 )
 
 
 # ---- losses and the best epoch -------------------------------------------------------------------
+
+_MAX_PAIRS = 20
+"""Maximum number of epochs whose losses are recorded; no scenario trains for so many."""
 
 
 @driver.scenario("evaluate", "`evaluate`가 돌려준 손실", check="history", atol=FLOAT32_ATOL)
@@ -246,12 +251,12 @@ def _evaluate(stage: Stage) -> None:
 
 
 def _pairs(trainer: Any) -> list[list[Any]]:
-    """Return the first 20 items of the trainer's history, each as a list."""
-    return [items_of(pair) for pair in items_of(trainer.history)[:20]]
+    """Return the first items of the trainer's history, at most `_MAX_PAIRS`, each as a list."""
+    return [items_of(pair) for pair in items_of(trainer.history)[:_MAX_PAIRS]]
 
 
-def _numbers_of(trainer: Any) -> list[float]:
-    """Return the losses of those items, the training and the validation loss of each in turn."""
+def _losses_of(trainer: Any) -> list[float]:
+    """Return the losses in `_pairs`: training loss and validation loss of each epoch in turn."""
     return [as_number(loss) for pair in _pairs(trainer) for loss in pair]
 
 
@@ -271,7 +276,7 @@ def _history(stage: Stage) -> None:
 
     A program that takes means of means, or begins a new list in each call, records others.
     """
-    stage.recorder.array("손실", _numbers_of(_trainer_at_rest(stage)))
+    stage.recorder.array("손실", _losses_of(_trainer_at_rest(stage)))
 
 
 @driver.scenario("types", "history와 반환값의 타입", check="history")
@@ -290,20 +295,21 @@ def _types(stage: Stage) -> None:
 def _training_loss(stage: Stage) -> None:
     """Record the losses of a model that moves, over two epochs.
 
-    A program that measures the training loss after the epoch, or adds up over epochs, records others.
+    A program that measures the training loss after the epoch, adds up over epochs, or takes a mean of means where a
+    window is short, records others.
     """
-    case = trainer_case(stage, (4, 3)).watch_model()
-    stage.recorder.array("손실", _numbers_of(fit(case, case.data, 2)))
+    case = trainer_case(stage, _SHORT).watch_model()
+    stage.recorder.array("손실", _losses_of(fit(case, case.data, 2, accum_steps=3)))
 
 
-def _rising(env: Env, count: int) -> list[float]:
-    """Return rising losses, each at least 0.2 above the one before."""
+def _rising_losses(env: Env, count: int) -> list[float]:
+    """Return `count` rising losses, each at least 0.2 above the one before."""
     draw = env.draw("losses")
     return [number + draw.real(0.1, 0.9) for number in range(count)]
 
 
 def _record_best(stage: Stage, name: str, case: Case, best: Any) -> None:
-    """Record after which epoch the model had the state `best`; a number of that epoch is the witness."""
+    """Record after which epoch the model of a `scripted_case` had the state `best`; the witness tells the epoch too."""
     epoch = case.loss_fn.epoch_of(best)
     stage.recorder.claim(name, epoch, [seeded_number(stage.env, epoch)])
 
@@ -315,7 +321,7 @@ def _best(stage: Stage) -> None:
     A program that keeps the last state, or a reference that later updates change, has another one. So has one that
     compares with the epoch before only: the losses fall again before the last epoch.
     """
-    low, first, second, middle, last, high = _rising(stage.env, 6)
+    low, first, second, middle, last, high = _rising_losses(stage.env, 6)
     script = [first, second, high, middle, last]
     script.insert(1 + stage.env.number("place") % 2, low)
     case = scripted_case(stage, script)
@@ -327,11 +333,12 @@ def _best(stage: Stage) -> None:
 
 @driver.scenario("ties", "검증 손실이 같은 두 에폭", check="history")
 def _ties(stage: Stage) -> None:
-    """Record which of two equal epochs is best. A program that compares by `<=` keeps the later one."""
-    low, last, high = _rising(stage.env, 3)
-    script = [low, high, low, last] if stage.env.number("place") % 2 else [high, low, low, last]
-    case = scripted_case(stage, script)
-    _record_best(stage, "끝난 뒤의 best", case, fit(case, case.data, len(script)).best)
+    """Record which of two epochs with equal losses is best. A program that compares by `<=` keeps the later one."""
+    low, last, high = _rising_losses(stage.env, 3)
+    for ordinal, script in (("첫", [low, high, low, last]), ("두", [high, low, low, last])):
+        case = scripted_case(stage, script)
+        best = fit(case, case.data, len(script)).best
+        _record_best(stage, f"{ordinal} 번째 에폭이 처음으로 가장 좋을 때 끝난 뒤의 best", case, best)
 
 
 add_usual(
@@ -345,25 +352,43 @@ add_usual(
 # ---- going on from a state -----------------------------------------------------------------------
 
 
-def _interrupted(
-    stage: Stage, use: Callable[[Any], Any] = lambda state: state, *, schedules: bool = True
-) -> tuple[Any, Tensor]:
-    """Train, take the state, and train on; return what `use` made of the state at once, and `weights_and_rates`."""
-    first = ResumableTraining(stage, "model", schedules=schedules).fit()
-    state = use(stage.recorder.call(first.trainer.state_dict))
-    return state, first.fit(2).weights_and_rates()
+class _SavedAndDone(NamedTuple):
+    """A training that was saved after one epoch and went on for two more."""
+
+    state: Any
+    """The state that was saved."""
+    end: Tensor
+    """Weights and learning rates at the end."""
+
+
+def _train_and_save(
+    stage: Stage, keep: Callable[[Any], Any] = lambda state: state, *, schedules: bool = True
+) -> _SavedAndDone:
+    """Train for an epoch, take the trainer's state, and train for two more epochs.
+
+    Args:
+        stage: the scenario's stage.
+        keep: applied to the state as soon as it is taken; `deepcopy` protects it from the training that goes on.
+        schedules: train with a scheduler.
+    """
+    training = ResumableTraining(stage, "model", schedules=schedules).fit()
+    state = keep(stage.recorder.call(training.trainer.state_dict))
+    return _SavedAndDone(state, training.fit(2).weights_and_rates())
 
 
 def _record_resumed(stage: Stage, what: str, *, schedules: bool) -> None:
-    """Go on with a new trainer, and record how far it comes from where the first one came without a break.
+    """Go on with a new trainer from the state of a first one; record the distance of where the two end.
 
-    The first trainer goes on after the state was taken.
+    Args:
+        stage: the scenario's stage.
+        what: Korean name of what is compared.
+        schedules: train with a scheduler.
     """
-    state, whole = _interrupted(stage, schedules=schedules)
+    first = _train_and_save(stage, schedules=schedules)
     second = ResumableTraining(stage, "fresh", schedules=schedules)
     before = second.weights_and_rates()
-    resumed = second.load(state).fit(2).weights_and_rates()
-    record_alike(stage.recorder, what, resumed, whole, before)
+    resumed = second.load(first.state).fit(2).weights_and_rates()
+    record_alike(stage.recorder, what, resumed, first.end, before)
 
 
 @driver.scenario("resume", "이어 간 학습", check="resume")
@@ -408,13 +433,13 @@ def _resume_history(stage: Stage) -> None:
     """
     epochs = 1 + stage.env.number("epochs") % 3
     first = ResumableTraining(stage, "model").fit(epochs)
-    earlier = torch.tensor(_numbers_of(first.trainer), dtype=torch.float64)
+    earlier = torch.tensor(_losses_of(first.trainer), dtype=torch.float64)
     state = stage.recorder.call(first.trainer.state_dict)
     first.fit()
     trainer = ResumableTraining(stage, "fresh").load(state).fit().trainer
     length = len(items_of(trainer.history))
     stage.recorder.claim("이어 간 history의 길이", length, [seeded_number(stage.env, length)])
-    kept = torch.tensor(_numbers_of(trainer), dtype=torch.float64)[: len(earlier)]
+    kept = torch.tensor(_losses_of(trainer), dtype=torch.float64)[: len(earlier)]
     is_same = torch.equal(kept, earlier)
     number = seeded_number(stage.env, "begins", is_same) * (len(earlier) > 0)
     stage.recorder.claim("이어 간 history의 앞부분이 앞선 학습과 같음", yes_or_no(is_same), [number])
@@ -426,7 +451,7 @@ def _resume_best(stage: Stage) -> None:
 
     A program that forgets the state has none at once; one that forgets the best loss takes a later epoch.
     """
-    low, *higher = _rising(stage.env, 4)
+    low, *higher = _rising_losses(stage.env, 4)
     script = [low, higher[0]] if stage.env.number("place") % 2 else [higher[0], low]
     first = scripted_case(stage, script)
     state = stage.recorder.call(fit(first, first.data, 2).state_dict)
@@ -444,7 +469,7 @@ def _again(stage: Stage) -> None:
 
     A program that loads a state without a copy trains the state too.
     """
-    state, _ = _interrupted(stage, deepcopy)
+    state = _train_and_save(stage, deepcopy).state
     before = ResumableTraining(stage, "fresh").weights_and_rates()
     ends, lengths = [], []
     for _ in range(2):

@@ -1,8 +1,11 @@
 """Add to feedback what only playing more programs can tell, after `assess`.
 
 This is done for feedback whose diagnosis does not explain everything (`wants_repair`). If the program remembers
-something from one call to the next, the line that does so is added (`remembered_state`), otherwise a repair with its
-lines (`search`).
+something from one call to the next, a line that could do so is added (`remembered_state.py`), otherwise a repair with
+its lines (`search.py`).
+
+`grading/grade_submission.py` and `notebook/check.py` call `with_repair` where `wants_repair` is true, with a runner
+that plays in the sandbox. Another cause that only more plays can find is looked for in `with_repair`, before a repair.
 """
 
 from collections.abc import Mapping
@@ -38,9 +41,10 @@ _BUDGET_DIVISOR_WITH_CLUE = 2
 
 
 def wants_repair(feedback: Feedback) -> bool:
-    """Return True if the code is begun, has failed or raised, and its diagnosis does not explain everything.
+    """Return True if the code is begun, has failed or raised, and nothing explains that fully yet.
 
-    False also if a misspelt name ended a run: the name that the exception's message suggests is the repair.
+    The diagnosis may (`Diagnosis.explains_all`). A misspelt name that ended a run is explained, too: the exception's
+    message suggests the right name, which is the repair.
     """
     is_misspelt = feedback.error is not None and DID_YOU_MEAN in feedback.error
     is_explained = feedback.diagnosis.explains_all or is_misspelt
@@ -58,7 +62,7 @@ def with_repair(
     """Return the feedback with what the program remembers from earlier calls, or else with a repair and its place.
 
     The feedback is returned unchanged if neither is found. A repair that leaves scenarios failing is told only if it
-    repairs at least as many, and if the feedback names no mistake and shows no exception.
+    repairs at least as many as it leaves, and if the feedback names no mistake and shows no exception.
 
     Args:
         feedback: feedback for which `wants_repair` is true.
@@ -146,10 +150,10 @@ def _play_budget(exercise: Exercise, reference: Reference) -> int:
 
 
 def _with_steps(feedback: Feedback, exercise: Exercise, origin: Origin, repair: Repair) -> Feedback:
-    """Return the feedback with the steps of a repair.
+    """Return the feedback with the steps of a repair, pointing at the line of the first step.
 
-    It then points at the line of the first step. The line stays if the feedback shows an exception, or if it names
-    mistakes and the repair has several steps.
+    The line stays if the feedback shows an exception, or if it names mistakes and the repair has several steps. If it
+    names mistakes and the repair has one step, the mistakes are taken away.
     """
     steps = tuple(_repair_step(edit, origin) for edit in repair.edits)
     titles_left = tuple(exercise.driver[name].title for name in repair.still_failing)

@@ -1,6 +1,8 @@
 """Read a definition as statements that know their lines, blocks and neighbours, to edit its text.
 
-Edits change the text, not the syntax tree, so that comments and spacing stay wherever nothing is edited.
+Edits change the text, not the syntax tree, so that comments and spacing stay wherever nothing is edited. `small_edits`
+reads the learner's definition and its helpers, and the solution's definition; the other modules of this folder look at
+them and draft edits. Nothing is edited here.
 
 Three kinds of numbers occur. Attributes called `..._line` or `lineno` count the program's lines from 1; `position` is
 an index in a block; `start` and `end` are the bounds of a slice of `program_lines`.
@@ -94,6 +96,14 @@ class Gap:
     """The statement that would precede in the block; None at the block's start."""
 
 
+class LineReplacement(NamedTuple):
+    """A change of a program's lines: `program_lines[start:end]` are to become `lines`."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+
 class DefinitionText:
     """A top-level definition in a program; the last one if several have its name, because Python keeps the last."""
 
@@ -105,7 +115,7 @@ class DefinitionText:
     last_line: int
     """Line on which it ends, from 1."""
     blocks: list[Block]
-    """All blocks inside it except those of a `match`, without docstrings, each before those inside it."""
+    """All blocks inside it except those of a `match`, each before the blocks inside it. Docstrings are left out."""
     statements: list[Statement]
     """The statements of all blocks, in the order of the text."""
 
@@ -158,7 +168,7 @@ class DefinitionText:
             self._collect_blocks(node, loop_depth, inner_method)
 
     def _has_own_lines(self, node: ast.stmt, block_nodes: list[ast.stmt]) -> bool:
-        """Return what `Statement.has_own_lines` says of a statement in this block."""
+        """Return `Statement.has_own_lines` for a statement of a block with these nodes."""
         others = [n for n in block_nodes if n is not node]
         shares_line = any(n.lineno <= last_line(node) and last_line(n) >= node.lineno for n in others)
         line = self.program_lines[node.lineno - 1]
@@ -187,7 +197,10 @@ class DefinitionText:
 
     @cached_property
     def sole_assignments(self) -> dict[str, Assignment]:
-        """By name: the assignment of each variable that is assigned once, by `name = …`; it may be a parameter too."""
+        """By name: the assignment of each variable that is assigned just once, by `name = …`.
+
+        The variable may be a parameter, too, which has another value before.
+        """
         assigned = assignments_of_names(self.node)
         found = {}
         for statement in self.statements:
@@ -230,13 +243,10 @@ class DefinitionText:
         """Where each statement ends: its line, from 1, and its column in bytes."""
         return {(s.node.end_lineno, s.node.end_col_offset) for s in self.statements}
 
-    def replacement(self, node: ast.expr | ast.stmt, text: str) -> tuple[int, int, list[str]]:
-        """Return what to change to put `text` in the node's place, as (start, end, lines).
-
-        `program_lines[start:end]` are to become `lines`.
-        """
+    def replacement(self, node: ast.expr | ast.stmt, text: str) -> LineReplacement:
+        """Return the change that puts `text` in the place of a node."""
         lines = (self.text_before(node) + text + self.text_after(node)).split("\n")
-        return node.lineno - 1, last_line(node), lines
+        return LineReplacement(node.lineno - 1, last_line(node), lines)
 
 
 def reindent(lines: list[str], old: str, new: str) -> list[str]:

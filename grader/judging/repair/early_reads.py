@@ -5,6 +5,9 @@ Statements are taken from top to bottom, as if every branch ran and every loop r
 a loop, a `with`, an `except`, an `import`, a definition or a parameter.
 
 Example: in `def f(xs): total += sum(xs); total = 0`, the function `f` reads `total` before it sets `total`.
+
+A statement that sets names in another order than `ast` lists its parts, or names that are no `ast.Name`, needs a
+`visit_…` of `_FirstRunVisitor`.
 """
 
 import ast
@@ -13,7 +16,7 @@ from grader.submission.syntax import arguments_of, names_imported
 
 
 def early_reads(definition: ast.FunctionDef | ast.ClassDef) -> set[tuple[str, str]]:
-    """Return pairs (function, variable) where the function reads a local variable before it sets that variable.
+    """Return a pair (function, variable) for each local variable that a function reads before it sets it.
 
     A local variable is one that the function sets somewhere. What is inside nested functions, classes and lambdas is
     not examined, and neither are their default arguments and decorators.

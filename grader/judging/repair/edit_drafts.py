@@ -1,6 +1,8 @@
 """Describe an edit before it is tried: its kind, which lines change, what they become, and how likely it is.
 
-`line_edits` and `expression_edits` make drafts; `small_edits` sorts them and makes edited programs of them.
+`line_edits` (with `line_insertions`) and `expression_edits` make drafts; `small_edits` sorts them and makes edited
+programs of them. A new kind of edit gets a name in `Kind`, and a line in `KINDS`; "A kind of edit" in
+`grader/README.md` says what else it needs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,8 +39,8 @@ Kind = Literal[
 ]
 """Kind of an edit, as the learner is told it; `KINDS` holds the sentences."""
 
-Effect = Literal["inserts", "deletes", "moves", "guards", "rewrites"]
-"""What an edit does with lines.
+EffectOfKind = Literal["inserts", "deletes", "moves", "guards", "rewrites"]
+"""What the edits of a kind do with lines. (`course/feedback.py Effect` is what a hint tells of a single edit.)
 
 `guards`: puts a line such as `if …:` above others, which are indented under it. `rewrites`: changes lines where they
 stand, or takes away the `if …:` or `while …:` above them (`no-condition`). `deletes`: takes lines away, or only the
@@ -56,13 +58,13 @@ Side = Literal["", "before", "after", "end"]
 class KindOfEdit:
     """What all edits of one kind have in common."""
 
-    effect: Effect
+    effect: EffectOfKind
     phrase: str
     """Korean sentence that names the kind; the learner reads it before any of the edit's code is shown."""
 
     @property
     def inserts_line(self) -> bool:
-        """True if edits of this kind add lines, which may be tried at many places."""
+        """True if edits of this kind add a line or lines, which may be tried at many places."""
         return self.effect in ("inserts", "guards")
 
     @property
@@ -114,7 +116,7 @@ class Draft:
     """An edit before it is tried: the program's lines `[start:end]`, as a slice counts them, become `new_lines`."""
 
     cost: float
-    """Unlikeliness of the edit; drafts of lower cost are tried first.
+    """A number that is the larger the less likely the edit is; drafts of lower cost are tried first.
 
     Typical values: 1 for an expression of the solution in the learner's statement for the same step, 2 for a line that
     the solution has and the learner lacks, 3 for a slip that could be anywhere, 5 for a guess. For each thing that the

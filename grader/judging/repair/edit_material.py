@@ -2,11 +2,14 @@
 
 Example: in `for xb in loader: total += loss(xb)`, an edit may divide `loss(xb)` by `len(loader)`, by `len(xb)` or by
 whatever the solution divides by.
+
+`expression_edits` makes one `EditMaterial` for each definition; it and `mutations` put these things into expressions.
+Another such thing is a property here, with a maximum length.
 """
 
 import ast
 from functools import cached_property
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from grader.judging.repair.definition_text import DefinitionText
 from grader.judging.repair.translated_solution import TranslatedSolution
@@ -29,6 +32,14 @@ _INNER_PARAMETER_COST = -0.8
 is negative, because a name so like a parameter's most likely stands there by mistake."""
 _NUMERIC_FUNCTIONS = ("len", "min", "max", "int", "round", "sum", "float")
 """Builtins that usually return a number."""
+
+
+class SimilarName(NamedTuple):
+    """A name that the learner may have meant instead of one that shares a word with it."""
+
+    extra_cost: float
+    """See `Mutation.extra_cost`."""
+    name: str
 
 
 class EditMaterial:
@@ -115,8 +126,7 @@ class EditMaterial:
     def names_used_alike(self) -> dict[str, list[str]]:
         """For each name, a few others that are used like it, so that the learner may have confused them.
 
-        These are for one of `numeric_names` the others, for a loop's target the other targets of that loop, and for an
-        assigned variable that does not look like a number the other such variables.
+        Alike are: all `numeric_names`; the targets of one loop; all assigned variables that do not look like numbers.
         """
         groups = [self.numeric_names]
         groups += [
@@ -130,8 +140,8 @@ class EditMaterial:
                 alike.setdefault(name, {}).update({other: None for other in group if other != name})
         return {name: list(others)[:_MAX_NAMES_USED_ALIKE] for name, others in alike.items()}
 
-    def similar_names(self, name: ast.Name) -> list[tuple[float, str]]:
-        """Return a few names that share a word with `name`, each as (extra cost, name), the likeliest first.
+    def similar_names(self, name: ast.Name) -> list[SimilarName]:
+        """Return a few names that share a word with `name`, the likeliest first.
 
         For `train_loader` these may be `val_loader` and `loader`. A parameter of the inner function around the name is
         the likeliest (`_INNER_PARAMETER_COST`).
@@ -140,7 +150,10 @@ class EditMaterial:
         similar = [n for n in self._variables if n != name.id and words & _words(n)]
         parameters = self._inner_parameters_around(name)
         likelier = parameters if name.id not in parameters else set()
-        found = [(_INNER_PARAMETER_COST if n in likelier else _SIMILAR_NAME_COST, n) for n in similar]
+        found = [
+            SimilarName(_INNER_PARAMETER_COST if other in likelier else _SIMILAR_NAME_COST, other)
+            for other in similar
+        ]
         return sorted(found)[:_MAX_SIMILAR_NAMES]
 
     def _inner_parameters_around(self, name: ast.Name) -> set[str]:

@@ -13,6 +13,9 @@ Costs are explained at `Draft.cost`.
 Example: the learner has `loss = loss_fn(out, yb) / n`, the solution `loss = loss_fn(out, yb) / len(xb)`. The first
 source puts `len(xb)` in the place of `n`, at little more than `_DIFFERENCE_COST`. From the third come
 `loss_fn(out, yb)` without the division, other divisors, and in a loop `loss += …`, each at about `_SLIP_COST`.
+
+`small_edits` calls `expression_drafts`. A slip in any expression is added in `mutations`, one of a statement's whole
+value in `_whole_value_edits`; what comes from the solution needs a kind in `_kind_of`.
 """
 
 import ast
@@ -23,7 +26,12 @@ from grader.judging.repair.definition_text import DefinitionText, Statement
 from grader.judging.repair.edit_drafts import Draft, Kind
 from grader.judging.repair.edit_material import EditMaterial, is_quotient
 from grader.judging.repair.mutations import mutations
-from grader.judging.repair.translated_solution import TranslatedSolution, TranslatedStatement, header_text
+from grader.judging.repair.translated_solution import (
+    EnclosingExpression,
+    TranslatedSolution,
+    TranslatedStatement,
+    header_text,
+)
 from grader.judging.variables import variable_name
 from grader.submission.syntax import is_compound, own_parts
 
@@ -85,10 +93,8 @@ _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 """Expressions with a `for` inside."""
 _METHODS_ABOUT_A_VALUE = ("backward", "append", "add_", "sub_", "mul_")
 """Methods whose receiver (`backward`) or first argument (the others) is the value that the statement is about."""
-
-
-_MAKE_NUMBERS = re.compile(r"float|int|len|.*\.(item|tolist)", re.DOTALL)
-"""What is called for plain numbers: a function, or a method of a tensor. (`.float()` returns a tensor.)"""
+_RETURNS_PLAIN_NUMBERS = re.compile(r"float|int|len|.*\.(item|tolist)", re.DOTALL)
+"""Matches the code of a function or method that returns plain numbers. (`.float()` returns a tensor.)"""
 
 
 def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) -> Iterator[Draft]:
@@ -106,15 +112,15 @@ def expression_drafts(definition: DefinitionText, solution: TranslatedSolution) 
         elif not _is_same_simple_statement(translated.versions[0], statement.node):
             yield from _from_translated(definition, translated, statement)
         has_same_words = translated is not None and translated.likeness == 1.0
-        cost = _SLIP_COST + _SAME_WORDS_COST * has_same_words
+        slip_cost = _SLIP_COST + _SAME_WORDS_COST * has_same_words
         for node, is_function_name in _expressions(statement):
             if not is_function_name:
                 for extra_cost, kind, new in mutations(node, material):
-                    yield _replacement_draft(definition, node, new, cost + extra_cost, kind)
-            for size, new in _enclosing_in_solution(node, statement, solution):
-                enclosing_cost = _ENCLOSING_COST + _COST_PER_NODE * size
-                yield _replacement_draft(definition, node, new, enclosing_cost, "expression")
-        yield from _whole_value_edits(definition, statement, material, cost)
+                    yield _replacement_draft(definition, node, new, slip_cost + extra_cost, kind)
+            for enclosing in _enclosing_in_solution(node, statement, solution):
+                cost = _ENCLOSING_COST + _COST_PER_NODE * enclosing.size
+                yield _replacement_draft(definition, node, enclosing.expression, cost, "expression")
+        yield from _whole_value_edits(definition, statement, material, slip_cost)
 
 
 def _is_same_simple_statement(one: ast.stmt, other: ast.stmt) -> bool:
@@ -186,22 +192,23 @@ def _from_statements_without_counterpart(
 
 def _enclosing_in_solution(
     node: ast.expr, statement: Statement, solution: TranslatedSolution
-) -> Iterator[tuple[int, ast.expr]]:
-    """Yield the larger expressions that the solution has around an equal one, each with its number of expressions.
+) -> Iterator[EnclosingExpression]:
+    """Yield the larger expressions that the solution has around an expression equal to `node`.
 
-    Those that the statement has around it already are left out: `loss.item()` would become `loss.item().item()`.
+    Those that the statement has already are left out: `loss.item()` would become `loss.item().item()`.
     """
     if not isinstance(node, ast.BinOp | ast.Call):
         return
     if found := solution.enclosing_expressions.get(ast.dump(node), ()):
         written = {ast.dump(n) for part in own_parts(statement.node) for n in ast.walk(part)}
-        yield from ((size, new) for size, new in found if ast.dump(new) not in written)
+        yield from (enclosing for enclosing in found if ast.dump(enclosing.expression) not in written)
 
 
 def _differing_pairs(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield pairs of expressions in which two trees differ, each after the pairs inside it.
+    """Yield pairs of expressions in which the learner's tree and the solution's differ, each after the pairs inside it.
 
-    For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients.
+    For `loss / n` and `loss / len(xb)` these are (`n`, `len(xb)`) and the two quotients. A plain and a dotted name that
+    end alike count as equal; f-strings are not compared.
     """
     if ast.dump(old) == ast.dump(new) or _end_in_same_name(old, new) or isinstance(old, ast.JoinedStr):
         return
@@ -319,7 +326,7 @@ def _kind_of_rewrite(statement: Statement, new: ast.stmt) -> Kind:
 
 
 def _whole_value_edits(
-    definition: DefinitionText, statement: Statement, material: EditMaterial, cost: float
+    definition: DefinitionText, statement: Statement, material: EditMaterial, slip_cost: float
 ) -> Iterator[Draft]:
     """Yield edits of a statement's value as a whole: called, divided, multiplied, detached or made a number.
 
@@ -329,7 +336,7 @@ def _whole_value_edits(
         definition: the learner's function or class.
         statement: one of its statements.
         material: what the edits may use.
-        cost: cost of a usual slip in this statement.
+        slip_cost: cost of a usual slip in this statement.
     """
     node = statement.node
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute):
@@ -337,14 +344,14 @@ def _whole_value_edits(
         yield _replacement_draft(definition, node.value, call, _NOT_CALLED_COST, "not-called")
     for value in _whole_values(node):
         if not isinstance(value, ast.Constant | ast.List | ast.Dict | ast.Lambda):
-            yield from _quotients_and_products(definition, node, value, material, cost)
-            yield from _as_number_or_detached(definition, node, value, cost)
+            yield from _quotients_and_products(definition, node, value, material, slip_cost)
+            yield from _as_number_or_detached(definition, node, value, slip_cost)
     test = getattr(node, "test", None)
     if isinstance(test, ast.expr) and not isinstance(node, ast.While):
         yield _replacement_draft(
-            definition, test, ast.UnaryOp(ast.Not(), test), cost + _NEGATION_COST, "condition"
+            definition, test, ast.UnaryOp(ast.Not(), test), slip_cost + _NEGATION_COST, "condition"
         )
-    yield from _other_assignment(definition, statement, cost)
+    yield from _other_assignment(definition, statement, slip_cost)
 
 
 def _whole_values(node: ast.stmt) -> list[ast.expr]:
@@ -370,7 +377,7 @@ def _whole_values(node: ast.stmt) -> list[ast.expr]:
 
 
 def _quotients_and_products(
-    definition: DefinitionText, node: ast.stmt, value: ast.expr, material: EditMaterial, cost: float
+    definition: DefinitionText, node: ast.stmt, value: ast.expr, material: EditMaterial, slip_cost: float
 ) -> Iterator[Draft]:
     """Yield the statement with its value divided or multiplied by each of the divisors in `material`.
 
@@ -385,37 +392,37 @@ def _quotients_and_products(
         extra -= _UNREAD_DIVISOR_BONUS * is_unread
         quotient = ast.BinOp(value, ast.Div(), divisor)
         kind: Kind = "divisor" if is_quotient(value) else "undivided"
-        yield _replacement_draft(definition, value, quotient, cost + extra, kind)
+        yield _replacement_draft(definition, value, quotient, slip_cost + extra, kind)
         product = ast.BinOp(value, ast.Mult(), divisor)
-        yield _replacement_draft(definition, value, product, cost + extra + _PRODUCT_COST, "operator")
+        yield _replacement_draft(definition, value, product, slip_cost + extra + _PRODUCT_COST, "operator")
 
 
 def _as_number_or_detached(
-    definition: DefinitionText, node: ast.stmt, value: ast.expr, cost: float
+    definition: DefinitionText, node: ast.stmt, value: ast.expr, slip_cost: float
 ) -> Iterator[Draft]:
     """Yield the statement with `.item()` or `.detach()` after its value, if that is no number already."""
-    if isinstance(value, ast.Call) and _MAKE_NUMBERS.fullmatch(ast.unparse(value.func)):
+    if isinstance(value, ast.Call) and _RETURNS_PLAIN_NUMBERS.fullmatch(ast.unparse(value.func)):
         return
     is_only_assigned = isinstance(node, ast.Assign | ast.AnnAssign) and value is node.value
     for name in ("item", "detach"):
         called = ast.Call(ast.Attribute(value, name, ast.Load()), [], [])
         extra = _ASSIGNED_AS_NUMBER_COST if is_only_assigned else _AS_NUMBER_COST
         extra += _DETACHED_COST * (name == "detach")
-        yield _replacement_draft(definition, value, called, cost + extra, "tensor-or-number")
+        yield _replacement_draft(definition, value, called, slip_cost + extra, "tensor-or-number")
 
 
-def _other_assignment(definition: DefinitionText, statement: Statement, cost: float) -> Iterator[Draft]:
+def _other_assignment(definition: DefinitionText, statement: Statement, slip_cost: float) -> Iterator[Draft]:
     """Yield `x = …` for `x += …` (or another operator), and inside a loop `x += …` for `x = …`."""
     node = statement.node
     if isinstance(node, ast.AugAssign) and statement.has_own_lines:
         plain = ast.fix_missing_locations(ast.Assign([node.target], node.value))
-        yield _rewrite_draft(definition, statement, plain, cost + _PLAIN_ASSIGNMENT_COST, "operator")
+        yield _rewrite_draft(definition, statement, plain, slip_cost + _PLAIN_ASSIGNMENT_COST, "operator")
     elif isinstance(node, ast.Assign) and statement.has_own_lines and statement.block.loop_depth:
         target = node.targets[0]
         if isinstance(target, ast.Name | ast.Attribute) and variable_name(target) is not None:
             added = ast.fix_missing_locations(ast.AugAssign(target, ast.Add(), node.value))
             extra = -_LOST_SUM_BONUS if _loses_sum(definition, statement, target) else _ADDING_COST
-            yield _rewrite_draft(definition, statement, added, cost + extra, "operator")
+            yield _rewrite_draft(definition, statement, added, slip_cost + extra, "operator")
 
 
 def _loses_sum(definition: DefinitionText, statement: Statement, target: ast.expr) -> bool:
@@ -453,8 +460,8 @@ def _replacement_draft(
     text = ast.unparse(new)
     if not isinstance(new, _NO_PARENTHESES_NEEDED) and not _is_delimited(definition, old):
         text = f"({text})"
-    start, end, lines = definition.replacement(old, text)
-    return Draft(cost, kind, start, end, lines, old.lineno)
+    change = definition.replacement(old, text)
+    return Draft(cost, kind, change.start, change.end, change.lines, old.lineno)
 
 
 def _is_delimited(definition: DefinitionText, node: ast.expr) -> bool:

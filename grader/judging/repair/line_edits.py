@@ -9,7 +9,8 @@ Example: the learner has `opt.step()` under `if i % 2:`, the solution `opt.step(
 
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
 less likely than another. Costs of likeness are multiplied by the likeness, 0 to 1, of the solution's statement and the
-learner's for the same step.
+learner's for the same step. Another kind of edit of whole lines is another section, which `line_drafts` yields from
+("A kind of edit" in `grader/README.md`).
 """
 
 import ast
@@ -93,6 +94,7 @@ def _unwrapping(
     translated = solution.by_counterpart.get(statement)
     for name in ("body", "orelse"):
         nodes = getattr(node, name, [])
+        # The block that begins with the first of these nodes; there is none without nodes, as without an `else`.
         kept = next((b for b in definition.blocks if b.statements[0].node in nodes[:1]), None)
         if kept is None or not all(s.has_own_lines for s in kept.statements):
             continue

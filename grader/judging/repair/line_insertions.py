@@ -7,6 +7,9 @@ Example: the solution clears the gradients at the start of each window, and the 
 there is a draft that inserts `opt.zero_grad()` there. The one with the lowest cost is where the statement has the same
 neighbours as in the solution (`gap_cost`).
 
+`line_edits.line_drafts` yields these drafts together with the other edits of whole lines. Another kind of insertion is
+another section here, which it yields from.
+
 Each section begins with its costs (see `Draft.cost`): that of its kind of edit, and what is added if one such edit is
 less likely than another. `line_edits` uses the costs of the first lines and `gap_cost`, too.
 """
@@ -85,9 +88,9 @@ def _gaps_for(definition: DefinitionText, translated: TranslatedStatement) -> li
     """Return the gaps where a statement of the solution may belong.
 
     A method (or an inner function) belongs at the end of the class; if the learner's definition is a function, it
-    belongs nowhere. Any other statement belongs in the method that is called as the solution's method around it,
-    because a statement of one method is of no use in another. If there is no such method, it may belong anywhere but
-    directly in a class.
+    belongs nowhere. Any other statement belongs in the learner's method with the same name as the solution's method
+    around it, because a statement of one method is of no use in another. If there is no such method, it may belong
+    anywhere but directly in a class.
     """
     if isinstance(translated.original.node, ast.FunctionDef):
         return [gap for gap in definition.gaps if isinstance(gap.block.owner, ast.ClassDef)][-1:]
@@ -120,21 +123,18 @@ def _is_initialisation(node: ast.stmt) -> bool:
 def gap_cost(solution: TranslatedSolution, translated: TranslatedStatement, gap: Gap) -> float:
     """Return the cost of a gap for a statement of the solution: 0 between the right neighbours, up to 2.5.
 
-    The right neighbours are those of `TranslatedSolution.counterparts_around`. If only one of them is known, it costs 0
+    The right neighbours are those of `TranslatedSolution.counterparts_beside`. If only one of them is known, it costs 0
     to be after the one that belongs before the statement, or before the one that belongs after it. Away from them, the
     block counts: one that corresponds to the statement's block in the solution is better than one that does not. Blocks
     correspond if they belong to corresponding statements, in whichever branch, or if both are bodies of functions.
     """
-    before, after = solution.counterparts_around(translated)
+    before, after = solution.counterparts_beside(translated)
     is_after_right_one = before is not None and gap.previous is before
     is_before_right_one = after is not None and gap.next is after
     if is_after_right_one or is_before_right_one:
-        knows_only_one = before is None or after is None
-        return (
-            0.0
-            if (is_after_right_one and is_before_right_one) or knows_only_one
-            else _ONE_WRONG_NEIGHBOUR_COST
-        )
+        knows_both = before is not None and after is not None
+        is_between_both = is_after_right_one and is_before_right_one
+        return _ONE_WRONG_NEIGHBOUR_COST if knows_both and not is_between_both else 0.0
     parent = solution.counterpart_of_parent(translated)
     in_corresponding_block = parent is not None and gap.block.owner is parent.node
     original_block = translated.original.block

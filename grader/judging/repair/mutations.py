@@ -96,45 +96,6 @@ def mutations(node: ast.expr, material: EditMaterial) -> Iterator[Mutation]:
         yield Mutation(0.8, "no-condition", node.orelse)
 
 
-def _other_conditions(node: ast.BoolOp) -> Iterator[Mutation]:
-    """Yield `a and b` without each of its parts, and with `or` for `and`, or the reverse."""
-    for index in range(len(node.values)):
-        rest = node.values[:index] + node.values[index + 1 :]
-        yield Mutation(0.2, "condition", rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest))
-    other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-    yield Mutation(0.4, "condition", ast.BoolOp(other, node.values))
-
-
-def _other_names(node: ast.Name, material: EditMaterial) -> Iterator[Mutation]:
-    """Yield `n + 1` and `n - 1` if `n` looks like a number, and names that resemble `n` or are used like it."""
-    if node.id in material.numeric_names:
-        one_more = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
-        yield Mutation(0.6, "off-by-one", one_more)
-        yield Mutation(0.9, "off-by-one", ast.BinOp(one_more.left, ast.Sub(), ast.Constant(1)))
-    for rank, (extra_cost, other) in enumerate(material.similar_names(node)):
-        yield Mutation(extra_cost + 0.1 * rank, "name", ast.Name(other, ast.Load()))
-    for rank, other in enumerate(material.names_used_alike.get(node.id, ())):
-        yield Mutation(0.8 + 0.1 * rank, "name", ast.Name(other, ast.Load()))
-
-
-def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutation]:
-    """Yield `xs`, `xs[i : i + n]`, `xs[i : n + 1]` and `xs[i : n - 1]` for `xs[i:n]`.
-
-    For `xs[i:]` only `xs` is yielded; for `xs[:n]` all but `xs[i : i + n]`.
-    """
-    yield Mutation(0.8, "expression", node.value)
-    if part.upper is None:
-        return
-    ends: list[tuple[Kind, ast.expr]] = []
-    if part.lower is not None:
-        ends.append(("expression", ast.BinOp(part.lower, ast.Add(), part.upper)))
-    ends.append(("off-by-one", ast.BinOp(part.upper, ast.Add(), ast.Constant(1))))
-    ends.append(("off-by-one", ast.BinOp(part.upper, ast.Sub(), ast.Constant(1))))
-    for rank, (kind, upper) in enumerate(ends):
-        changed = ast.Slice(part.lower, upper, part.step)
-        yield Mutation(0.2 + 0.2 * rank, kind, ast.Subscript(node.value, changed, node.ctx))
-
-
 def _other_comparisons(node: ast.Compare, material: EditMaterial) -> Iterator[Mutation]:
     """Yield other comparison operators, and a condition that holds in the last round too (`_or_at_the_end`)."""
     for index, operator in enumerate(node.ops):
@@ -171,6 +132,15 @@ def _other_calculations(node: ast.BinOp, material: EditMaterial) -> Iterator[Mut
     if divides:
         for rank, divisor in enumerate(material.divisors):
             yield Mutation(0.1 + 0.15 * rank, "divisor", ast.BinOp(node.left, node.op, divisor))
+
+
+def _other_conditions(node: ast.BoolOp) -> Iterator[Mutation]:
+    """Yield `a and b` without each of its parts, and with `or` for `and`, or the reverse."""
+    for index in range(len(node.values)):
+        rest = node.values[:index] + node.values[index + 1 :]
+        yield Mutation(0.2, "condition", rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest))
+    other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    yield Mutation(0.4, "condition", ast.BoolOp(other, node.values))
 
 
 def _other_calls(node: ast.Call) -> Iterator[Mutation]:
@@ -214,3 +184,33 @@ def _other_constants(node: ast.Constant, material: EditMaterial) -> Iterator[Mut
         # A negative number is not one constant, but a minus before one.
         for rank, other in enumerate(o for o in others if o != value and o >= 0):
             yield Mutation(0.5 + 0.2 * rank, "value", ast.Constant(other))
+
+
+def _other_names(node: ast.Name, material: EditMaterial) -> Iterator[Mutation]:
+    """Yield `n + 1` and `n - 1` if `n` looks like a number, and names that resemble `n` or are used like it."""
+    if node.id in material.numeric_names:
+        one_more = ast.BinOp(ast.Name(node.id, ast.Load()), ast.Add(), ast.Constant(1))
+        yield Mutation(0.6, "off-by-one", one_more)
+        yield Mutation(0.9, "off-by-one", ast.BinOp(one_more.left, ast.Sub(), ast.Constant(1)))
+    for rank, (extra_cost, other) in enumerate(material.similar_names(node)):
+        yield Mutation(extra_cost + 0.1 * rank, "name", ast.Name(other, ast.Load()))
+    for rank, other in enumerate(material.names_used_alike.get(node.id, ())):
+        yield Mutation(0.8 + 0.1 * rank, "name", ast.Name(other, ast.Load()))
+
+
+def _other_slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutation]:
+    """Yield `xs`, `xs[i : i + n]`, `xs[i : n + 1]` and `xs[i : n - 1]` for `xs[i:n]`.
+
+    For `xs[i:]` only `xs` is yielded; for `xs[:n]` all but `xs[i : i + n]`.
+    """
+    yield Mutation(0.8, "expression", node.value)
+    if part.upper is None:
+        return
+    ends: list[tuple[Kind, ast.expr]] = []
+    if part.lower is not None:
+        ends.append(("expression", ast.BinOp(part.lower, ast.Add(), part.upper)))
+    ends.append(("off-by-one", ast.BinOp(part.upper, ast.Add(), ast.Constant(1))))
+    ends.append(("off-by-one", ast.BinOp(part.upper, ast.Sub(), ast.Constant(1))))
+    for rank, (kind, upper) in enumerate(ends):
+        changed = ast.Slice(part.lower, upper, part.step)
+        yield Mutation(0.2 + 0.2 * rank, kind, ast.Subscript(node.value, changed, node.ctx))

@@ -10,7 +10,11 @@ Example: `def reach(node, seen=set())` skips in its second call the nodes that t
 Finding that out costs plays, so only programs with a line that could remember something are played. Not recognized as
 such a line are, for example, a cache in a decorator (`functools.lru_cache`), a variable of an enclosing function (a
 closure), an attribute set outside the definition (`f.cache = []`), and what a library keeps, as the default dtype of
-torch.
+torch. To recognize another such line: `_lines_that_could_remember`, or `line_that_could_remember` if it stands at top
+level.
+
+`add_repair.py` calls the two public functions for programs that known mistakes do not explain, before it searches for a
+repair.
 """
 
 import ast
@@ -24,7 +28,7 @@ from grader.observe.trace import Run
 from grader.submission.syntax import Definition, definitions, names_in, top_level
 
 _MAYBE_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
-"""Expressions whose value is mutable or, for the result of a call, may be."""
+"""Expressions whose value is mutable; that of a call only may be."""
 
 
 def line_that_could_remember(source: str, name: str) -> int | None:

@@ -11,14 +11,17 @@ the target: the failing scenario with the fewest events in the wanted run, becau
 3. The search goes on with the edited program, until nothing fails, no edit helps, `_MAX_EDITS` edits are made, or the
    budget of plays is spent.
 
-Example (`test_several_mistakes_are_repaired_one_after_the_other`): a program checks `accum_steps < 0` instead of
-`< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
+Example (`test_several_mistakes_are_repaired_one_after_the_other` in the tests): a program checks `accum_steps < 0`
+instead of `< 1` and lacks one `opt.zero_grad()`. The first edit puts the 1 back, which repairs the scenarios about
 refused arguments; the second inserts the missing line and repairs the rest.
 
 The search's own budget counts plays, not seconds, so that the result does not depend on how busy the machine is. An
 edit that repairs its target is still played in the other scenarios when the budget is spent, because it is probably the
 repair. A runner can end the search earlier, also within an edit, by raising `AttemptsSpent`; one with a deadline makes
 the result depend on the machine.
+
+`add_repair.py` and `judging/own_edit.py` call `search_repair`. Which edits are tried, and in which order, is decided in
+`small_edits`; which of those that help is taken, in `_RepairSearch._next_edit`.
 """
 
 import re
@@ -31,7 +34,7 @@ from typing import Protocol
 from grader.course.course import Exercise
 from grader.judging.compare_runs import Difference, differing_fields, find_difference
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
-from grader.judging.repair.surroundings import import_statements
+from grader.judging.repair.top_level_names import import_statements
 from grader.judging.solution import exercise_source, solution_source
 from grader.observe.trace import Event, Run
 from grader.sandbox.attempts_spent import AttemptsSpent
@@ -118,7 +121,7 @@ class _TriedEdit:
 
 
 class _RepairSearch:
-    """One search: what is wanted, who plays the attempts, and how many plays have been used."""
+    """One search: which runs are wanted, who plays the edited programs, and how many plays have been used."""
 
     def __init__(
         self, exercise: Exercise, wanted_run: Callable[[str], Run], runner: Runner, budget: int
@@ -225,7 +228,7 @@ class _RepairSearch:
         return sorted(failing, key=lambda name: len(self._wanted_run(name).events))
 
     def _edits_likeliest_first(self, text: str, run: Run | None, target: str) -> Iterator[SmallEdit]:
-        """Return the edits to try, in the order in which the program's run of the target makes them likely."""
+        """Return the edits to try, the likeliest by the program's run of the target first."""
         focus = _focus(run, self._wanted_run(target), self._exercise.driver[target].atol)
         return small_edits(text, self._exercise.name, self._solution_definition, focus, self._imports)
 
@@ -235,7 +238,7 @@ class _RepairSearch:
         """Play an edit in the target and, if it repairs the target, in all other scenarios.
 
         Args:
-            edit: what is changed in the learner's program.
+            edit: the edit of the program to try.
             target: the failing scenario to repair.
             others: the other failing scenarios.
             passing: the scenarios that pass.

@@ -11,6 +11,9 @@
 
 Example: the learner's loop has the one line `count = len(xb)`, the solution's `count += len(xb)`. The first edit
 proposed replaces the operator; deleting the line and inserting `count += len(xb)` before it come next.
+
+`search.py` calls `small_edits` and has each edit played; nothing is played here. To use something else that the runs
+tell about where the mistake is: a field of `Focus`, filled in `search.py _focus`, and its cost in `_cost_with_focus`.
 """
 
 import ast
@@ -26,7 +29,7 @@ from grader.judging.repair.early_reads import early_reads
 from grader.judging.repair.edit_drafts import KINDS, Draft, Kind, Side
 from grader.judging.repair.expression_edits import expression_drafts
 from grader.judging.repair.line_edits import line_drafts
-from grader.judging.repair.surroundings import helper_names, top_level_names
+from grader.judging.repair.top_level_names import helper_names, top_level_names
 from grader.judging.repair.translated_solution import TranslatedSolution
 from grader.submission.syntax import Definition, ParseError, names_in, parse
 
@@ -81,7 +84,7 @@ _HELPER_COST = 0.5
 
 @dataclass(frozen=True)
 class Focus:
-    """Evidence from the runs about where the mistake is."""
+    """What the learner's run of the target, beside the run that is wanted, tells about where the mistake is."""
 
     lines: frozenset[int] = frozenset()
     """Lines, from 1, of the first events that differ, and the line that raised an exception."""
@@ -183,7 +186,7 @@ def _likeliest_first(
     """
     drafts: list[_PricedDraft] = []
     for definition in definitions:
-        translated_solution = TranslatedSolution.of(definition, solution)
+        translated_solution = TranslatedSolution.translate(definition, solution)
         for draft in itertools.chain(
             line_drafts(definition, translated_solution),
             expression_drafts(definition, translated_solution),
@@ -231,23 +234,30 @@ def _cost_with_focus(draft: Draft, definition: DefinitionText, focus: Focus) -> 
 
 
 def _cost_with_events(cost: float, draft: Draft, focus: Focus) -> float:
-    """Return the cost of a draft, changed by whether it may add or remove events that are missing or extra."""
-    code, kind_of_edit = draft.changed_code, KINDS[draft.kind]
+    """Return the cost of a draft, changed by whether it may add or remove events that are missing or extra.
+
+    Args:
+        cost: the cost of the draft so far.
+        draft: the draft.
+        focus: which kinds of events are missing or extra.
+    """
+    code, kind = draft.changed_code, KINDS[draft.kind]
     events = {event for event, texts in _CODE_OF_EVENTS.items() if any(text in code for text in texts)}
-    missing_touched, extra_touched = events & focus.missing_events, events & focus.extra_events
-    if kind_of_edit.may_add_events and missing_touched:
+    touches_missing = bool(events & focus.missing_events)
+    touches_extra = bool(events & focus.extra_events)
+    if kind.may_add_events and touches_missing:
         cost -= _RIGHT_EVENT_BONUS
-    if kind_of_edit.may_remove_events and extra_touched:
+    if kind.may_remove_events and touches_extra:
         cost -= _RIGHT_EVENT_BONUS
-    if kind_of_edit.may_remove_events and not kind_of_edit.may_add_events and missing_touched:
+    if kind.may_remove_events and not kind.may_add_events and touches_missing:
         cost += _WRONG_EVENT_COST
-    if kind_of_edit.may_add_events and not kind_of_edit.may_remove_events and extra_touched:
+    if kind.may_add_events and not kind.may_remove_events and touches_extra:
         cost += _WRONG_EVENT_COST
     return cost
 
 
 def _parse_definition(lines: Sequence[str]) -> Definition | None:
-    """Return the definition in these lines; None unless they parse and are exactly one definition."""
+    """Return the definition that these lines are; None if they do not parse or are anything else."""
     try:
         body = parse("\n".join(lines))
     except ParseError:

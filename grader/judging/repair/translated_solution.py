@@ -2,6 +2,7 @@
 
 Edits take their material from here: `line_insertions` inserts a translated statement that the learner lacks, and
 `expression_edits` compares a translated statement with its counterpart, the learner's statement for the same step.
+`small_edits` makes one `TranslatedSolution` for the learner's definition, and one for each helper.
 
 `variable_roles` says which of the learner's names stands for which of the solution's. Each name with a second candidate
 gives one more version of a statement, up to `_MAX_SECOND_CHOICES`. If the learner has no name for a variable that the
@@ -66,6 +67,21 @@ class TranslatedStatement:
         return self.original.last_line - self.original.first_line + 1 <= _MAX_LINES
 
 
+class Neighbours(NamedTuple):
+    """The learner's statements for what the solution does before and after one of its statements."""
+
+    before: Statement | None
+    after: Statement | None
+
+
+class EnclosingExpression(NamedTuple):
+    """An expression that the solution has around another one, in the learner's names."""
+
+    size: int
+    """Number of expressions in it, itself included."""
+    expression: ast.expr
+
+
 @dataclass
 class TranslatedSolution:
     """All statements of the solution that can be translated, with their counterparts."""
@@ -78,7 +94,7 @@ class TranslatedSolution:
     """The translated statement of each of the learner's statements that is a counterpart."""
 
     @classmethod
-    def of(cls, learner: DefinitionText, solution: DefinitionText) -> "TranslatedSolution":
+    def translate(cls, learner: DefinitionText, solution: DefinitionText) -> "TranslatedSolution":
         """Translate the solution's statements and find their counterparts in the learner's definition."""
         names = candidates_by_variable(learner.node, solution.node)
         values = {name: assignment.value for name, assignment in solution.sole_assignments.items()}
@@ -87,9 +103,7 @@ class TranslatedSolution:
         translated_solution._find_counterparts(learner)
         return translated_solution
 
-    def counterparts_around(
-        self, translated: TranslatedStatement
-    ) -> tuple[Statement | None, Statement | None]:
+    def counterparts_beside(self, translated: TranslatedStatement) -> Neighbours:
         """Return the counterparts nearest before and after this statement in its block of the solution.
 
         None on a side where no statement of the block has a counterpart.
@@ -99,7 +113,7 @@ class TranslatedSolution:
         counterparts = {s.original: s.counterpart for s in self.statements}
         before = (counterparts.get(s) for s in reversed(block[:position]))
         after = (counterparts.get(s) for s in block[position + 1 :])
-        return next(filter(None, before), None), next(filter(None, after), None)
+        return Neighbours(next(filter(None, before), None), next(filter(None, after), None))
 
     def counterpart_of_parent(self, translated: TranslatedStatement) -> Statement | None:
         """Return the counterpart of the compound statement directly around this one; None if there is none."""
@@ -107,47 +121,59 @@ class TranslatedSolution:
         return next((s.counterpart for s in self.statements if s.original.node is parent), None)
 
     @cached_property
-    def enclosing_expressions(self) -> dict[str, list[tuple[int, ast.expr]]]:
+    def enclosing_expressions(self) -> dict[str, list[EnclosingExpression]]:
         """For each distinctive calculation and call of the solution, the larger ones around it, in the learner's names.
 
-        The key is the `ast.dump` of the inner expression, the value a list of pairs: the number of expressions in the
-        larger one, and the larger one itself. For `round(total * ratio)` there is one key, that of `total * ratio`.
+        The key is the `ast.dump` of the inner expression. For `round(total * ratio)` there is one key, that of
+        `total * ratio`. Small expressions are not distinctive: see `_is_distinctive`.
         """
-        found: dict[str, list[tuple[int, ast.expr]]] = {}
+        found: dict[str, list[EnclosingExpression]] = {}
         for translated in self.statements:
             for outer in ast.walk(translated.versions[0]):
                 if not isinstance(outer, ast.BinOp | ast.Call):
                     continue
                 parts = [n for n in ast.walk(outer) if isinstance(n, ast.expr)]
+                enclosing = EnclosingExpression(len(parts), outer)
                 for inner in parts[1:]:  # the first part is `outer` itself
                     if isinstance(inner, ast.BinOp | ast.Call) and _is_distinctive(inner):
-                        found.setdefault(ast.dump(inner), []).append((len(parts), outer))
+                        found.setdefault(ast.dump(inner), []).append(enclosing)
         return found
 
     def _find_counterparts(self, learner: DefinitionText) -> None:
         """Pair the translated statements with the learner's, the most alike first."""
-        scores = []
+        pairs = []
         learner_words = [_words(s.node) for s in learner.statements]
         for index, translated in enumerate(self.statements):
             original = translated.original
             words = _words(translated.versions[0])
             for learner_index, statement in enumerate(learner.statements):
                 if is_compound(statement.node) == is_compound(original.node):
-                    same_depth = statement.block.loop_depth == original.block.loop_depth
-                    similar_position = abs(learner_index - index) <= _MAX_POSITION_DIFFERENCE
-                    depth_bonus = _SAME_LOOP_DEPTH_BONUS * same_depth
-                    position_bonus = _SIMILAR_POSITION_BONUS * similar_position
+                    has_same_depth = statement.block.loop_depth == original.block.loop_depth
+                    has_similar_position = abs(learner_index - index) <= _MAX_POSITION_DIFFERENCE
                     likeness = word_likeness(words, learner_words[learner_index])
-                    # Negative, so that the best pairs come first; equally good ones are in the order of the text.
-                    scores.append(
-                        (-(likeness + depth_bonus + position_bonus), index, learner_index, likeness)
-                    )
-        for _, index, learner_index, likeness in sorted(scores):
-            translated, statement = self.statements[index], learner.statements[learner_index]
+                    score = likeness
+                    score += _SAME_LOOP_DEPTH_BONUS * has_same_depth
+                    score += _SIMILAR_POSITION_BONUS * has_similar_position
+                    pairs.append(_PossiblePair(-score, index, learner_index, likeness))
+        for pair in sorted(pairs):
+            translated = self.statements[pair.solution_index]
+            statement = learner.statements[pair.learner_index]
             is_free = translated.counterpart is None and statement not in self.by_counterpart
-            if likeness >= _MIN_LIKENESS and is_free:
-                translated.counterpart, translated.likeness = statement, likeness
+            if pair.likeness >= _MIN_LIKENESS and is_free:
+                translated.counterpart, translated.likeness = statement, pair.likeness
                 self.by_counterpart[statement] = translated
+
+
+class _PossiblePair(NamedTuple):
+    """A translated statement and one of the learner's; the best pairs come first when they are sorted."""
+
+    negative_score: float
+    """Minus the sum of likeness and bonuses; pairs of equal score are sorted by the order of the text."""
+    solution_index: int
+    """Index in `TranslatedSolution.statements`."""
+    learner_index: int
+    """Index in the statements of the learner's definition."""
+    likeness: float
 
 
 def header_text(node: ast.stmt) -> str:
@@ -180,13 +206,13 @@ def _versions(node: ast.stmt, names: Candidates, values: dict[str, ast.expr]) ->
         values: the value of each variable that the solution assigns exactly once.
     """
     found = _names_in(node)
-    missing = {name for name, candidates in names.items() if not candidates} - found.set_here
+    missing = {name for name, candidates in names.items() if not candidates} - found.assigned
     if missing & found.variables:
         node = _ValueInliner(values, missing).visit(copy.deepcopy(node))
         found = _names_in(node)
         if missing & found.variables:
             return ()
-    all_names = sorted(found.set_here | found.variables | found.attributes)
+    all_names = sorted(found.assigned | found.variables | found.attributes)
     choices = tuple((name, *names[name]) for name in all_names if names.get(name))
     return _renamed_versions(node, choices)
 
@@ -211,8 +237,8 @@ class _ValueInliner(ast.NodeTransformer):
 class _Names(NamedTuple):
     """The names in a statement of the solution."""
 
-    set_here: frozenset[str]
-    """Variables that the statement sets, also in its body, named as `judging.variables` names them."""
+    assigned: frozenset[str]
+    """Variables that the statement sets, also in its body, named `x` or `self.x` as in `judging/variables.py`."""
     variables: frozenset[str]
     """All plain names in it, read or set."""
     attributes: frozenset[str]

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from grader.notebook.microscopy.situations import NAMES, SEED, Bench, mean_square
-from grader.observe.noted_calls import noted_calls, shadow
+from grader.observe.noted_calls import note_before, noted_calls
 from grader.observe.play import TimeLimit, restored_process_state
 from grader.observe.program import STUDENT_ERRORS, Program, describe_failure
 from grader.observe.trace import Failure
@@ -104,7 +104,7 @@ class ProgramRecorder:
         bench.model.observer = self._forward
         bench.wrap_loss(self._loss_fn)
         for owner, method, kind in bench.noted:
-            shadow(owner, method, lambda kind=kind: self._open_moment(kind))  # type: ignore[misc]
+            note_before(owner, method, lambda kind=kind: self._open_moment(kind))  # type: ignore[misc]
         # The pre-hook closes the moment that led up to the step. What has changed when the post-hook runs is the step's
         # doing, except for lines of a closure, which open and close moments of their own.
         bench.optimizer.register_step_pre_hook(lambda *_: self._close_moment())

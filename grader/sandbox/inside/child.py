@@ -4,6 +4,9 @@ Each submission has a child of its own, which a keeper forks (see `sandbox.insid
 isolation, the child first gives up its rights. Then it answers the requests of `grader.sandbox.client` one after the
 other. If a submission raises an exception, the answer says so. If it ends the whole process, there is no answer, and
 the server reports how the child ended.
+
+To answer another request, add it to `_serve_requests`, and send it in `sandbox/client.py Child`. How an exercise is
+played, and what is recorded, is not decided here but in `observe/play.py` and `observe/recorder.py`.
 """
 
 import os
@@ -44,9 +47,9 @@ class ServerObjects:
     """Objects that the server makes once, and that all of its children inherit by the fork."""
 
     modules: HiddenModules
-    """The grader's modules; they are hidden."""
+    """The grader's modules, which submissions cannot import."""
     originals: Originals
-    """The originals of the libraries, and of the grader's modules that the server has imported."""
+    """The original attributes of the libraries and of `grader.observe`."""
 
 
 def become_child(
@@ -132,7 +135,7 @@ def _serve_requests(channel: socket.socket, objects: ServerObjects, device: str)
         max_reports=MAX_ACT_REPORTS,
     )
     while True:
-        header, body, _ = protocol.receive_trusted(channel)
+        header, body, _ = protocol.receive_trusted(channel)  # no descriptors come with a request
         match header["op"]:
             case "unpack":
                 player.add_driver(header["exercise"], body)
@@ -183,8 +186,9 @@ class _Player:
     def add_driver(self, exercise: str, parcel: bytes) -> None:
         """Unpack the driver of an exercise, and remember the originals of the modules that come with it."""
         self._restore_unless_clean()
-        self._drivers[exercise], unpacked = self._modules.unpack(parcel)
-        self._originals.remember(unpacked)
+        unpacked = self._modules.unpack(parcel)
+        self._drivers[exercise] = unpacked.driver
+        self._originals.remember(unpacked.modules)
 
     def load(self, source: bytes) -> None:
         """Execute a text in UTF-8 as the program to be played. If it raises an exception, `play` reports that."""

@@ -5,7 +5,9 @@ The first optimizer of a process imports the compiler (`torch._dynamo` and `torc
 stand-ins have the few attributes that such code uses. The real compiler is imported, and replaces all stand-ins, when
 code asks a stand-in for another attribute (except names such as `__file__`) or imports another module of the compiler.
 
-To add a stand-in, add an entry to `_STAND_IN_ATTRIBUTES`, and its use to `tests/sandbox/test_compiler_stand_in.py`.
+The sandbox's server (`server.py _warm`) and the processes that `grading/warm.py` warms up call `install_stand_ins`;
+`originals.py` calls `restore`. To add a stand-in, add an entry to `_STAND_IN_ATTRIBUTES`, and its
+use to `tests/sandbox/test_compiler_stand_in.py`.
 """
 
 import builtins
@@ -64,7 +66,7 @@ class StandIn(ModuleType):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        package, last_name = _place(name)
+        package, last_name = _package_entry(name)
         # Where Python finds submodules that importing the real package does not import.
         self.__path__ = [os.path.join(folder, last_name) for folder in package["__path__"]]
         vars(self).update(_STAND_IN_ATTRIBUTES[name])
@@ -110,7 +112,7 @@ def install_stand_ins() -> None:
     """Install the stand-ins, unless one of their modules has been imported already; note what `restore` restores."""
     if not any(name in sys.modules for name in _STAND_IN_ATTRIBUTES):
         for name in _STAND_IN_ATTRIBUTES:
-            package, last_name = _place(name)
+            package, last_name = _package_entry(name)
             sys.modules[name] = package[last_name] = StandIn(name)
         sys.meta_path.insert(0, _RealCompilerFinder())
     _note_current_modules()
@@ -126,7 +128,7 @@ def restore() -> list[str]:
     """
     replaced = []
     for name, (module, attributes) in _current_modules.items():
-        package, last_name = _place(name)
+        package, last_name = _package_entry(name)
         expected: list[tuple[str, dict[str, Any], str, Any]] = [
             (name, sys.modules, name, module),
             (name, package, last_name, module),
@@ -139,7 +141,7 @@ def restore() -> list[str]:
     return list(dict.fromkeys(replaced))
 
 
-def _place(name: str) -> tuple[dict[str, Any], str]:
+def _package_entry(name: str) -> tuple[dict[str, Any], str]:
     """Return where a module stands in its package: the attributes of the package, and the name among them."""
     package, _, last_name = name.rpartition(".")
     return vars(sys.modules[package]), last_name

@@ -54,7 +54,7 @@ class DictVersions:
         if self._has_version_tags:
             # `vars` of a class is a read-only view, which refers to the dict and to nothing else.
             dict_itself = namespace if isinstance(namespace, dict) else _get_referents(namespace)[0]
-            self._versions.append(_version_of(dict_itself))
+            self._versions.append(_version_view(dict_itself))
             self._accepted.append(self._versions[-1][0])
 
     def written_positions(self) -> list[int]:
@@ -73,9 +73,9 @@ class DictVersions:
             self._accepted[position] = self._versions[position][0]
 
 
-def _version_of(one: dict[Any, Any]) -> memoryview:
+def _version_view(namespace: dict[Any, Any]) -> memoryview:
     """Return a view of the dict's memory whose only item is always the dict's present version tag."""
-    return memoryview(_number_at(id(one) + _TAG_OFFSET)).cast("B").cast("Q")
+    return memoryview(_number_at(id(namespace) + _TAG_OFFSET)).cast("B").cast("Q")
 
 
 def _python_has_version_tags() -> bool:
@@ -88,7 +88,7 @@ def _python_has_version_tags() -> bool:
         lambda: sample.setdefault("five", 5),
         sample.clear,
     )
-    version = _version_of(sample)
+    version = _version_view(sample)
     for write in writes:
         before = version[0]
         sample.get("one")

@@ -4,12 +4,15 @@ A submission cannot import a hidden module: the module is neither in `sys.module
 module of `grader.exercises`, `sys.modules` has a stand-in with its classes only (`_ClassesOnly`). The grader's own
 functions still refer to the hidden modules. The packages of `_HIDDEN_PACKAGES` are hidden. A forked server may have
 others of ours, which the grader had imported; these are not hidden.
+
+The server makes one `HiddenModules` when everything is imported (`server.py _warm`); `child.py` unpacks parcels by it.
+To hide another package of ours, add it to `_HIDDEN_PACKAGES`.
 """
 
 import marshal
 import sys
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 _HIDDEN_PACKAGES = ("grader.base", "grader.observe", "grader.exercises", "grader.sandbox")
 """Packages of which all modules are hidden."""
@@ -18,12 +21,20 @@ EXERCISE_PREFIX = "grader.exercises."
 `_ClassesOnly`)."""
 
 
+class UnpackedParcel(NamedTuple):
+    """What the modules in a parcel define."""
+
+    driver: Any
+    """The driver of the parcel's exercise, a `grader.observe.play.Driver`."""
+    modules: list[types.ModuleType]
+    """All modules that were in the parcel."""
+
+
 class HiddenModules:
     """The grader's modules in the sandbox, hidden from the imports of submissions.
 
-    The server makes one such object, and each child inherits it. Through stack frames, a submission can still get at
-    the modules. In an isolated server it finds no answer there that it could still use: drivers come in parcels, each
-    just before its exercise is played (see `grader.sandbox.parcels`).
+    Through stack frames, a submission can still get at the modules. In an isolated server it finds no answer there that
+    it could still use: drivers come in parcels, each just before its exercise is played (see `grader.sandbox.parcels`).
     """
 
     def __init__(self) -> None:
@@ -32,11 +43,8 @@ class HiddenModules:
         """Name of a module -> the module."""
         self._hide_modules()
 
-    def unpack(self, parcel: bytes) -> tuple[Any, list[types.ModuleType]]:
-        """Execute the modules in a parcel, each after those that it imports, and hide them.
-
-        Returns:
-            The driver of the last module, and all modules that were executed.
+    def unpack(self, parcel: bytes) -> UnpackedParcel:
+        """Execute the modules in a parcel, each after those that it imports, and hide them. Return what they define.
 
         Raises:
             LookupError: the last module has no driver.
@@ -56,7 +64,7 @@ class HiddenModules:
         driver = unpacked[-1].__dict__.get("driver") if unpacked else None
         if driver is None:
             raise LookupError("a parcel without a driver")
-        return driver, unpacked
+        return UnpackedParcel(driver, unpacked)
 
     def grader_names(self) -> set[str]:
         """Return the names of the grader's own classes and functions in the hidden modules, and `grader`.

@@ -4,11 +4,14 @@ Bubblewrap isolates the server as a whole. In addition, these functions isolate 
 
     create_namespaces (in the keeper, the child's parent), set_limits, replace_tmp_and_proc, drop_rights
 
-`set_limits` comes before /proc is hidden, because it reads sizes there; it runs without isolation too. `self_test`
-tries all four. Other functions end a process together with the one that it works for (`die_with_parent`,
-`exit_on_hangup`, `stop_exiting_on_hangup`), or measure what a process uses (`process_status`, `used_cpu_seconds`,
-bounded by `max_threads` and `Bounds`). Two are called from code in strings only: `exit_on_hangup` in
-`server_process.py`, `self_test` in `bubblewrap.py`. Nothing here imports torch.
+`server.py _run_keeper` calls the first, `child.py become_child` the others. `set_limits` comes before /proc is hidden,
+because it reads sizes there; it runs without isolation too. `self_test` tries all four. Other functions end a process
+together with the one that it works for (`die_with_parent`, `exit_on_hangup`, `stop_exiting_on_hangup`), or measure what
+a process uses (`process_status`, `used_cpu_seconds`), which the server compares with the limits. Two functions are
+called from code in strings only: `exit_on_hangup` in `server_process.py`, `self_test` in `bubblewrap.py`.
+
+To add a limit that the kernel enforces, add a field of `Bounds` and a line in `set_limits`. Which system calls are
+allowed is decided in `system_calls.py`. Nothing here imports torch, because the server starts by importing this.
 """
 
 import ctypes
@@ -151,7 +154,7 @@ def drop_rights(*, uses_gpu: bool = False) -> None:
 
 
 def die_with_parent(lifeline: int) -> None:
-    """Have the kernel kill this process when its parent ends; end it now if the parent has ended already.
+    """Have the kernel kill this process when its parent ends; end this process now if the parent has ended already.
 
     Do nothing if this is not Linux. The kernel tells nothing of a parent that ended before this call, and the first
     process of a PID namespace cannot ask for its parent's id. So the parent shows that it lives by an open pipe.
@@ -280,11 +283,11 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _raise_if_failed(attempt: str, result: int) -> None:
+def _raise_if_failed(action: str, result: int) -> None:
     """Raise OSError if a system call failed.
 
     Args:
-        attempt: what was tried, for the message.
+        action: what was tried, for the message.
         result: what the call returned; anything but 0 means that it failed and set errno.
 
     Raises:
@@ -292,7 +295,7 @@ def _raise_if_failed(attempt: str, result: int) -> None:
     """
     if result != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{attempt}: {os.strerror(number)}")
+        raise OSError(number, f"{action}: {os.strerror(number)}")
 
 
 def _set_limit(kind: int, value: int) -> None:

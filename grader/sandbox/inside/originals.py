@@ -11,6 +11,9 @@ child remembers those of each driver when it receives the driver. The child then
 `Originals` compares the attributes of modules and classes. What comparing cannot find has modules of its own:
 `protected_functions` (changes inside functions), `dispatcher` (below functions, in torch's C++ code) and
 `compiler_stand_in` (the stand-ins for torch's compiler).
+
+`server.py _warm` makes the one `Originals`; `child.py _Player` calls `remember` and `restore`. To remember another
+module, add it to `_FULLY_REMEMBERED`, or to `_CALLABLES_REMEMBERED` if it changes its own attributes.
 """
 
 import builtins
@@ -51,8 +54,8 @@ _CALLABLES_REMEMBERED = (
     *("contextlib", "functools", "json", "json.encoder", "warnings", "safetensors.numpy"),
     "grader.sandbox.inside.compiler_stand_in",
 )
-"""Modules that those above or this one call. Only their functions, classes and submodules are remembered, because they
-change their other attributes, such as counters and caches, themselves."""
+"""Modules that the modules above, or this module, call. Only their functions, classes and submodules are remembered,
+because they change their other attributes, such as counters and caches, themselves."""
 _CALLABLES_REMEMBERED_PREFIXES = ("numpy._core.", "numpy.lib._")
 """Beginnings of the names of more such modules, as above: those that define numpy's functions."""
 _IGNORED_ATTRIBUTES = {"__slotnames__", "__doc__"}
@@ -92,13 +95,13 @@ class Originals:
 
     def __init__(self) -> None:
         self._original_attributes: list[_OriginalAttributes] = []
-        """One for each module and class that was remembered."""
+        """One entry for each module and class that was remembered."""
         self._versions = DictVersions()
         """Tracks the attributes of the owners in `_original_attributes`, in the same order."""
         self._module_names: list[tuple[types.ModuleType, str]] = []
         """Pairs of a module and the name under which `sys.modules` must have it."""
-        self._functions = ProtectedFunctions()
-        sys.addaudithook(self._functions.note_assignment)
+        self._protected_functions = ProtectedFunctions()
+        sys.addaudithook(self._protected_functions.note_assignment)
         self._hook_dicts: dict[str, Any] = {}
         """Name in `_HOOK_DICT_NAMES` -> torch's dict, which is empty unless a submission left a hook in it."""
         self._dispatch_state = DispatchState()
@@ -149,7 +152,7 @@ class Originals:
             if isinstance(owner, types.ModuleType) and not owner.__name__.startswith("grader."):
                 self._module_names.append((owner, owner.__name__))
             for value in attributes.values():
-                self._functions.protect(value)
+                self._protected_functions.protect(value)
 
     def restore(self) -> list[str]:
         """Restore what was changed since the last call, and return the names of what was changed.
@@ -173,7 +176,7 @@ class Originals:
             *changed,
             *self._dispatch_state.restore(),
             *compiler_stand_in.restore(),
-            *self._functions.restore(),
+            *self._protected_functions.restore(),
         ]
 
 

@@ -1,4 +1,4 @@
-"""The protocol between grader, server and children: frames, and what is said in them.
+"""Send and receive the frames by which grader, server and children talk; define what the first of them says.
 
 A frame is a header, a JSON object, and a body of any bytes. Nothing is pickled, because unpickling can execute code. On
 the wire, two lengths come first:
@@ -7,8 +7,9 @@ the wire, two lengths come first:
     length of    length of    header          body
     the header   the body
 
-The headers between grader and server are listed in `server.py`, those between grader and child at `child.py
-_serve_requests`.
+`sandbox/client.py` and `sandbox/server_process.py` use this outside of the sandbox, `server.py` and `child.py` inside.
+To add a message, do not add it here: the headers between grader and server are listed and handled in `server.py`, those
+between grader and child in `child.py _serve_requests`.
 """
 
 import json
@@ -16,7 +17,7 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 _LENGTHS = struct.Struct(">II")
 """The beginning of a frame: the lengths of the header and of the body, in bytes."""
@@ -32,12 +33,21 @@ Header = dict[str, Any]
 """The header of a frame."""
 
 
+class Frame(NamedTuple):
+    """One message that was received."""
+
+    header: Header
+    body: bytes
+    fds: Sequence[int] = ()
+    """File descriptors that came with it."""
+
+
 @dataclass(frozen=True)
 class ServerSettings:
-    """What the server is to prepare, and how it is to isolate children: the header of the first frame."""
+    """The header of the first frame to the server: what to prepare, and how to isolate children."""
 
     preimports: Sequence[str]
-    """Modules that drivers and submissions import; the server imports them once, before it forks."""
+    """Names of modules that drivers and submissions import; the server imports them once, before it forks."""
     device: str
     """`cpu` or `cuda`."""
     isolate: bool
@@ -83,17 +93,14 @@ def send(channel: socket.socket, header: Header, body: bytes = b"", fds: Sequenc
     channel.sendall(data[sent:])
 
 
-def receive_trusted(channel: socket.socket, max_fds: int = 0) -> tuple[Header, bytes, list[int]]:
-    """Read one frame that the server has written or, inside the sandbox, the grader.
+def receive_trusted(channel: socket.socket, max_fds: int = 0) -> Frame:
+    """Wait for one frame and return it. Read so only what the server has written or, inside the sandbox, the grader.
 
-    It waits for as many bytes as the frame claims to have. From a child, read by `FrameReader` instead.
+    This waits for as many bytes as the frame claims to have. What a child has written is read by `FrameReader`.
 
     Args:
         channel: a stream socket; the caller has set its timeout.
         max_fds: maximum number of file descriptors that may come with the frame.
-
-    Returns:
-        The header, the body, and the file descriptors that came with them.
 
     Raises:
         EOFError: the other side has closed the channel, before the frame or in the middle of it.
@@ -106,7 +113,7 @@ def receive_trusted(channel: socket.socket, max_fds: int = 0) -> tuple[Header, b
     lengths = first + _receive_exactly(channel, _LENGTHS.size - len(first))
     header_size, body_size = _LENGTHS.unpack(lengths)
     header: Header = json.loads(_receive_exactly(channel, header_size))
-    return header, _receive_exactly(channel, body_size), fds
+    return Frame(header, _receive_exactly(channel, body_size), fds)
 
 
 def _receive_exactly(channel: socket.socket, size: int) -> bytes:
@@ -140,8 +147,8 @@ class FrameReader:
         """Add bytes that were read from the channel."""
         self._buffer += data
 
-    def next_frame(self) -> tuple[Header, bytes] | None:
-        """Return the header and body of the next frame; None if it has not arrived completely.
+    def next_frame(self) -> Frame | None:
+        """Return the next frame; None if it has not arrived completely.
 
         Raises:
             FrameError: the bytes are not a frame, or the frame is too large.
@@ -163,7 +170,7 @@ class FrameReader:
             raise FrameError("a header that is not an object")
         body = bytes(self._buffer[header_end:body_end])
         del self._buffer[:body_end]
-        return header, body
+        return Frame(header, body)
 
     @property
     def has_pending_bytes(self) -> bool:

@@ -9,6 +9,9 @@ the call, compare it, and jump, until one returns the verdict. To allow `read`, 
 
 A call that no instruction allows fails with EPERM, but `clone3` with ENOSYS, and a call for another kind of processor
 kills the process (`_check_kind_of_call` says why).
+
+`isolation.py drop_rights` installs the filter in each child. To allow or to forbid a call, change the lists in
+`system_calls.py`. To support another kind of processor, add it to `_MACHINES`, and a column to `ALLOWED_CALLS`.
 """
 
 import ctypes

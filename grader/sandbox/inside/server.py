@@ -18,6 +18,9 @@ for one child after the other, the grader sends frames whose header names the op
 When the child has ended, the server answers with the event `gone`. It has the `reason` for which the server killed the
 child (`protocol.KillReason`; None if the child ended by itself), its wait `status` (None if the keeper did not report
 it), and the processor time that it used, `cpu`, in seconds.
+
+To add a limit that no resource limit enforces, add a condition in `_watch_child`. What every child needs and what takes
+long for the first time, such as an import, belongs in `_warm`.
 """
 
 import gc
@@ -32,6 +35,7 @@ import struct
 import sys
 import traceback
 import types
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -44,7 +48,7 @@ from grader.sandbox.inside.originals import Originals
 from grader.sandbox.inside.protocol import CONTROL_FD, KillReason, ServerSettings
 
 _WATCH_SECONDS = 0.05
-"""Maximum time between two looks at what a child uses."""
+"""Maximum time between two looks at what a child uses: for so long it may exceed a limit unnoticed."""
 _PID_RECORD = struct.Struct("i")
 """The keeper's first report: the child's process id."""
 _END_RECORD = struct.Struct("i d")
@@ -62,17 +66,16 @@ are no others. Without it, libraries may start up to eight helpers."""
 def main() -> None:
     """Serve until the control socket is closed."""
     control = socket.socket(fileno=os.dup(CONTROL_FD))
-    header, _, _ = protocol.receive_trusted(control)
-    settings = ServerSettings(**header)
+    settings = ServerSettings(**protocol.receive_trusted(control).header)
     objects = _warm(settings)
     isolation.stop_exiting_on_hangup(CONTROL_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL_FD)  # becomes the children's standard input
     protocol.send(control, {"event": "ready"})
     while True:
         try:
-            header, _, fds = protocol.receive_trusted(control, max_fds=2)
-            if header["op"] == "fork":
-                _supervise_child(control, settings, objects, Bounds(**header["bounds"]), fds)
+            request = protocol.receive_trusted(control, max_fds=2)
+            if request.header["op"] == "fork":
+                _supervise_child(control, settings, objects, Bounds(**request.header["bounds"]), request.fds)
             # A `kill` or `request` that arrives here came too late: its child had ended by itself.
         except EOFError:
             return
@@ -140,33 +143,37 @@ def _register_cuda_kernels() -> None:
 
 
 def _silence_notebook_functions() -> None:
-    """Replace what notebooks import from `grader` (`check`, `predict`, `plots`, `paths`) by functions that do nothing.
+    """Replace what notebooks import from `grader` by functions that do nothing, and modules of such functions.
 
     A submission is a whole notebook, so it imports and calls these. Its graded functions do not need their results.
     """
     import grader
 
-    def nothing(*_args: Any, **_kwargs: Any) -> None:
+    def do_nothing(*_args: Any, **_kwargs: Any) -> None:
         return None
 
-    def lookup(name: str) -> Any:
+    def module_getattr(name: str) -> Any:
         if name.startswith("__"):  # Python itself looks for such names, and must not find them
             raise AttributeError(name)
-        return nothing
+        return do_nothing
 
     for name in ("plots", "paths"):  # only notebooks of earlier editions use `paths`
         module = types.ModuleType(f"grader.{name}")
-        module.__getattr__ = lookup  # type: ignore[method-assign]
+        module.__getattr__ = module_getattr  # type: ignore[method-assign]
         sys.modules[module.__name__] = module
         setattr(grader, name, module)
-    vars(grader).update(dict.fromkeys(grader.__all__, nothing))
+    vars(grader).update(dict.fromkeys(grader.__all__, do_nothing))
 
 
 # ---- the server: one child at a time -------------------------------------------------------------
 
 
 def _supervise_child(
-    control: socket.socket, settings: ServerSettings, objects: ServerObjects, bounds: Bounds, fds: list[int]
+    control: socket.socket,
+    settings: ServerSettings,
+    objects: ServerObjects,
+    bounds: Bounds,
+    fds: Sequence[int],
 ) -> None:
     """Fork a keeper, which forks a child; watch the child, kill it when told to, and report how it ended.
 
@@ -181,7 +188,7 @@ def _supervise_child(
         EOFError: the grader has closed the control socket.
     """
     from_keeper, to_server = os.pipe()
-    lifeline, held_open = os.pipe()
+    lifeline, held_open = os.pipe()  # as long as `held_open` is open, the keeper knows that the server lives
     keeper = os.fork()
     if keeper == 0:
         control.close()  # otherwise the grader would not notice that the server ended, as long as the keeper lives
@@ -244,7 +251,7 @@ def _watch_child(
     while True:
         ready, _, _ = select.select([control.fileno(), end_report], [], [], _WATCH_SECONDS)
         if control.fileno() in ready:
-            header, _, _ = protocol.receive_trusted(control)
+            header = protocol.receive_trusted(control).header
             if header["op"] == "kill":
                 return "requested"
             if header["op"] == "request":
@@ -314,7 +321,9 @@ def _run_keeper(
         isolation.die_with_parent(lifeline)
         if settings.isolate:
             isolation.create_namespaces(own_pids=settings.device == "cpu")
-        childs_lifeline, held_open = os.pipe()
+        childs_lifeline, held_open = (
+            os.pipe()
+        )  # as long as `held_open` is open, the child knows that the keeper lives
         child = os.fork()
         if child == 0:
             os.close(held_open)

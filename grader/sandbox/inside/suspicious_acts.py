@@ -5,6 +5,10 @@ same audit event as `sys._getframe()`. A hook cannot be removed. Each act is rep
 submission might end the process next. The instructor sees the reports; they cost no points.
 
 Not every such act is noticed: reading an attribute such as `__globals__` raises no audit event.
+
+`child.py` starts the watch and sends the reports, `sandbox/client.py` receives them, and `submission/tamper_scan.py`
+words them for the instructor. To report another act, add its audit event to `_REPORTED_EVENTS`, or to
+`_REPORTED_ATTRIBUTES` if it is the reading of an attribute.
 """
 
 import os
@@ -18,7 +22,7 @@ MAX_ACT_REPORTS = 20
 Report = Callable[[str, int], None]
 """Function that receives an act, and the line of the submission that did it: `("sys._getframe", 12)`."""
 
-_ACT_EVENTS = {
+_REPORTED_EVENTS = {
     "sys._getframe",
     "sys._current_frames",
     "sys._current_exceptions",
@@ -36,11 +40,11 @@ _ACT_EVENTS = {
     "ctypes.addressof",
 }
 """Audit events that are reported as acts. Python's documentation lists all events in its "Audit events table"."""
-_ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
+_REPORTED_ATTRIBUTES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code", "__code__"}
 """Attributes that lead to frames and code; reading or setting one is reported as an act."""
 _ATTRIBUTE_EVENTS = {"object.__getattr__", "object.__setattr__"}
 """Audit events of reading and setting an attribute. Their second argument is its name."""
-_WATCHED_EVENTS = _ACT_EVENTS | _ATTRIBUTE_EVENTS
+_WATCHED_EVENTS = _REPORTED_EVENTS | _ATTRIBUTE_EVENTS
 """All audit events that the hook looks at."""
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 """Folder of Python's own modules. What they do counts as the act of the code that called them."""
@@ -67,7 +71,7 @@ def watch_for_suspicious_acts(filename: str, report: Report, *, max_reports: int
         if event not in _WATCHED_EVENTS or is_busy or len(reported) >= max_reports:
             return
         act = arguments[1] if event in _ATTRIBUTE_EVENTS else event
-        if event in _ATTRIBUTE_EVENTS and act not in _ATTRIBUTES:
+        if event in _ATTRIBUTE_EVENTS and act not in _REPORTED_ATTRIBUTES:
             return
         is_busy = True
         try:

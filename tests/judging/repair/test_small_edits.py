@@ -4,7 +4,7 @@ import pytest
 
 from grader.judging.repair.edit_drafts import KINDS
 from grader.judging.repair.small_edits import Focus, SmallEdit, small_edits
-from grader.judging.repair.surroundings import import_statements
+from grader.judging.repair.top_level_names import import_statements
 
 EARLY = 40
 """Edits within the smallest budgets of plays."""

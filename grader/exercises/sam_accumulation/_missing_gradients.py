@@ -1,4 +1,7 @@
-"""Scenarios in which some or all gradients are None, or all are zero; for the exercise `SAM`."""
+"""Scenarios in which some or all gradients are None, or all are zero; for the driver of `SAM`, which adds them.
+
+To add one, write a function that records it and list the function in `_SCENARIOS`.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,7 +14,7 @@ from grader.exercises.sam_accumulation._watched_sam import RandomGradients, sam_
 from grader.observe.play import Driver, Stage
 
 
-def add_scenarios_without_slope(driver: Driver, *, check: str, atol: float) -> None:
+def add_missing_gradient_scenarios(driver: Driver, *, check: str, atol: float) -> None:
     """Add `none`, `none-second`, `none-climbs`, `zero`, `adaptive-zero`, `zero-later` and `none-later`.
 
     Args:
@@ -23,7 +26,7 @@ def add_scenarios_without_slope(driver: Driver, *, check: str, atol: float) -> N
         driver.scenario(name, title, check=check, atol=atol)(record)
 
 
-def _update_without_gradients(stage: Stage, missing: Sequence[tuple[int | None, int | None]]) -> None:
+def _update_with_missing_gradients(stage: Stage, missing: Sequence[tuple[int | None, int | None]]) -> None:
     """Make one update for each pair in `missing`.
 
     Args:
@@ -42,7 +45,7 @@ def _none(stage: Stage) -> None:
 
     A wrong program raises on None, or puts a parameter back to what an earlier update remembered.
     """
-    _update_without_gradients(stage, ((1, None), (1, None), (0, None)))
+    _update_with_missing_gradients(stage, ((1, None), (1, None), (0, None)))
 
 
 def _none_second(stage: Stage) -> None:
@@ -50,7 +53,7 @@ def _none_second(stage: Stage) -> None:
 
     A wrong program goes back to w only where there is a gradient, and leaves these parameters at w + e.
     """
-    _update_without_gradients(stage, ((None, 2), (None, 0)))
+    _update_with_missing_gradients(stage, ((None, 2), (None, 0)))
 
 
 def _none_climbs(stage: Stage) -> None:
@@ -65,8 +68,8 @@ def _none_climbs(stage: Stage) -> None:
     stage.recorder.array("움직인 거리", (watched.parameters[1].detach() - before).norm().reshape(1))
 
 
-def _climb_without_slope(stage: Stage, **kwargs: Any) -> None:
-    """Record how far `first_step` moves the weights if all gradients are zero."""
+def _climb_on_zero_gradients(stage: Stage, **kwargs: Any) -> None:
+    """Record how far `first_step` moves the weights if all gradients are zero; `kwargs` are arguments of the SAM."""
     watched = sam_over_sgd(stage, watch=False, **kwargs)
     before = flat_weights(watched.model)
     watched.set_gradients([torch.zeros_like(p) for p in watched.parameters])
@@ -79,7 +82,7 @@ def _zero(stage: Stage) -> None:
 
     A wrong program divides by their norm, and makes NaN of the weights.
     """
-    _climb_without_slope(stage)
+    _climb_on_zero_gradients(stage)
 
 
 def _adaptive_zero(stage: Stage) -> None:
@@ -87,7 +90,7 @@ def _adaptive_zero(stage: Stage) -> None:
 
     A wrong program divides by their norm, and makes NaN of the weights.
     """
-    _climb_without_slope(stage, adaptive=True)
+    _climb_on_zero_gradients(stage, adaptive=True)
 
 
 def _zero_later(stage: Stage) -> None:

@@ -1,6 +1,7 @@
-"""Find what a program has around a definition: imports, other top-level names, and the helpers that it uses.
+"""Find a program's top-level names: those of its imports, all that it has, and the helpers that a definition uses.
 
-Imports and definitions inside a top-level `if` or `try` are not found.
+`small_edits` edits the helpers, too, and adds the import of a name that an edit borrows from the solution, unless the
+program has the name already. Imports and definitions inside a top-level `if` or `try` are not found.
 """
 
 import ast
@@ -42,7 +43,7 @@ def top_level_names(source: str) -> set[str]:
 def helper_names(source: str, definition: DefinitionText) -> list[str]:
     """Return the names of the program's functions that the definition uses, directly or through other helpers.
 
-    Functions that are exercises themselves are left out: they are judged on their own.
+    Functions that are exercises themselves are left out, because they are judged on their own, and so are all classes.
     """
     functions = {name: n for name, n in definitions(source).items() if isinstance(n, ast.FunctionDef)}
     possible_helpers = functions.keys() - load_course().exercises.keys()
